@@ -16,11 +16,11 @@ namespace dptrain::nn {
 
 using kernels::Activation;
 
-/// Whether the gradient can be computed from the output alone, so that the pre-activation need not be kept.
+/// Whether the gradient can be computed from the output alone, so that the pre-activation need not be saved.
 constexpr bool backward_from_output(Activation f) { return kernels::has_gradient_from_output(f); }
 
-/// Whether an op may apply it to its own output in place: softmax and log_softmax stay steps of their own, so that the
-/// loss can be fused with softmax, and so does what needs the pre-activation.
+/// Whether an op may apply it to its own output in place. Softmax and log_softmax remain separate steps, so that the
+/// loss can be fused with softmax; so do functions that need the pre-activation.
 constexpr bool can_be_epilogue(Activation f) { return backward_from_output(f) && !kernels::traits_of(f).over_rows; }
 
 constexpr const char* name_of(Activation f) { return kernels::traits_of(f).name; }
@@ -35,7 +35,7 @@ struct ELUSpec {
   float alpha = 1.0F;
 };
 
-/// x if x > 0 else negative_slope * x (Keras LeakyReLU; `alpha` is read as well).
+/// x if x > 0 else negative_slope * x (Keras LeakyReLU; `alpha` is an alias).
 struct LeakyReLUSpec {
   float negative_slope = 0.3F;
 };
@@ -70,7 +70,7 @@ struct dptrain::config::EnumNames<dptrain::nn::Activation> {
     for (const auto& row : kernels::kActivations) count += row.alias != nullptr ? 1 : 0;
     return count;
   }();
-  /// Names first, so that they are what is written; then the aliases.
+  /// Names first, since they are the ones written; then the aliases.
   static constexpr auto names = [] {
     std::array<Names, kernels::kActivations.size() + kAliases> all{};
     std::size_t at = 0;

@@ -9,7 +9,7 @@
 namespace dptrain::nn {
 namespace {
 
-/// Query, value and, where there are three inputs, key: [steps, features] each. Throws LayerError.
+/// Throws LayerError unless query, value and, with three inputs, key are [steps, features].
 void require_steps(std::span<const Shape> in) {
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i].rank() != 2)
@@ -18,8 +18,6 @@ void require_steps(std::span<const Shape> in) {
     throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
                                  in[2].str()));
 }
-
-// AdditiveAttention, Attention
 
 std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::span<const Shape> in) {
   if (!spec.use_scale) return {};
@@ -73,8 +71,6 @@ const Registered kAttention =
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
         .example("use_scale: true, dropout: 0.3", {{42, 4}, {42, 4}})
         .example("use_scale: true, score_mode: concat", {{42, 4}, {42, 4}});
-
-// MultiHeadAttention
 
 constexpr const char* kRoles[] = {"query", "key", "value"};
 

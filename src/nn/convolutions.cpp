@@ -10,8 +10,6 @@
 namespace dptrain::nn {
 namespace {
 
-// One or two kernels and a bias, each with an initializer and a regularizer, and an activation
-
 /// One kernel of a layer, with Keras's names.
 template <class Spec>
 struct KernelOf {
@@ -72,8 +70,6 @@ std::vector<WeightDef> KernelsAndBias<Spec>::weights(const Spec& spec, const std
   return all;
 }
 
-// Dense
-
 const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer,
                                                 &DenseSpec::kernel_regularizer}});
 
@@ -97,8 +93,6 @@ const Registered kDense =
         .output(dense_output)
         .weights(dense_weights)
         .example("units: 9, activation: relu", {{4}});
-
-// Keys that several convolutions have
 
 Padding padding_of(Padding padding) { return padding; }
 Padding padding_of(StepsPadding padding) {
@@ -166,8 +160,6 @@ std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier)
   return product;
 }
 
-// Convolutions
-
 /// Throws LayerError unless the groups divide both.
 void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
   if (channels % groups != 0)
@@ -215,9 +207,6 @@ const Registered kConv3D = convolution<3>("Conv3D")
                                .example("filters: 5, kernel_size: 3, padding: same, activation: relu", {{3, 7, 2, 4}})
                                .example("filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", {{3, 7, 2, 4}});
 
-// Transposed convolutions
-
-/// One axis of a transposed convolution.
 struct TransposedAxis {
   std::int64_t in, kernel, stride, dilation;
   Padding padding;
@@ -305,8 +294,6 @@ const Registered kConv3DTranspose =
     transposed_convolution<3>("Conv3DTranspose")
         .example("filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", {{3, 7, 2, 4}});
 
-// Depthwise convolutions
-
 DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
   auto image = over_images<DepthwiseConv2DSpec>(spec);
   image.padding = spec.padding;
@@ -344,8 +331,6 @@ const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D")
 const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D")
                                         .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
                                         .example("kernel_size: 3", {{7, 6, 5}});
-
-// Separable convolutions
 
 SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
   auto image = over_images<SeparableConv2DSpec>(spec);

@@ -54,8 +54,6 @@ std::string thresholds_in_range(const std::vector<double>& thresholds) {
   return "";
 }
 
-// Precision and Recall.
-
 template <class Spec>
 std::string counts_misfit(const Spec& spec, const MetricSubject& subject) {
   if (spec.top_k && *spec.top_k > subject.classes())
@@ -107,8 +105,6 @@ double recall_at(const Confusion& c) { return share_of(c.true_positives, c.true_
 
 const RegisteredMetric kPrecision = counted_above<PrecisionSpec, precision_at>("Precision", "precision");
 const RegisteredMetric kRecall = counted_above<RecallSpec, recall_at>("Recall", "recall");
-
-// AUC.
 
 std::string auc_misfit(const AUCSpec& spec, const MetricSubject& subject) {
   if (spec.by_class() && subject.output.rank() != 1)

@@ -40,7 +40,6 @@ struct GaussianDropoutSpec {
   float rate = 0;
 };
 
-/// The deviation of the random numbers.
 float deviation(const GaussianDropoutSpec& spec);
 
 /// In training adds a normal random number of mean 0 to each element (Keras GaussianNoise). The numbers are a function

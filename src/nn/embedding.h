@@ -17,8 +17,8 @@ struct EmbeddingSpec {
   bool mask_zero = false;
 };
 
-/// A vector for each step that is learned, whatever the sample: from [steps, features] to the first `steps` of
-/// sequence_length rows, of the same shape (KerasHub's PositionEmbedding; an Add puts it to the input).
+/// A learned vector for each step, independent of the sample: [steps, features] gives the first `steps` of
+/// sequence_length rows (KerasHub's PositionEmbedding; an Add adds them to the input).
 struct PositionEmbeddingSpec {
   std::int64_t sequence_length = 0;
   Initializer initializer{GlorotUniform{}};

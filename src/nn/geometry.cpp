@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t effective(std::int64_t kernel, std::int64_t dilation) { return (kernel - 1) * dilation + 1; }
 
-/// "4x6x5" of the first `rank` numbers.
+/// "4x6x5" for the first `rank` numbers.
 std::string product_text(const Axes& numbers, std::size_t rank) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < rank; ++i) words.push_back(std::to_string(numbers[i]));
@@ -64,7 +64,7 @@ Shape window_shape(const Shape& in, const Axes& kernel, const Axes& strides, con
 }
 
 Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding) {
-  window_shape(in, axes(kernel), axes(strides), axes(dilation), padding, 1);  // throws where none fits
+  window_shape(in, axes(kernel), axes(strides), axes(dilation), padding, 1);  // throws if none fits
   return {window_axis(in[0], kernel.h, strides.h, dilation.h, padding),
           window_axis(in[1], kernel.w, strides.w, dilation.w, padding)};
 }

@@ -17,10 +17,8 @@
 
 namespace dptrain::nn {
 
-/// Bound of every extent that a config can name: products of a few of them stay within 64 bits.
+/// Bound of every extent in a config: products of a few of them stay within 64 bits.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
-
-// Sizes
 
 /// A number of steps. In a config: n or, as Keras writes it, [n].
 struct Extent {
@@ -54,8 +52,6 @@ inline Size2 within_frame(Size3 size) { return {size.h, size.w}; }
 /// The depth as the height of an image [depth, height * width, channels].
 inline Size2 along_depth(Size3 size) { return {size.d, 1}; }
 
-// Margins
-
 /// Steps at the two ends of [steps, channels]. In a config: n for both, or [before, after].
 struct Ends {
   std::int64_t before = 0, after = 0;
@@ -78,13 +74,13 @@ struct VolumeSides {
 template <int Rank>
 using Margins = std::tuple_element_t<Rank - 1, std::tuple<Ends, Sides, VolumeSides>>;
 
-/// The sum of both ends of each axis.
 /// Describes how a key is written: "n", "n or [height, width]", "n or [depth, height, width]".
 template <class Extents>
 std::string extents_text(const Extents& extents) {
   static constexpr const char* kTexts[] = {"n", "n or [height, width]", "n or [depth, height, width]"};
   return kTexts[axes(extents).size() - 1];
 }
+/// The sum of both ends of each axis.
 inline Axes axes(const Ends& ends) { return {ends.sum()}; }
 inline Axes axes(const Sides& sides) { return {sides.top + sides.bottom, sides.left + sides.right}; }
 inline Axes axes(const VolumeSides& sides) { return {sides.depth.sum(), sides.height.sum(), sides.width.sum()}; }
@@ -95,7 +91,7 @@ inline Sides within_frame(const VolumeSides& sides) {
 }
 inline Sides along_depth(const VolumeSides& sides) { return {.top = sides.depth.before, .bottom = sides.depth.after}; }
 
-/// Check of a key that no extent exceeds kMaxExtent. A range would add the bound to every message.
+/// Checks that no extent of a key exceeds kMaxExtent. A range check would add the bound to every message.
 struct Bounded {
   std::string operator()(std::int64_t extent) const;
   std::string operator()(const Extent& size) const { return (*this)(size.n); }
@@ -113,8 +109,6 @@ struct Bounded {
   }
 };
 
-// Windows
-
 /// kCausal is Conv1D's (StepsPadding): no key of type Padding accepts it.
 enum class Padding { kValid, kSame, kCausal };
 
@@ -131,18 +125,17 @@ WindowAxis window_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride
 struct Window {
   WindowAxis h, w;
 };
-/// `in` is [H, W, C]. Throws LayerError where no window fits.
+/// `in` is [H, W, C]. Throws LayerError if no window fits.
 Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding);
 
-/// The number of windows along each axis of `in`, then `channels`. Throws LayerError where no window fits ("window 9x9
-/// is larger than the input 4x4").
+/// The number of windows along each axis of `in`, then `channels`. Throws LayerError if no window fits ("window 9x9 is
+/// larger than the input 4x4").
 Shape window_shape(const Shape& in, const Axes& kernel, const Axes& strides, const Axes& dilation, Padding padding,
                    std::int64_t channels);
 /// Throws LayerError if both exceed 1, as in Keras.
 void refuse_strided_dilation(const Axes& strides, const Axes& dilation);
 /// Throws LayerError unless the axis is -1 or the number of the last one. The batch is axis 0, as in Keras.
 void require_last_axis(std::int64_t axis, const Shape& in);
-/// `leading`, then `trailing`.
 Shape joined(Axes leading, const Axes& trailing);
 
 /// The layer over images that computes a convolution over steps, with its window and use_bias only. The caller sets the

@@ -50,8 +50,6 @@ class InitializerBuilder : public config::TypeBuilder<InitializerBuilder<Spec>, 
 
 using config::key;
 
-// Random numbers
-
 struct Fans {
   double in = 1, out = 1;
 };
@@ -96,8 +94,6 @@ void fill_scaled(const VarianceScaling& spec, const Shape& shape, RandomStream& 
     draw_all(values, [&] { return std::sqrt(variance) * stream.normal(); });
   }
 }
-
-// Orthogonal
 
 /// A column of a tall matrix.
 using Column = std::vector<double>;
@@ -155,8 +151,6 @@ void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, R
     for (std::size_t c = 0; c < last; ++c)
       values[r * last + c] = static_cast<float>(gain * (first >= last ? columns[c][r] : columns[r][c]));
 }
-
-// The family
 
 template <class Spec>
 InitializerBuilder<Spec> initializer(const char* name) {
@@ -241,8 +235,6 @@ config::Family make_initializers() {
           }));
   return family;
 }
-
-// Regularizers
 
 template <class Spec>
 struct RegularizerBuilder : config::TypeBuilder<RegularizerBuilder<Spec>, Spec, config::TypeDef> {

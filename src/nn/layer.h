@@ -27,7 +27,7 @@ using config::key;
 enum class MaskRule {
   kDrops,     ///< the mask is lost, and Keras warns
   kPasses,    ///< the first output has the mask of the first input
-  kHeeds,     ///< as kPasses, but Keras's layer computes something else under a mask; no op does
+  kHeeds,     ///< as kPasses, but Keras computes something else under a mask, which no op supports
   kJoins,     ///< a step is valid if it is in any input; no mask if an input has none
   kEnds,      ///< there is nothing left to mask
   kProduces,  ///< the last output is the mask of the others
@@ -99,10 +99,7 @@ struct LayerType final : config::TypeDef {
 std::vector<Shape> shapes_of(std::span<const TensorDef> tensors);
 
 config::Family& layer_family();
-/// The definition of a layer value.
 const LayerType& type_of(const config::Typed& layer);
-
-/// Whether the layer draws random numbers in training.
 inline bool is_random(const config::Typed& layer) { return type_of(layer).is_random(layer.spec()); }
 
 /// The `activation` argument of a layer that has one (convolutions, Dense).
@@ -189,7 +186,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     return self();
   }
   LayerBuilder&& backward_reads(BackwardReads (*f)(const Spec&)) { return type_->backward_reads = untyped(f), self(); }
-  /// Adds the key `activation`, which the plan can replace by a step of its own.
+  /// Adds the key `activation`, which the plan can replace by a separate step.
   LayerBuilder&& activation(Activation Spec::*member) {
     type_->activation = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
     type_->linear = [member](const void* s) {

@@ -3,7 +3,7 @@
 namespace dptrain::nn {
 
 config::Family& loss_family() {
-  static config::Family family("loss");  // a function's own, so that it exists before the first registration
+  static config::Family family("loss");  // function-local, so that it exists before the first registration
   return family;
 }
 

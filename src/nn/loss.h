@@ -23,7 +23,7 @@ using config::key;
 /// How a loss interprets an output.
 enum class Reads {
   kClasses,        ///< the last axis has class scores; softmax turns them into probabilities
-  kProbabilities,  ///< each element is the probability of a yes; sigmoid computes it
+  kProbabilities,  ///< each element is the probability of "yes", from a sigmoid
   kValues
 };
 
@@ -46,7 +46,6 @@ struct LossType final : config::TypeDef {
   std::function<std::string(const void* spec, const LossFit&)> misfit;
 };
 
-/// The definition of a loss value.
 const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss's own key `from_logits` is true.
 bool from_logits(const config::Typed& loss);

@@ -41,8 +41,6 @@ const RegisteredLoss kHinge = loss<losses::Hinge>("Hinge", "hinge");
 
 const RegisteredLoss kSquaredHinge = loss<losses::SquaredHinge>("SquaredHinge", "squared_hinge");
 
-// Probabilities of a yes.
-
 using BinarySpec = BinaryCrossentropySpec;
 using BinaryFocalSpec = BinaryFocalCrossentropySpec;
 
@@ -74,8 +72,6 @@ const RegisteredLoss kBinaryFocalCrossentropy =
                  .at_least(0)
                  .at_most(1)
                  .doc("share of the label that is spread over all classes"));
-
-// Scores of classes.
 
 using CategoricalSpec = CategoricalCrossentropySpec;
 using CategoricalFocalSpec = CategoricalFocalCrossentropySpec;
@@ -113,13 +109,11 @@ const RegisteredLoss kCategoricalFocalCrossentropy =
 
 const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge");
 
-// Similarities.
-
 const RegisteredLoss kCosineSimilarity =
     loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
         .key(key("axis", &CosineSimilaritySpec::axis).doc("only the last axis, -1"))
         .misfit([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
-          if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // counted with the batch's axis
+          if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // axes count the batch
           return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
         });
 

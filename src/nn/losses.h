@@ -60,9 +60,9 @@ struct CategoricalFocalCrossentropySpec {
 /// max(0, largest (1 - y) p - sum y p + 1) over the last axis; labels are one-hot.
 struct CategoricalHingeSpec {};
 
-/// -sum y p / (|y| |p|) over the last axis, norms of at least 1e-7: -1 where both have the same direction.
+/// -sum y p / (|y| |p|) over the last axis, norms of at least 1e-7: -1 if both have the same direction.
 struct CosineSimilaritySpec {
-  std::int64_t axis = -1;  ///< the last
+  std::int64_t axis = -1;  ///< only the last
 };
 
 /// Axes of a sample that the loss sums over, counted from 1, because 0 is the batch. They must be adjacent. Sums over

@@ -33,8 +33,6 @@ Shape broadcast(std::span<const Shape> inputs) {
 
 namespace {
 
-// Element by element
-
 /// Rule for ops that compute with the steps that are valid in all inputs. They support only inputs with the same steps.
 MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
   const auto steps_of = [](const Shape& shape) { return std::span(shape.dims()).first(shape.dims().size() - 1); };
@@ -73,8 +71,6 @@ const Registered kMultiply = elementwise_of_valid_steps<MultiplySpec>("Multiply"
 const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>("Maximum", {.input = true, .output = true});
 const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>("Minimum", {.input = true, .output = true});
 
-// Concatenate
-
 Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const int rank = in[0].rank();
   // Keras counts the batch as axis 0; a sample's own axes start at 1.
@@ -109,8 +105,6 @@ const Registered kConcatenate =
         .output(output)
         .example("", {{7, 6, 4}, {7, 6, 4}})
         .example("", {{7, 6, 5}, {7, 6, 5}});
-
-// Dot
 
 Shape output(const DotSpec& spec, std::span<const Shape> in) {
   const DotOperand first = dot_operand(spec, in[0], 0), second = dot_operand(spec, in[1], 1);

@@ -11,7 +11,7 @@
 namespace dptrain::nn {
 namespace {
 
-/// A line of a log has room for so many values of one metric.
+/// Largest number of values of one metric in a log line.
 constexpr std::size_t kMostValues = 64;
 
 [[noreturn]] void refuse_metric(const config::Typed& metric, const std::string& message) {

@@ -55,7 +55,6 @@ struct MetricType final : config::TypeDef {
   std::function<std::string(const void* spec, const MetricSubject&)> misfit;
 };
 
-/// The definition of a metric value.
 const MetricType& metric_type(const config::Typed& metric);
 /// Keys in logs. The labels of the subject are not used.
 std::vector<std::string> value_names(const config::Typed& metric, const MetricSubject& subject);

@@ -9,8 +9,6 @@
 namespace dptrain::nn {
 namespace {
 
-// Errors.
-
 const RegisteredMetric kMeanAbsoluteErrorMetric =
     metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
         .smaller_is_better()
@@ -76,8 +74,6 @@ const RegisteredMetric kR2Score =
         .fits(r2_misfit)
         .state(r2_state)
         .values(r2_count, r2_values);
-
-// Accuracies.
 
 std::string accuracy_misfit(const MetricSubject& subject) {
   return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);

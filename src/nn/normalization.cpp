@@ -16,9 +16,7 @@
 namespace dptrain::nn {
 namespace {
 
-// gamma and beta
-
-/// Their keys, in Keras's order.
+/// Adds the keys of gamma and beta, in Keras's order.
 template <class Spec>
 LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
   return builder.key(key("center", &Spec::center).doc("whether to add a trained offset, beta"))
@@ -42,8 +40,6 @@ std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
         {.name = "beta", .shape = shape, .initializer = spec.beta_initializer, .regularizer = spec.beta_regularizer});
   return all;
 }
-
-// Normalization over the batch, groups of channels and features
 
 Shape output(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
   require_last_axis(spec.axis, in[0]);
@@ -183,8 +179,6 @@ const Registered kLocalResponseNormalization =
         .example("", {{7, 6, 4}})
         .example("beta: 0.5", {{7, 6, 5}});
 
-// Scales and offsets of channels
-
 const Registered kCustomScaleLayer =
     layer<CustomScaleLayerSpec>("CustomScaleLayer")
         .positional(key("scale", &CustomScaleLayerSpec::scale).required().doc("factor of the second input"))
@@ -264,7 +258,7 @@ const Registered kNormalization =
         .example("axis: -1", {{7, 6, 4}})
         .example("mean: 0.1, variance: 2, invert: true", {{7, 6, 5}});
 
-/// As the layer computes with them.
+/// Sets the affine function that applies the moments of channel c.
 void set_channel(ChannelAffine& all, std::size_t c, bool invert, double mean, double variance) {
   const double deviation = std::max(std::sqrt(variance), kKerasEpsilon);
   (invert ? all.offset : all.shift)[c] = static_cast<float>(mean);

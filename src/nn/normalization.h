@@ -13,8 +13,6 @@
 
 namespace dptrain::nn {
 
-// Scales and offsets of channels: Rescaling, Normalization
-
 /// One value, or one for each channel; a single one is written without a list.
 struct ChannelValues {
   std::vector<double> values;
@@ -27,8 +25,8 @@ struct ChannelAffine {
   std::vector<float> shift, scale, offset;
 };
 
-/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis; training: biased batch moments,
-/// inference (and `trainable: false`): moving averages (Keras BatchNormalization).
+/// y = gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis (Keras BatchNormalization). Training
+/// uses biased batch moments, inference and `trainable: false` the moving averages.
 struct BatchNormalizationSpec {
   int axis = -1;  ///< only the last axis: -1, or its number (3 for images, batch counted)
   double momentum = 0.99;

@@ -24,18 +24,18 @@ struct AdadeltaSpec : OptimizerCommon {
   double rho = 0.95, epsilon = 1e-7;
 };
 
-/// Tieleman and Hinton 2012, as in Keras; centered: by the variance of the gradient (Graves 2013).
+/// Tieleman and Hinton 2012, as in Keras; centered: divides by the variance of the gradient (Graves 2013).
 struct RMSpropSpec : OptimizerCommon {
   double rho = 0.9, momentum = 0, epsilon = 1e-7;
   bool centered = false;
 };
 
-/// By the sign of an average alone (Chen et al. 2023).
+/// Steps by the sign of an average (Chen et al. 2023).
 struct LionSpec : OptimizerCommon {
   double beta_1 = 0.9, beta_2 = 0.99;
 };
 
-/// The arguments of Adam and its relatives: decay of the average of gradients, and of that of their squares.
+/// The arguments of Adam and its relatives: decay rates of the averages of gradients and of their squares.
 struct AdamArguments : OptimizerCommon {
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
 };
@@ -50,7 +50,7 @@ struct AdamWSpec : AdamSpec {
   AdamWSpec() { weight_decay = 0.004; }
 };
 
-/// Adam by the largest gradient (Kingma and Ba 2015, section 7.1).
+/// Adam with the largest gradient as divisor (Kingma and Ba 2015, section 7.1).
 struct AdamaxSpec : AdamArguments {};
 
 /// Adam with Nesterov's momentum (Dozat 2016), which rises as beta_1 (1 - 0.96^t / 2). The product of all momenta so

@@ -11,8 +11,8 @@ SpecOf<2> image_of(const SpecOf<1>& spec) {
   return {.pool_size = along(spec.pool_size), .strides = along(spec.strides), .padding = spec.padding};
 }
 
-/// The largest of the largest values of frames is that of the volume, and of equal ones the first; the mean of their
-/// means is the mean, because a window covers as much of each frame. A pass over windows of one element is left out.
+/// Pools frames, then the depth. The maximum of maxima is that of the volume, the first one on ties. The mean of means
+/// is its mean, because a window covers as much of each frame. Skips a pass over windows of one element.
 template <template <int> class SpecOf>
 VolumePasses pooling_passes(const SpecOf<3>& spec) {
   const Size3 strides = spec.strides.value_or(spec.pool_size);

@@ -5,8 +5,6 @@
 namespace dptrain::nn {
 namespace {
 
-// Common to all cells
-
 struct RecurrentCell {
   std::string name;                 ///< "lstm_cell": Keras's scope of the weights
   std::int64_t gates = 1;           ///< blocks of the kernels' columns
@@ -139,8 +137,6 @@ LayerBuilder<Spec> recurrent(const char* name, int states) {
   return builder;
 }
 
-// SimpleRNN, LSTM, GRU
-
 const RecurrentCell& simple_rnn_cell() {
   static const RecurrentCell cell{.name = "simple_rnn_cell", .gates = 1, .states = {"state_h"}};
   return cell;
@@ -192,8 +188,6 @@ const Registered kGru = recurrent<GRUSpec>("GRU", 1)
                               const Shape bias = spec.reset_after ? Shape{2, 3 * spec.units} : Shape{3 * spec.units};
                               return recurrent_weights(gru_cell(), spec, in, bias);
                             });
-
-// ConvLSTM2D
 
 constexpr std::int64_t kConvLstmGates = 4;
 

@@ -91,7 +91,7 @@ Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
   std::int64_t known = 1;
   for (const std::int64_t d : dims) {
     if (d != -1) known *= d;
-    if (known > elements) break;  // too many already; before the product can overflow
+    if (known > elements) break;  // too many; stops before the product overflows
   }
   const auto open = std::find(dims.begin(), dims.end(), -1);
   const bool fits = open == dims.end() ? known == elements : known <= elements && elements % known == 0;

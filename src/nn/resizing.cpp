@@ -11,8 +11,6 @@
 namespace dptrain::nn {
 namespace {
 
-// Cropping and padding
-
 /// "4 frames, 2 rows and 2 columns", or with `units` false "4, 2 and 2".
 std::string extents_text(const Axes& extents, bool units) {
   static const std::vector<std::vector<const char*>> kUnits{
@@ -50,7 +48,7 @@ Shape padded_shape(const ZeroPaddingSpec<Rank>& spec, std::span<const Shape> in)
   return changed_shape(in[0], axes(spec.padding), 1);
 }
 
-/// The margins within frames, then, where there are some, those along the depth.
+/// The margins within frames, then, if there are any, those along the depth.
 template <class Image>
 VolumePasses margin_passes(const VolumeSides& margins) {
   VolumePasses passes{.frames = layer_family().make(Image{within_frame(margins)})};
@@ -107,8 +105,6 @@ const Registered kZeroPadding3D = zero_padding<3>("ZeroPadding3D")
                                         return margin_passes<ZeroPadding2DSpec>(spec.padding);
                                       })
                                       .example("padding: [[1, 0], [1, 2], [0, 3]]", {{3, 7, 2, 4}});
-
-// Enlarging
 
 std::string factors_text(const Axes& extents) {
   std::vector<std::string> words;

@@ -45,8 +45,8 @@ struct UpSampling1DSpec {
 
 enum class Interpolation { kNearest, kBilinear };
 
-/// [H, W, C] enlarged by whole factors (Keras UpSampling2D): repeated, or interpolated between the centres of pixels,
-/// at the border the outermost ones.
+/// [H, W, C] enlarged by whole factors (Keras UpSampling2D). Values are repeated, or interpolated between the centres
+/// of pixels; beyond the outermost centres they are those of the border.
 struct UpSampling2DSpec {
   Size2 size{2, 2};
   Interpolation interpolation = Interpolation::kNearest;
@@ -57,9 +57,9 @@ struct UpSampling3DSpec {
   Size3 size{2, 2, 2};
 };
 
-/// [H, W, C] to [height, width, C]: the centres of the new pixels are spaced evenly over the old ones; each is the
-/// pixel that contains its centre, or is interpolated between the centres of the nearest ones (Keras Resizing without
-/// antialias and without keeping the aspect ratio).
+/// [H, W, C] to [height, width, C] (Keras Resizing without antialias and without keeping the aspect ratio). The centres
+/// of the new pixels are spaced evenly over the old ones. Each is the pixel that contains its centre, or is
+/// interpolated between the nearest centres.
 struct ResizingSpec {
   std::int64_t height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Learning-rate schedules (Keras's equations: docs/numerics.md). nn/schedules.cpp has of each its equation and one
+// Learning-rate schedules (Keras's equations: docs/numerics.md). nn/schedules.cpp contains the equation of each and the
 // `schedule<Spec>(...)` expression that registers it. The family is filled before main and read-only afterwards: any
 // thread may read it. Durations are converted once, by the number of steps per epoch.
 
@@ -25,7 +25,7 @@ struct LearningRate {
   bool is_schedule() const { return static_cast<bool>(schedule); }
 };
 
-/// How far training is. Both counts are equal unless a run was resumed with another global batch.
+/// The progress of training. Both counts are equal unless a run was resumed with another global batch.
 struct Progress {
   /// Updates of the optimizer, Keras's `iterations` before the increment. Durations in steps count these.
   double updates = 0;
@@ -63,7 +63,7 @@ Rate make_rate(const LearningRate& rate, std::int64_t steps_per_epoch, std::int6
 
 /// Check of a key that is a learning rate.
 std::string rate_complaint(const LearningRate& rate);
-/// Checks of a key that is a duration: a time, or, with the second, none.
+/// Checks of a key that is a duration: positive, or with steps_or_none() also zero.
 std::string positive_steps(const config::Duration& duration);
 std::string steps_or_none(const config::Duration& duration);
 

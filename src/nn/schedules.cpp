@@ -57,7 +57,7 @@ const RegisteredSchedule kCosineDecay =
         .rule(cosine_rule)
         .rate(cosine_decay);
 
-/// Half a cosine from lr0 down to alpha lr0, again and again (Loshchilov and Hutter 2017): each time t_mul times as
+/// Half a cosine from lr0 down to alpha lr0, repeatedly (Loshchilov and Hutter 2017): each time t_mul times as
 /// long, from a rate m_mul times as high.
 struct CosineDecayRestarts {
   double initial_learning_rate = 0;

@@ -6,9 +6,7 @@
 namespace dptrain::nn {
 namespace {
 
-// Bidirectional
-
-/// f(const Spec&) of the wrapped layer; nothing where it is no recurrent one.
+/// Calls f with the spec of the wrapped layer; returns false unless that is recurrent.
 template <class F>
 bool with_recurrent(const config::Typed& layer, const F& f) {
   if (const auto* lstm = layer.get_if<LSTMSpec>()) return f(*lstm), true;
@@ -85,8 +83,6 @@ const Registered kBidirectional =
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
         .masked_example("layer: {LSTM: {units: 4, return_sequences: true}}", {{9, 5}})
         .masked_example("layer: {GRU: 5}, merge_mode: mul", {{9, 5}});
-
-// TimeDistributed
 
 std::string step_layer_error(const WrappedLayer& layer) {
   if (!layer) return "";
