@@ -160,7 +160,6 @@ std::int64_t multiplied_channels(std::int64_t channels, std::int64_t multiplier)
   return product;
 }
 
-/// Throws LayerError unless the groups divide both.
 void check_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
   if (channels % groups != 0)
     throw LayerError(fmt::format("groups {} do not divide the input's {} channels", groups, channels));

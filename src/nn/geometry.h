@@ -26,8 +26,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-/// Depth (of clips: time), height and width, in this order everywhere. In a config: n for all, or [depth, height,
-/// width].
+/// Depth (of clips: time), height and width, always in this order. In a config: n or [depth, height, width].
 struct Size3 {
   std::int64_t d = 1, h = 1, w = 1;
   bool operator==(const Size3&) const = default;
@@ -128,8 +127,7 @@ struct Window {
 /// `in` is [H, W, C]. Throws LayerError if no window fits.
 Window window(const Shape& in, Size2 kernel, Size2 strides, Size2 dilation, Padding padding);
 
-/// The number of windows along each axis of `in`, then `channels`. Throws LayerError if no window fits ("window 9x9 is
-/// larger than the input 4x4").
+/// The number of windows along each axis of `in`, then `channels`. Throws LayerError if no window fits.
 Shape window_shape(const Shape& in, const Axes& kernel, const Axes& strides, const Axes& dilation, Padding padding,
                    std::int64_t channels);
 /// Throws LayerError if both exceed 1, as in Keras.

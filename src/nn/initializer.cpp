@@ -35,7 +35,6 @@ struct InitializerType final : config::TypeDef {
   std::function<void(const void* spec, const Shape& shape, RandomStream& stream, std::span<float> values)> fill;
 };
 
-/// Builder, one expression per initializer.
 template <class Spec>
 class InitializerBuilder : public config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType> {
   using Base = config::TypeBuilder<InitializerBuilder<Spec>, Spec, InitializerType>;

@@ -56,8 +56,7 @@ struct VolumePasses {
   const config::Typed& last() const { return depth ? depth : frames; }
 };
 
-/// Arguments of a layer as in a config ("filters: 5, kernel_size: 3"), and shapes of inputs, without the batch, that
-/// fit them.
+/// Arguments of a layer as in a config ("filters: 5, kernel_size: 3"), and shapes of inputs without the batch.
 struct LayerExample {
   std::string arguments;
   std::vector<Shape> inputs;
@@ -161,7 +160,6 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     };
     return self();
   }
-  /// One output with the shape of the first input.
   LayerBuilder&& same_shape() {
     return output([](const Spec&, std::span<const Shape> in) { return in[0]; });
   }
@@ -215,7 +213,6 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
     return self();
   }
 
-  /// Adds a LayerExample: the arguments as in a config, and the shapes of the inputs without the batch.
   LayerBuilder&& example(std::string arguments, std::vector<Shape> inputs) {
     return type_->examples.push_back({std::move(arguments), std::move(inputs)}), self();
   }

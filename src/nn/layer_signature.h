@@ -1,7 +1,6 @@
 #pragma once
 
-// The inputs, outputs and weights of a layer, for headers that store them. nn/layer.h has the definition of a type of
-// layer. Plain values.
+// Inputs, outputs and weights of a layer, for headers that store them; nn/layer.h defines layer types. Plain values.
 
 #include <cstdint>
 #include <string>

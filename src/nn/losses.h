@@ -1,8 +1,7 @@
 #pragma once
 
-// The specs of all losses, with their equations. Names and keys are those of Keras 3 (nn/losses.cpp); p is a
-// prediction, y its label. A new element loss needs a line in nn/losses.cpp only: its equation in kernels/losses.h is
-// its spec.
+// The specs of all losses, with their equations: p is a prediction, y its label. Names and keys are those of Keras 3. A
+// new element loss needs a line in nn/losses.cpp only: its equation in kernels/losses.h is its spec.
 
 #include <cstdint>
 #include <optional>

@@ -40,8 +40,7 @@ struct MetricType final : config::TypeDef {
   /// Arguments as YAML for an output of four classes; `devices --check` uses them.
   std::string example_arguments{};
   Direction better = Direction::kUnknown;
-  /// Whether the value is a mean over positions that leaves out masked ones, as in Keras. Other metrics count masked
-  /// positions.
+  /// Whether the value is a mean that leaves out masked positions, as in Keras; other metrics count them.
   bool heeds_mask = true;
   /// Whether the value is a share of samples, each of which counts 0 or 1.
   std::function<bool(const MetricSubject&)> is_share;

@@ -1,8 +1,7 @@
 #pragma once
 
-// The specs of metrics that are a mean or a share over samples. Metrics that count predictions are in
-// counting_metrics.h. Names, arguments and defaults are those of keras.metrics. A spec's `name` is the metric's key in
-// logs.
+// Specs of metrics that are a mean or a share over samples (counts: counting_metrics.h), with the names, arguments and
+// defaults of keras.metrics. A spec's `name` is the metric's key in logs.
 
 #include <array>
 #include <cstdint>

@@ -63,7 +63,6 @@ struct GroupNormalizationSpec {
   Regularizer gamma_regularizer{};
 };
 
-/// The number of groups for an input that the layer accepts.
 inline std::int64_t group_count(const GroupNormalizationSpec& spec, const Shape& in) {
   return spec.groups == -1 ? in.back() : spec.groups;
 }

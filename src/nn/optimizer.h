@@ -47,8 +47,7 @@ struct OptimizerType final : config::TypeDef {
   /// Whether a plain update computes an element's weight and slots from that element's old values and gradient alone. A
   /// zero gradient and the slots' initial values then leave the weight unchanged.
   bool by_element = false;
-  /// Arguments that select another branch of the update than the defaults do, as in a config: "momentum: 0.9". Tests
-  /// run each of them.
+  /// Arguments that select another branch of the update, as in a config: "momentum: 0.9". Tests run each of them.
   std::vector<std::string> variants;
 };
 

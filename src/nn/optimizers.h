@@ -1,7 +1,6 @@
 #pragma once
 
-// The specs of all optimizers, with Keras's names and defaults; the equations are in docs/numerics.md. Their slots are
-// in nn/optimizers.cpp.
+// Specs of all optimizers, with Keras's names and defaults. Equations: docs/numerics.md; slots: nn/optimizers.cpp.
 
 #include "nn/optimizer.h"
 

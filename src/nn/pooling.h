@@ -1,7 +1,6 @@
 #pragma once
 
-// Pooling over steps [steps, C], images [H, W, C] and volumes [D, H, W, C], in windows or over the whole extent: Rank
-// is 1, 2 or 3.
+// Pooling over steps [steps, C], images [H, W, C] and volumes [D, H, W, C] (Rank 1, 2, 3), in windows or globally.
 
 #include <optional>
 

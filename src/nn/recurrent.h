@@ -33,8 +33,7 @@ struct RecurrentSpec {
   bool unroll = false;        ///< has no effect
 };
 
-/// Keras SimpleRNN (keras/src/layers/rnn/simple_rnn.py): h' = activation(x K + b + h U) is both the step's output and
-/// the state.
+/// Keras SimpleRNN (keras/src/layers/rnn/simple_rnn.py): h' = activation(x K + b + h U) is both output and state.
 struct SimpleRNNSpec : RecurrentSpec {};
 
 /// Keras LSTM (keras/src/layers/rnn/lstm.py): z = x K + h U + b in blocks i, f, c, o of `units` columns; with

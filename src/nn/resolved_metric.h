@@ -1,7 +1,6 @@
 #pragma once
 
-// The loss and the metrics of an output, for headers that store them. nn/loss.h and nn/metric.h have the definitions.
-// Plain values.
+// Loss and metrics of an output, for headers that store them; nn/loss.h and nn/metric.h define them. Plain values.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +37,6 @@ struct MetricSubject {
   std::int64_t positions() const { return output.elements() / classes(); }
 };
 
-/// Whether smaller or larger values are better.
 enum class Direction { kUnknown, kSmaller, kLarger };
 
 /// Whether a value is better than another one; never for kUnknown.
