@@ -1,8 +1,7 @@
 #pragma once
 
-// The command line. Each command has its own file (commands.h) and declares its flags as data for parsing, "did you
-// mean", help texts and completion scripts. main() runs one and turns exceptions into messages and exit codes. Main
-// thread only.
+// The command line: commands (commands.h) declare their flags as data for parsing, hints, help and completion. main()
+// runs one and turns exceptions into messages and exit codes. Main thread only.
 
 #include <cstdint>
 #include <deque>
@@ -23,7 +22,6 @@ struct Context {
   bool quiet = false;                  ///< --quiet
 };
 
-/// One flag or positional argument.
 struct Argument {
   std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
   std::string former;              ///< a former name: accepted, with a warning

@@ -122,7 +122,6 @@ struct BenchFlags {
   std::optional<std::string> baseline, max_regression, output, predict;
 };
 
-/// One point of the sweep.
 struct Point {
   session::DeviceRequest devices;
   std::int64_t batch = 0;
@@ -250,7 +249,7 @@ int compare(const BenchFlags& flags, const std::vector<bench::BenchRow>& rows) {
   return slower.empty() ? 0 : static_cast<int>(ErrorKind::kCheck);
 }
 
-/// Replicas of two threads next to replicas of one hardly show how replicas scale.
+/// Warns that replicas with different numbers of threads do not show how replicas scale.
 void note_different_threads(const std::vector<bench::BenchRow>& rows) {
   std::set<int> threads;
   for (const bench::BenchRow& row : rows)

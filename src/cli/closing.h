@@ -20,7 +20,6 @@ struct ClosingFacts {
   std::uint64_t peak_bytes = 0;   ///< peak memory
 };
 
-/// The lines have no line breaks.
 std::vector<std::string> closing_lines(const train::EndReport& report, const ClosingFacts& facts);
 
 /// For --quiet, as `name: value` lines: the last epoch's values, the best ones and their epochs, time, speed, the exit

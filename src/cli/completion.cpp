@@ -46,8 +46,7 @@ complete -o filenames -F _dptrain dptrain)",
                      join(command_names(app), " "), values, flags);
 }
 
-/// Works in .zshrc, where it registers itself, and as a file _dptrain on zsh's fpath, where the first call completes,
-/// too.
+/// Works in .zshrc, where it registers itself, and as _dptrain on zsh's fpath, where also the first call completes.
 std::string zsh_script(const App& app) {
   return "#compdef dptrain\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(app) +
          "\nif [[ ${funcstack[1]-} == _dptrain ]]; then _bash_complete -o filenames -F _dptrain; fi";

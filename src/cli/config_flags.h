@@ -1,8 +1,7 @@
 #pragma once
 
-// Changes to a config on the command line: `--set`, `--var`, and shorthands of config keys. They become assignments on
-// the tree before it is read, so a wrong value is reported like one in the file, and the resolved config contains them.
-// Main thread.
+// `--set`, `--var` and shorthands of config keys: assignments on the tree before it is read. Wrong values are reported
+// like those in the file, and the resolved config contains the result. Main thread.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
 
-// DIR|CONFIG of `dptrain data`: opens data sets without a model's plan or a device. Main thread; any thread may read
-// the sources.
+// DIR|CONFIG of `dptrain data`: opens data sets without a plan or a device. Main thread; any thread may read them.
 
 #include <cstdint>
 #include <functional>

@@ -16,8 +16,7 @@ namespace dptrain::cli {
 /// "1e-7..10". Throws Error{kUsage}.
 train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps);
 
-/// Trains the session for the test, and writes find-lr.csv and find-lr.svg into `folder` (default: runs/<name>).
-/// Returns the exit code.
+/// Trains `session` for the test, and writes find-lr.* into `folder` (default: runs/<name>). Returns the exit code.
 int find_lr(session::Session& session, const train::RateRange& range, const std::optional<std::string>& folder,
             train::ProgressMode progress);
 

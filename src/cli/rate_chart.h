@@ -8,8 +8,7 @@
 
 namespace dptrain::cli {
 
-/// The rate at every step, with steps below and epochs above. Opens the data to count the steps of an epoch. Throws
-/// Error{kUsage} for a config without a section train.
+/// The rate at every step; opens the data to count steps. Throws Error{kUsage} for a config without a section train.
 plot::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
 
 /// The chart of given rates, at evenly spread steps of `steps`.

@@ -59,7 +59,6 @@ std::vector<std::string> evaluate(const std::string& run, const ReportFlags& fla
   }
 }
 
-/// Logs one line for all runs.
 void log_written(const std::vector<std::string>& folders, const std::vector<std::string>& files) {
   if (files.empty()) return;
   const std::string where =

@@ -13,8 +13,7 @@ namespace dptrain::cli {
 /// `run`: the run's folder, or another purpose ("evaluation").
 std::vector<std::string> run_header(session::Session& session, const std::string& run);
 
-/// A warning that a schedule with `decay_steps` hardly changes the rate within `run_epochs`; "" if it does, and for
-/// less than an epoch.
+/// A warning if a schedule with `decay_steps` hardly changes the rate within `run_epochs`, one or more; else "".
 std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch, double run_epochs);
 
 void warn_of_large_batch(session::Session& session);

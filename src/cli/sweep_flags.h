@@ -48,8 +48,7 @@ struct SweepDevices {
   std::vector<std::string> sets{};
   std::string text;  ///< "2 trials side by side, each on 1 CPU thread"
 };
-/// For at most `trials` trials. `auto_workers`: the config does not set data.loader.workers. Throws Error{kUsage,
-/// kDevice}.
+/// For at most `trials` trials. `auto_workers`: data.loader.workers is not set. Throws Error{kUsage, kDevice}.
 SweepDevices devices_of(const SweepFlags& flags, std::int64_t trials, bool auto_workers);
 
 }  // namespace dptrain::cli
