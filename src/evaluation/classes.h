@@ -1,7 +1,6 @@
 #pragma once
 
-// Interpretation of a model's output, derived from its loss: class probabilities or plain values. Immutable; any
-// thread.
+// How to interpret a model's output, from its loss: class probabilities or plain values. Immutable; any thread.
 
 #include <cstdint>
 #include <string>

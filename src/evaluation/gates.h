@@ -36,8 +36,7 @@ class Gates {
   std::vector<Verdict> not_judged() const;
   /// For a run that ended early: marks the gates as not judged in gates.json and the JUnit XML.
   void leave_unjudged() { unjudged_ = true; }
-  /// Prints and writes the verdicts, with gates.json in `folder`. Throws Error{kCheck} if one failed. `verdicts` may
-  /// include those of --assert.
+  /// Prints and writes verdicts, also those of --assert; gates.json into `folder`. Throws Error{kCheck} if one failed.
   void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                 const std::string& folder) const;
 

@@ -14,7 +14,6 @@ namespace {
 /// Power of the test for which a note gives the detectable drop.
 constexpr double kPower = 0.95;
 
-/// One side of a limit.
 struct Side {
   std::size_t gate;
   bool at_most;

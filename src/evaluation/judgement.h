@@ -50,8 +50,7 @@ std::optional<Judgement> judge(session::Session& session, const std::vector<Clas
 
 // The values of a judgement that --assert and gates may name. Pure functions.
 
-/// Losses, metrics and, for outputs with classes, the averages "precision", "recall" and "f1" over the classes.
-/// `classes`: one for each output of the model.
+/// Losses, metrics and, with classes, the averages "precision", "recall" and "f1". `classes`: one for each output.
 std::vector<std::string> judged_names(const plan::Plan& plan, const std::vector<Classes>& classes);
 /// The judged_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
 std::vector<std::pair<std::string, double>> judged_values(const Judgement& judgement);

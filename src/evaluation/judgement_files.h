@@ -1,8 +1,6 @@
 #pragma once
 
-// Writes a judgement into a folder: eval.json, confusion.csv, answers.csv, predicted.csv, and the pictures
-// confusion.svg, scores.svg, predicted.svg, residuals.svg and worst.svg (docs/files.md). Main thread of the writing
-// process.
+// Writes a judgement into a folder: eval.json, CSV tables and SVG pictures (docs/files.md). Main thread of the writer.
 
 #include <filesystem>
 #include <memory>
