@@ -29,8 +29,7 @@ bool spans_decades(const std::vector<double>& values);
 
 /// About `count` round numbers (1, 2 or 5 times a power of ten apart) in [low, high].
 std::vector<double> ticks(double low, double high, int count, bool whole);
-/// Powers of ten in [low, high], thinned out if there are many; if there are fewer than three, also 2 and 5 times them.
-/// low > 0.
+/// Powers of ten in [low, high], thinned out if many; with fewer than three, also 2 and 5 times them. low > 0.
 std::vector<double> log_ticks(double low, double high, int count);
 
 /// 12500 -> "12.5k". The largest tick determines the unit, the distance between ticks the digits.
@@ -40,8 +39,7 @@ std::string log_tick_text(double value);
 
 class Axis {
  public:
-  /// Maps `range` to pixels from `begin` to `end`. A logarithmic axis requires range.low > 0. A range of one value is
-  /// widened.
+  /// Maps `range` to pixels from `begin` to `end`; widens a range of one value. `log` requires range.low > 0.
   Axis(Range range, bool log, double begin, double end);
 
   double at(double value) const;

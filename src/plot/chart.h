@@ -1,7 +1,6 @@
 #pragma once
 
-// Chart: panels of lines, one below the other or in pairs, with a title above and a legend below. Plain data in, a
-// Drawing out. Pure; any thread.
+// Chart: panels of lines in one column or in pairs, with a title and a legend. Data in, Drawing out. Pure; any thread.
 
 #include <optional>
 #include <string>

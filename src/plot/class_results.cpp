@@ -170,7 +170,6 @@ class MatrixDrawing {
                title});
   }
 
-  /// The colour scale.
   void scale(Drawing& out) const {
     double x = kMatrixMargin;
     double y = top_ + side_ + 28;

@@ -1,7 +1,6 @@
 #pragma once
 
-// Charts of classification results: the confusion matrix, and precision, recall and F1 of each class as a bar with two
-// marks. Pure; any thread.
+// Charts of classification results: a confusion matrix, and scores of each class as a bar with marks. Pure; any thread.
 
 #include <cstdint>
 #include <optional>

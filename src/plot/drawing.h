@@ -121,8 +121,7 @@ class Drawing {
   Drawing(double width, double height) : width_(std::ceil(width)), height_(std::ceil(height)) {}
 
   void add(Item item) { items_.push_back(std::move(item)); }
-  /// Adds words at most `most` wide by text_width(). Longer ones are shortened in the middle, with the whole text as
-  /// tooltip unless `title` is given.
+  /// Adds words at most `most` wide: longer ones are shortened in the middle, with the whole text as default `title`.
   void add_fitting(Words words, double most, std::string title = "");
 
   double width() const noexcept { return width_; }

@@ -25,8 +25,7 @@ RgbImage shrunk(const RgbImage& image, std::int64_t most);
 /// Repeats each pixel `factor` times in both directions.
 RgbImage enlarged(const RgbImage& image, std::int64_t factor);
 
-/// Arranges one or more images in rows of `columns`, in cells of the largest size, with `gap` white pixels between
-/// them.
+/// Arranges one or more images in rows of `columns`, in cells of the largest size, `gap` white pixels apart.
 RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::int64_t gap);
 
 /// The bytes of a PNG file. Throws Error{kMemory}.

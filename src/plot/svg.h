@@ -11,12 +11,10 @@ namespace dptrain::plot {
 /// programs without style sheets. Pure; any thread.
 std::string to_svg(const Drawing& drawing);
 
-/// An <svg> element for a web page that includes svg_style_sheet() once, without a style sheet and a background.
-/// `label` describes it to readers who cannot see it. `without_title` cuts off the space for the title and most of the
-/// margins.
+/// An <svg> element for a page that includes svg_style_sheet() once. `label` describes it to readers who cannot see it.
+/// `without_title` cuts off the space for the title and most of the margins.
 std::string svg_element(const Drawing& drawing, const std::string& label, bool without_title = false);
-/// Style rules for all pictures. They apply only to the elements `text` and `polyline` and to the classes "f-...",
-/// "s-..." and "hollow".
+/// Rules for all pictures. They affect only `text`, `polyline` and the classes "f-...", "s-..." and "hollow".
 std::string svg_style_sheet();
 
 }  // namespace dptrain::plot
