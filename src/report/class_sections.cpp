@@ -55,7 +55,6 @@ std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord&
          "\n";
 }
 
-/// Label and answer, one line each.
 std::string answer_html(const WorstRecord& worst) {
   std::string html;
   if (!worst.label.empty()) html += element("div", "", element("span", "label", escaped(worst.label)));

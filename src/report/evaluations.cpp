@@ -63,8 +63,7 @@ std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
   return counts;
 }
 
-/// The columns of a predicted.csv: a label and an answer for each value. Empty if the file is missing or has other
-/// columns.
+/// The label and answer columns of a predicted.csv, by value. Empty if the file is missing or has other columns.
 std::vector<plot::ValuePairs> values_in(const fs::path& file) {
   const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file.string()));
   if (rows.empty() || rows.front().size() < 3 || rows.front().size() % 2 == 0) return {};

@@ -1,7 +1,6 @@
 #pragma once
 
-// Building blocks of a web page. Parameters named `text` are escaped; `html` is inserted unchanged. Pure functions; any
-// thread.
+// Building blocks of a web page. `text` is escaped, `html` is inserted unchanged. Pure functions; any thread.
 
 #include <cstdint>
 #include <string>
@@ -41,8 +40,6 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts)
 std::string figure(const plot::Drawing& drawing, const std::string& label);
 /// The panels of a chart, two per row on a wide page, with keys above and the legend below.
 std::string charts(const plot::Chart& chart, const std::string& label);
-
-// Values as shown on the pages.
 
 /// "12,345".
 std::string count_text(double value);

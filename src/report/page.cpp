@@ -98,8 +98,7 @@ footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--grid);color
 @media print{body{font-size:10.5pt}main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,.card,.tile,tr,.bar{break-inside:avoid}figure{overflow:visible}figure svg{max-height:23cm;margin:auto;min-width:0}pre{max-height:none;white-space:pre-wrap;overflow:visible}.wide{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )css";
 
-/// Style sheet of the page and its pictures: light or dark like the reader's system, light in print. Colours come from
-/// plot/drawing.h.
+/// Style sheet of the page and its pictures: light or dark like the reader's system, light in print.
 std::string style_sheet() {
   return fmt::format(
       "{4}:root{{color-scheme:light dark;--face:{5};{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"

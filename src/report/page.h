@@ -19,7 +19,6 @@ std::vector<Difference> differences(const std::vector<RunRecord>& runs);
 
 /// A row for each run with its figures, the best ones marked, and its differences if they are few.
 std::string runs_table(const std::vector<RunRecord>& runs);
-/// The curves of all runs in one chart.
 std::string common_curves(const std::vector<RunRecord>& runs);
 std::string differences_table(const std::vector<RunRecord>& runs);
 

@@ -91,8 +91,7 @@ struct RunRecord {
 /// Throws Error{kData} for a folder without config.resolved.yaml.
 RunRecord read_record(const std::string& folder, const std::string& name);
 
-/// Every scalar and every list of scalars in a config, by path. List items are named by their name or type, if they
-/// have one.
+/// All scalars and lists of scalars in a config, by path. Items of a list have their name or type if there is one.
 Fields settings_of(const std::string& yaml);
 
 /// A setting that differs between two configs; "": it is missing in that config.

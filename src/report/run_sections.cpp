@@ -38,7 +38,6 @@ std::string evaluation_tiles(const RunRecord& run) {
   return tiles;
 }
 
-/// Date, devices, host and version of the run.
 std::string where_text(const RunRecord& run) {
   std::vector<std::string> parts;
   if (!run.date.empty()) parts.push_back(date_text(run.date));

@@ -1,7 +1,6 @@
 #pragma once
 
-// The sections of a run's page, built from its record; `html` is empty if the record has nothing to show. Pure
-// functions; any thread.
+// Sections of a run's page, built from its record; `html` is empty if there is nothing to show. Pure; any thread.
 
 #include <string>
 #include <vector>
@@ -28,7 +27,6 @@ Section values_section(const RunRecord& run);
 Section worst_section(const RunRecord& run);
 Section layers_section(const RunRecord& run);
 Section time_section(const RunRecord& run);
-/// Faults, bad samples, warnings.
 Section trouble_section(const RunRecord& run);
 Section config_section(const RunRecord& run);
 
