@@ -1,5 +1,4 @@
-// init --from an HDF5 file: finds the arrays of inputs and labels, and drafts a network for rows that are numbers,
-// series, ids or images.
+// init --from an HDF5 file: finds inputs and labels, and drafts a network for numbers, series, ids or images.
 
 #include <algorithm>
 #include <array>

@@ -28,11 +28,9 @@ struct Draft {
 Draft draft_config(const DraftRequest& request);
 
 Draft draft_table(const DraftRequest& request);
-/// Class folders of photos.
+/// Class folders of photos, .txt files or clips.
 Draft draft_photos(const DraftRequest& request);
-/// Class folders of .txt files.
 Draft draft_texts(const DraftRequest& request);
-/// Class folders of clips.
 Draft draft_clips(const DraftRequest& request);
 /// An HDF5 file.
 Draft draft_arrays(const DraftRequest& request);
@@ -42,13 +40,11 @@ struct Roles {
   std::string train{}, validation{}, test{};
 };
 Roles roles_in(const std::string& folder);
-/// Whether most files in the sub-folders are .txt files, and none is an image. Files next to the sub-folders, such as
-/// LICENSE.txt, are ignored.
+/// Whether most files in the sub-folders are .txt files and none is an image. Files next to sub-folders are ignored.
 bool holds_texts(const std::string& folder);
 /// Path of a sub-folder; `folder` itself if `name` is empty.
 std::string below(const std::string& folder, const std::string& name);
-/// The section `data:` with the text of `set` for each role and its sub-folder; a Split if there is none for
-/// validation.
+/// The section `data:` with the text of `set` for each role; a Split if there is no folder for validation.
 std::string sets_of_roles(const Roles& roles,
                           const std::function<std::string(const char* role, const std::string& name)>& set);
 /// Opens a data set as the training set of a config with no other.

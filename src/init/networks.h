@@ -28,14 +28,12 @@ std::int64_t middle_of(std::vector<std::int64_t> sizes);
 /// "[28, 28, 1]"
 std::string yaml_shape(const Shape& shape);
 
-/// The section `blocks:` with the block `stage` for images [H, W, C] or clips [T, H, W, C]: convolution, batch
-/// normalization, relu and pooling.
+/// `blocks:` with the block `stage` for images [H, W, C] or clips [T, H, W, C]: a convolution that ends with pooling.
 std::string conv_block(const Shape& input);
 /// Uses of `stage` and a global average pooling, named `name` unless that is empty.
 std::string conv_stages(const Shape& input, const std::string& name);
 
-/// A final Rescaling by the standard deviation and mean of the labels, one number each: the layers before it stay near
-/// 0 and 1.
+/// A final Rescaling by deviation and mean of the labels, one number each: layers before it stay near 0 and 1.
 std::string rescaled_end(const data::Source& train, const std::string& target);
 
 // Shared by the drafts for photos in class folders and for photos named in a table. Pure functions.

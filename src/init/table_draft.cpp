@@ -205,7 +205,6 @@ class TableDraft {
   bool is_plain() const { return own_inputs() == 0; }
   std::int64_t own_inputs() const { return count(Use::kEmbedded) + count(Use::kWords) + count(Use::kPhotos); }
   bool has_photos() const { return count(Use::kPhotos) > 0; }
-  /// Whether some rows have no label.
   bool lacks_labels() const { return target_->facts->missing > 0; }
   /// Rows and cells that on_error: skip leaves out.
   std::vector<std::string> skipped() const {

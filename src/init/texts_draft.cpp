@@ -1,5 +1,4 @@
-// init --from a folder of texts: finds classes and a length that fits most texts, and drafts a network of averaged word
-// embeddings.
+// init --from a folder of texts: finds classes and a usual length, and drafts a network of averaged word embeddings.
 
 #include <algorithm>
 #include <fstream>
