@@ -12,7 +12,6 @@
 
 namespace dptrain::sweep {
 
-/// How a started trial ended.
 struct Ended {
   enum class How { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
 
@@ -33,7 +32,6 @@ class Runner {
   virtual void stop() = 0;
 };
 
-/// Observer of a sweep.
 class Watcher {
  public:
   virtual ~Watcher() = default;

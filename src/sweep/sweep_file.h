@@ -18,9 +18,8 @@ void write_sweep(const std::string& folder, const Sweep& sweep);
 Sweep read_sweep(const std::string& folder);
 bool is_sweep(const std::string& folder);
 
-/// Run folders for the names on a command line. A sweep's folder is replaced by its trials that have a train.csv. Files
-/// next to a sweep.json, which `DIR/*` also matches, are left out. Other names are unchanged. Throws Error{kData} if
-/// none is left.
+/// Run folders for names on a command line: a sweep's folder is replaced by its trials with a train.csv. Files next to
+/// a sweep.json, as from `DIR/*`, are left out; other names are unchanged. Throws Error{kData} if none is left.
 std::vector<std::string> runs_of(const std::vector<std::string>& named);
 
 }  // namespace dptrain::sweep

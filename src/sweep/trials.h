@@ -81,7 +81,6 @@ std::vector<std::string> sets_of(const Plan& plan, const Trial& trial);
 /// and last those that failed.
 std::vector<std::size_t> ranking(const Sweep& sweep);
 
-/// Whether `a` is a better value of the objective than `b`.
 inline bool better(const Plan& plan, double a, double b) { return plan.larger_wins ? a > b : a < b; }
 
 }  // namespace dptrain::sweep
