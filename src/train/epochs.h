@@ -28,7 +28,8 @@ class Epochs {
   bool validates_after(std::int64_t step) const;
   /// Validates if that is due at this step and was not done before the run stopped or was killed.
   void validate_if_due();
-  /// Validates, runs callbacks, saves, begins the next epoch. False: non-finite weights or a stopped validation.
+  /// Validates, runs callbacks, saves, begins the next epoch. False: non-finite weights, or a stopped validation, which
+  /// a resume repeats.
   bool end();
   /// Writes the row of a run that ends inside an epoch; after a resume the whole epoch's row replaces it.
   void end_early();
