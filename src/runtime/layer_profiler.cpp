@@ -1,7 +1,5 @@
 #include "runtime/layer_profiler.h"
 
-#include <algorithm>
-
 #include "core/index.h"
 
 namespace dptrain::runtime {
@@ -45,25 +43,6 @@ double LayerProfiler::operations_per_sample() const {
     sum += (forward + (step.has_backward ? backward : 0)) * static_cast<double>(step.frames);
   }
   return sum;
-}
-
-void Replica::PassProfile::add(const PassProfile& more) {
-  seconds += more.seconds;
-  operations += more.operations;
-  bytes += more.bytes;
-  set = std::max(set, more.set);
-}
-
-Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const LayerProfiler*>& slots) {
-  Replica::Profile all;
-  for (const plan::Step& step : plan.steps)
-    all.steps.push_back(slots[at(step.slot)]->profile().steps[all.steps.size()]);
-  for (const LayerProfiler* slot : slots) {
-    all.losses.add(slot->profile().losses);
-    all.sums.add(slot->profile().sums);
-    all.operations_per_sample += slot->operations_per_sample();
-  }
-  return all;
 }
 
 }  // namespace dptrain::runtime

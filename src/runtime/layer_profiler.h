@@ -71,7 +71,4 @@ class LayerProfiler {
   Replica::Profile profile_;
 };
 
-/// Profile of a replica from the profilers of all its slots, in slot order.
-Replica::Profile profile_of(const plan::Plan& plan, const std::vector<const LayerProfiler*>& slots);
-
 }  // namespace dptrain::runtime

@@ -19,13 +19,28 @@ int moment_of_step(const plan::Plan& plan, std::size_t step, bool backward) {
   return static_cast<int>(moment) + static_cast<int>(item - plan.backward.begin());
 }
 
+/// Removes the observer, also if an op throws.
+class Observation {
+ public:
+  template <class Observer>
+  Observation(StepRunner& runner, const Observer& observer) : runner_(runner) {
+    runner_.set_observer(observer);
+  }
+  ~Observation() { runner_.set_observer({}); }
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+
+ private:
+  StepRunner& runner_;
+};
+
 }  // namespace
 
 std::optional<NotFinite> NonFiniteSearch::run(const BatchRows& slice, const StepInputs& in, int set) {
   runner_.stage(slice, set);
   runner_.begin(slice, set);
   std::optional<NotFinite> found = check_inputs(slice);
-  runner_.set_observer([&](std::size_t step, bool backward) {
+  const Observation observation(runner_, [&](std::size_t step, bool backward) {
     if (!found) found = check_op(step, backward, slice);
   });
   runner_.forward(slice, in);
@@ -35,7 +50,6 @@ std::optional<NotFinite> NonFiniteSearch::run(const BatchRows& slice, const Step
     if (found) found->moment = moment_of_step(plan_, plan_.steps.size(), false) + static_cast<int>(i);
   }
   runner_.backward(slice, in, [](const plan::BackwardItem&) {});
-  runner_.set_observer({});
   runner_.release(set);
   return found;
 }

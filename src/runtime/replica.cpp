@@ -264,10 +264,19 @@ struct Replica::Impl {
     return all;
   }
 
+  /// Of all slots.
   Profile profile() const {
     std::vector<const LayerProfiler*> slots{&runner.profiler()};
     for (int i = 0; others && i < others->size(); ++i) slots.push_back(&others->runner(i).profiler());
-    return profile_of(plan, slots);
+    Profile all;
+    for (const plan::Step& step : plan.steps)
+      all.steps.push_back(slots[at(step.slot)]->profile().steps[all.steps.size()]);
+    for (const LayerProfiler* slot : slots) {
+      all.losses.add(slot->profile().losses);
+      all.sums.add(slot->profile().sums);
+      all.operations_per_sample += slot->operations_per_sample();
+    }
+    return all;
   }
 
   /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
@@ -530,6 +539,13 @@ std::size_t Replica::bytes() const {
   return impl_->arenas.bytes() + impl_->runner.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
          (impl_->others ? impl_->others->bytes() : 0);
 }
+void Replica::PassProfile::add(const PassProfile& more) {
+  seconds += more.seconds;
+  operations += more.operations;
+  bytes += more.bytes;
+  set = std::max(set, more.set);
+}
+
 void Replica::set_profiling(bool on) {
   impl_->on_slots([on](StepRunner& slot) { slot.profiler().set_on(on); });
 }

@@ -1,5 +1,6 @@
 #include "runtime/step_buffers.h"
 
+#include "core/index.h"
 #include "core/trace.h"
 #include "runtime/shard_sums.h"
 

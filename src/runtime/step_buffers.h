@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/index.h"
 #include "kernels/step_state.h"
 #include "plan/plan.h"
 #include "runtime/replica.h"
@@ -64,7 +63,7 @@ class StepBuffers {
     return *posts_[post].loss_scale->as<kernels::LossScale>();
   }
 
-  std::size_t bytes() const { return sums_->bytes(); }
+  std::size_t bytes() const { return sums_->bytes(); }  ///< of the sums
 
  private:
   struct Post {

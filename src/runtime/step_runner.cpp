@@ -4,7 +4,6 @@
 #include <new>
 
 #include "backend/measured_loss.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
@@ -371,7 +370,6 @@ void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, cons
 }
 
 void StepRunner::set_observer(std::function<void(std::size_t step, bool backward)> observer) {
-  pairing_ = !observer;
   observer_ = std::move(observer);
 }
 

@@ -2,7 +2,7 @@
 
 // StepRunner: the plan's steps in one slot as ops of a device, and the arena of tensors they use. Runs forward, loss
 // and backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the
-// slot's thread. After construction only add_feed() and find_not_finite() allocate memory.
+// slot's thread. After construction only add_feed(), set_observer() and the profiler allocate memory.
 //
 // A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
 // wait for each other (crossings.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
@@ -39,6 +39,8 @@ class StepRunner {
   /// `arenas`: those of the home slot.
   StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
              const ParameterArenas& arenas, const Options& options, SlotContext context = {});
+  StepRunner(const StepRunner&) = delete;
+  StepRunner& operator=(const StepRunner&) = delete;
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
@@ -81,7 +83,7 @@ class StepRunner {
   backend::Device& device() { return device_; }
   backend::Stream& stream() { return stream_; }
   int slot() const { return slot_; }
-  const Bindings& training() const { return *training_; }  ///< where the tensors of the last forward are
+  const Bindings& training() const { return *training_; }  ///< tensors of forward() and backward(); only in training
   StepBuffers& buffers() { return *buffers_; }
   LayerProfiler& profiler() { return profiler_; }
   const LayerProfiler& profiler() const { return profiler_; }
@@ -159,7 +161,7 @@ class StepRunner {
   bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
   std::vector<plan::Need> needs_;                         ///< per step
   backend::PiecePairs pairs_;                             ///< neighbouring steps that share passes
-  bool pairing_ = true;                                   ///< false while the outputs of single steps are inspected
+  bool pairing_ = true;                                   ///< false while count_ahead() runs single steps
   kernels::cpu::PiecePass before_, after_;                ///< passes of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: inference only

@@ -9,7 +9,7 @@ namespace dptrain::runtime {
 
 void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
                       const Bindings& bindings, bool training) {
-  if (!pairing_ || slice.rows == 0 || pairs_.leads.empty()) return;
+  if (!pairing_ || observer_ || slice.rows == 0 || pairs_.leads.empty()) return;
   call.leads = pairs_.leads[s];
   // First passes are those of training alone.
   call.followed = s > 0 && pairs_.after[s - 1] && call.training;

@@ -114,6 +114,7 @@ void CheckpointManager::push_weights(const std::vector<std::vector<float>>& weig
   auto model = std::make_shared<graph::Model>(run_.session.model());
   for (std::size_t i = 0; i < weights.size(); ++i) model->weights[i].values = weights[i];
   run_.session.replicas().push(*model);
+  snapshot_is_finite_ = all_finite(*model);
   snapshot_ = std::move(model);
   restored_ = true;
 }

@@ -49,6 +49,15 @@ struct Fixture {
   std::optional<Replica> replica;
 };
 
+TEST(Replica, TrainsAfterASearchThatFailed) {
+  const SampleBatch batch(9, 6, 3);
+  Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t1", .step = 1, .backward = true}}), plain(kToyModel);
+  EXPECT_THROW(f.replica->find_not_finite({batch.host()}, {.number = 1, .valid = 9}), Error);
+  const StepInputs in{.number = 2, .learning_rate = 0.1, .valid = 9};
+  EXPECT_EQ(f.replica->step({batch.host()}, in).loss, plain.replica->step({batch.host()}, in).loss);
+  EXPECT_EQ(f.replica->parameter_hash(), plain.replica->parameter_hash());
+}
+
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
   Fixture f(kToyModel, 7);
   const SampleBatch batch(7, 6, 3, 4);  // the step moves no pre-activation across its kink at 0

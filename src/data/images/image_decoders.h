@@ -27,9 +27,6 @@ constexpr std::int64_t channels_of(ColorMode color) {
 /// Converts pixels of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels to `color`.
 void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out);
 
-/// Huffman coding takes at least a bit for a block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
-/// keeps a file of some hundred bytes from taking hundreds of megabytes.
-inline constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 /// PNG, BMP, GIF.
 void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& options, Array& out);

@@ -14,6 +14,9 @@
 namespace dptrain::data {
 namespace {
 
+/// Huffman coding takes at least a bit for a block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
+/// keeps a file of some hundred bytes from taking hundreds of megabytes.
+constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 constexpr int kExifMarker = JPEG_APP0 + 1;
 constexpr unsigned kMostMarkerBytes = 0xFFFF;
 /// A progressive file usually has ten; each goes over the whole image, so that a small file can cost hours.
