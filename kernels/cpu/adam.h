@@ -21,8 +21,8 @@ void nadam_update(const Launch& at, const AdamPass& pass, const UpdateState& sta
 void adamax_update(const Launch& at, const AdamPass& pass, const UpdateState& state, const float* g, int64_t n,
                    float* w, float* m, float* u);
 
-/// First half of LAMB, over any number of weight tensors. Updates m and v as Adam, applies the weight decay to w, and
-/// overwrites g with the step: g = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon).
+/// First half of LAMB, over any number of weight tensors. Updates m and v as Adam and applies the weight decay to w.
+/// Overwrites g with the step, m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 void lamb_step(const AdamPass& pass, const UpdateState& state, float* g, int64_t n, float* w, float* m, float* v);
 /// Second half, over one weight tensor: w -= learning_rate |w| / |g| g, or learning_rate g if a norm is zero.
 void lamb_update(double learning_rate, const float* g, int64_t n, float* w);

@@ -19,7 +19,7 @@ struct AttentionBackwardRoom {
   float *weights, *gradients;        ///< for a block of scores
   float *dq, *dk, *dv;               ///< sums: dq for all queries, dk and dv for a block of keys
   float *along, *hidden, *factors;   ///< along: dot product of y and dy of each query
-  float* dweights;                   ///< of additive scores, and of their scale
+  float* dweights;                   ///< gradients of the weights of additive scores and of their scale
   int64_t floats, all_queries;
 
   AttentionBackwardRoom(const AttentionShape& s, float* slot) {

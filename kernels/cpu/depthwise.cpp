@@ -63,7 +63,7 @@ struct Folded {
 };
 
 /// kCount neighbouring elements of the line share each load of a weight. `columns` are the column taps of the first
-/// one; those of the next are `advance` pixels further. Its output is `step` pixels further.
+/// element. The taps of the next element are `advance` pixels further, its output `step` pixels further.
 template <int kCount, class Io, class Channels>
 HWY_INLINE void elements(const DepthwiseLine& l, const Taps& columns, int64_t advance, int64_t step, Io io, int64_t c,
                          const Channels& channels, float* to) {

@@ -43,8 +43,8 @@ struct TapAxis {
   }
 };
 
-/// Elements first, first + step, ... of a line of the result. `advance`: source elements between the taps of
-/// neighbours.
+/// Elements `first`, `first + step` and so on in a line of the result. `advance`: source elements between the taps of
+/// adjacent elements.
 struct Run {
   int64_t first, step, count, advance;
   Taps taps;

@@ -26,7 +26,7 @@ void sum_products(const StridedProduct& p, const float* a, const float* b, float
   }
 }
 
-/// The same product with a and b swapped.
+/// Swaps a and b in the product.
 StridedProduct turned(const StridedProduct& p) {
   return {.m = p.n,
           .n = p.m,

@@ -164,7 +164,7 @@ class WeightProducts {
     }
   }
 
-  /// With non-temporal stores, sums are kept at `beside` until the last chunk.
+  /// With non-temporal stores, `beside` contains the sums until the last chunk.
   static void keep_beside(const Chunk& chunk, float* beside, SumTile& tile) {
     tile.stream = chunk.last;
     tile.next_c = chunk.fresh && chunk.last ? tile.a : beside + kSumRows * kSumColumns;

@@ -9,7 +9,7 @@
 namespace dptrain::kernels::cpu {
 
 struct GemmGradient {
-  GemmPixels pixels;  ///< of the forward pass
+  GemmPixels pixels;  ///< windows of the forward pass
   int64_t rows = 0;   ///< number of windows of all images
   const float *x = nullptr, *dy = nullptr;
   float *dweights = nullptr, *dbias = nullptr;

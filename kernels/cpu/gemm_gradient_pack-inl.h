@@ -210,7 +210,7 @@ class UpcomingRows {
   }
 
   const GemmGradient& g_;
-  int64_t positions_;  // of the tiles that prefetch
+  int64_t positions_;  // positions of the tiles that prefetch
   Part parts_of_[kMost + 1];
   int64_t parts_ = 0, lines_ = 0, tiles_ = 1, tile_ = 0, found_ = -1;
   const float* rows_[kGradientChunk + kStepPositions];

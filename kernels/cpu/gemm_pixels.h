@@ -14,7 +14,7 @@ struct GemmPixels {
     int64_t y, x;  ///< offset of the source pixel from the position of the window
   };
 
-  int64_t h = 0, w = 0;            ///< of the output
+  int64_t h = 0, w = 0;            ///< size of the output
   int64_t step_h = 1, step_w = 1;  ///< source pixels between windows
   int64_t in_h = 0, in_w = 0, in_channels = 0;
   int64_t out_channels = 0;

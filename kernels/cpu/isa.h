@@ -23,8 +23,8 @@ double measure_fma_peak_gflops_side_by_side();
 
 /// GB/s of all threads together, from a cache or memory.
 struct Bandwidth {
-  double read = 0;    ///< of reads
-  double update = 0;  ///< of updates in place, counting both the read and the write
+  double read = 0;    ///< reading
+  double update = 0;  ///< updating in place; counts the read and the write
 };
 
 /// All threads of the calling thread pass over their own floats at once. Takes the best of many short runs, 20 ms for

@@ -1,8 +1,9 @@
 #pragma once
 
-// A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece: before it
-// reads them, or after it has written them, while they are in the caches. Pieces are disjoint and cover all positions.
-// Pieces within a step run in order on one thread; others in any order, concurrently. Does not own what it points to.
+// A pass over positions (pixels of all images, rows of a matrix) that another kernel calls piece by piece. The kernel
+// calls it just before it reads a piece, or just after it has written one, while the piece is in the caches. Pieces are
+// disjoint and cover all positions. Pieces within a step run in order on one thread; others in any order, concurrently.
+// Does not own what it points to.
 
 #include <cstdint>
 

@@ -39,8 +39,8 @@ class StepAside {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// A calling thread and its helpers. Each of the first threads, as many as there are pieces, takes the pieces of its
-/// own range in order, then the rest of other ranges: a thread tends to read in one kernel what it wrote in the one
+/// A calling thread and its helpers. A call uses at most as many threads as there are pieces. Each thread takes the
+/// pieces of its own range in order, then those left in other ranges. So it tends to read what it wrote in the kernel
 /// before, from its core's caches.
 ///
 /// `call_` contains the number of threads that may join, and is closed when a thread finds no piece left. There is no

@@ -264,7 +264,7 @@ class Gradient {
   WinogradGradient g_;
   const WinogradShape& s_ = g_.shape;
   TileGrid grid_;
-  int64_t in_blocks_, out_blocks_, columns_;  // of 16 channels; of kTileColumns
+  int64_t in_blocks_, out_blocks_, columns_;  // blocks of 16 channels; blocks of kTileColumns
   bool divides_sum_;
   int64_t tiles_, piece_, parts_;  // tiles per block, tiles per piece of the batch; pieces
   int64_t x_block_, x_point_, dy_point_, sum_point_, sum_;

@@ -231,7 +231,7 @@ class Images {
   int64_t slice_;               // blocks of 16 rows whose filters are transformed and used at once
   int64_t tiles_;               // tiles per block of points and of products
   int64_t abreast_;             // blocks of columns that share a pass over the points
-  PanelSteps steps_;            // of the points
+  PanelSteps steps_;            // strides of the points
   int64_t input_point_, filter_point_, product_point_;
   float *zeros_, *u_, *points_, *products_;
   int64_t u_slot_, points_slot_, products_slot_;  // floats between slots

@@ -25,7 +25,7 @@ struct Filters {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-/// Concatenates four floats from each of the lines 0, 4, 8... of `from`, `stride` floats apart.
+/// Concatenates four floats from every fourth line of `from`. Lines are `stride` floats apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_every_fourth(D d, const float* from, int64_t stride) {
   if constexpr (hn::MaxLanes(D()) > 4) {

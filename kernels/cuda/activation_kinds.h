@@ -105,8 +105,8 @@ struct HardSilu {
 
 /// x tanh(ln(1 + e^x)).
 struct Mish {
-  /// tanh(ln(1 + e^x)) and 1 minus it, both accurate when small. With e = e^-|x| they are n / (n + m) and m / (n + m),
-  /// where n = 1 + 2 e and m = 2 e^2 for x >= 0, else n = e (e + 2) and m = 2.
+  /// tanh(ln(1 + e^x)) and 1 minus it, both accurate when small: n / (n + m) and m / (n + m). With e = e^-|x|:
+  /// n = 1 + 2 e and m = 2 e^2 for x >= 0; n = e (e + 2) and m = 2 for x < 0.
   struct Gate {
     float gate, rest;
   };

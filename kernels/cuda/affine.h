@@ -14,8 +14,8 @@ void scale_offset(const Launch& at, DType type, const void* x, float scale, floa
 void channel_affine(const Launch& at, DType type, const void* x, const float* shift, const float* scale,
                     const float* offset, std::int64_t n, std::int64_t channels, void* y);
 
-/// Computes the numbers [4, channels] = shift, scale, offset and zeros (for the gradient) of channel_affine(), for y =
-/// (x - mean) / max(sqrt(variance), 1e-7) or, with `invert`, y = x max(sqrt(variance), 1e-7) + mean.
+/// Computes the arguments of channel_affine(): `numbers` [4, channels] is shift, scale, offset, and zeros for the
+/// gradient. y = (x - mean) / max(sqrt(variance), 1e-7) or, with `invert`, y = x max(sqrt(variance), 1e-7) + mean.
 void normalization_numbers(const Launch& at, const float* mean, const float* variance, std::int64_t channels,
                            bool invert, float* numbers);
 

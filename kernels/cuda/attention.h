@@ -21,7 +21,7 @@ struct AttentionInputs {
   AttentionShape shape;
   std::int64_t rows = 0;
   AttentionRows q, k, v;
-  const float* score_weights = nullptr;  ///< of additive scores: key_dim values or one; device memory
+  const float* score_weights = nullptr;  ///< weights of additive scores, key_dim values or one; device memory
   const float* scale = nullptr;          ///< in device memory, multiplies shape.scale; null: 1
   /// As in kernels/cpu/attention.h.
   const std::uint8_t *query_mask = nullptr, *value_mask = nullptr, *key_mask = nullptr;

@@ -18,9 +18,9 @@ struct Permutation {
   Permutation(const std::vector<std::int64_t>& in_shape, const std::vector<int>& axes);
 
   int axes = 0;
-  std::int64_t elements = 1;           ///< of one sample
-  std::int64_t extent[kMaxAxes] = {};  ///< of the output, outermost first
-  std::int64_t stride[kMaxAxes] = {};  ///< of the input along these axes
+  std::int64_t elements = 1;           ///< elements per sample
+  std::int64_t extent[kMaxAxes] = {};  ///< extents of the output, outermost first
+  std::int64_t stride[kMaxAxes] = {};  ///< strides of the input along these axes
 };
 
 /// y = x with reordered axes; not in place. The gradient is the same with the inverse permutation.

@@ -12,7 +12,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 namespace {
 
-/// Words 0, 1, 2, ... of the random stream (seed, purpose, a, b), numbered as in core/random.h.
+/// The words of the random stream (seed, purpose, a, b), in the order of core/random.h.
 class Draws {
  public:
   __device__ Draws(std::uint64_t seed, std::uint32_t purpose, std::uint64_t a, std::uint32_t b)

@@ -18,9 +18,9 @@ struct PRelu {
   PRelu(const std::vector<std::int64_t>& sample, const std::vector<std::int64_t>& alpha);
 
   int axes = 0;
-  std::int64_t elements = 1, alphas = 1;  ///< of one sample; of alpha
+  std::int64_t elements = 1, alphas = 1;  ///< elements per sample; number of alphas
   std::int64_t extent[kMaxAxes] = {};     ///< outermost first
-  std::int64_t stride[kMaxAxes] = {};     ///< of alpha along these axes; 0 if shared
+  std::int64_t stride[kMaxAxes] = {};     ///< strides of alpha along these axes; 0 if shared
 };
 
 /// y == x allowed.

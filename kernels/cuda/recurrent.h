@@ -13,7 +13,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
 /// Arguments of all cells and steps. Arrays over steps are in the order of time, except outputs. Sums are [rows, steps,
-/// gates * units] or, by_gate, [gates, rows, steps, units]; those of one step have no axis of steps.
+/// gates * units] or, by_gate, [gates, rows, steps, units]. Sums of one step have no axis of steps.
 struct RecurrentSteps {
   std::int64_t rows = 0, steps = 0, units = 0, gates = 1;
   bool backwards = false;  ///< starts with the last step
@@ -37,7 +37,7 @@ void collect_state_gradient(const Launch& at, DType type, const RecurrentSteps& 
                             const void* products, const void* factors, bool add, float* dh);
 
 struct SimpleRnnStep {
-  void* sums;            ///< of all steps: x K + b
+  void* sums;            ///< all steps: x K + b
   const void* products;  ///< of this step: h U
   void* h;               ///< [rows, units], in and out
   void* hidden;          ///< [rows, steps, units]: h before the step; may be null
@@ -58,7 +58,7 @@ void simple_rnn_step_backward(const Launch& at, DType type, const RecurrentSteps
                               const SimpleRnnStepBack& step);
 
 struct LstmStep {
-  void* gates;           ///< of all steps: x K + b in, activated i, f, c, o out; backward: d z
+  void* gates;           ///< all steps: x K + b in, activated i, f, c, o out; backward: d z
   const void* products;  ///< of this step: h U
   void* h;               ///< [rows, units], in and out
   float* c;              ///< as h
@@ -84,9 +84,9 @@ void lstm_step_backward(const Launch& at, DType type, const RecurrentSteps& step
 /// computed between the two, and sums are by_gate.
 struct GruStep {
   bool reset_after;
-  void* gates;           ///< of all steps: x K + b in, activated z, r and candidate out
+  void* gates;           ///< all steps: x K + b in, activated z, r and candidate out
   const void* products;  ///< of this step: h U
-  const void* bias;      ///< [3 units], of h U; null: none
+  const void* bias;      ///< [3 units], added to h U; null: none
   void* h;               ///< [rows, units], in and out
   void* hidden;          ///< [rows, steps, units]: h before the step; may be null
   void* inner;           ///< [rows, steps, units]: with reset_after h U_h + b_h, else r h; may be null
@@ -106,7 +106,7 @@ struct GruStepBack {
   const void* dy;              ///< null: zero
   float* dh;                   ///< after the step; out: its parts through z (and r) h
   float* of_z;                 ///< [rows, units], passed from unmix to close
-  void* dz;                    ///< of this step, for the product of all gates
+  void* dz;                    ///< gradients of this step, for the product of all gates
   void* recurrent;             ///< with reset_after: gradients of h U + b of all steps, laid out as gates
   const void* products;        ///< without reset_after: the candidate's d z U_h', [rows, units]
   const void* factors;         ///< recurrent dropout of the candidate; null: none

@@ -38,7 +38,7 @@ struct RowGroup {
 
 template <class Group, class Pass>
 __global__ void rows_kernel(Pass pass, std::int64_t rows) {
-  const std::int64_t step = thread_count() / Group::kThreads;  // the same rows for all threads of a group
+  const std::int64_t step = thread_count() / Group::kThreads;  // all threads of a group have the same rows
   for (std::int64_t row = thread_number() / Group::kThreads; row < rows; row += step) pass.template run<Group>(row);
 }
 

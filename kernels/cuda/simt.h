@@ -4,8 +4,8 @@
 // the CPU (the emulator, backend/emu), without CUDA headers. Included by launch.h; only kernels and backend/emu use it.
 //
 // A launch is queued on a Queue, or runs at once without one. The threads of a block are fibers (simt_fibers.cpp);
-// those of a flat launch are iterations of a loop. Blocks run one after another. The process runs one launch at a time,
-// because __shared__ variables are static.
+// the threads of a flat launch are iterations of a loop. Blocks run one after another. The process runs one launch at a
+// time, because __shared__ variables are static.
 //
 // The emulator detects:
 //

@@ -104,7 +104,7 @@ class Stack {
   /// Must be called first on a new stack.
   void arrived() {
 #if defined(__SANITIZE_ADDRESS__)
-    // Stores the bounds of the previous stack; those of an OS thread's stack are otherwise unknown.
+    // Stores the bounds of the previous stack. There is no other way to get the bounds of an OS thread's stack.
     __sanitizer_finish_switch_fiber(fake_, &left_->bottom_, &left_->size_);
 #endif
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The loss of one output together with its metrics, on any device. Metrics look at the predictions before the loss,
-// whose gradient may overwrite them; those that can do with what the loss finds anyway (LossOp::knows_hits) come behind
-// it and cost no pass of their own. Where the loss has taken over a softmax or sigmoid and a metric wants the values
-// behind it, they are computed once for all metrics. Owned by its caller, used on its replica's thread.
+// The loss of one output together with its metrics, on any device. Metrics read the predictions before the loss, whose
+// gradient may overwrite them. Metrics that only need results of the loss (LossOp::knows_hits) run after it, without a
+// pass over the predictions. If the loss includes a softmax or sigmoid and metrics need its output, it is computed once
+// for all of them. Owned by its caller, used on its replica's thread.
 
 #include <memory>
 

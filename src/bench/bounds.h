@@ -1,8 +1,8 @@
 #pragma once
 
 // Distance of a network from the machine's limit. The bound of a pass is the larger of two times: its operations at the
-// measured peak, and its bytes, each moved once, at the measured rate of the nearest cache that fits its working set.
-// The network's bound is the sum over all passes. Pure functions; any thread.
+// measured peak, and its bytes at the measured rate of the nearest cache that fits its working set. Each byte is moved
+// once. The network's bound is the sum over all passes. Pure functions; any thread.
 
 #include <string>
 #include <vector>

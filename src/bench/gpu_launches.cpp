@@ -5,7 +5,6 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "nn/attention.h"
-#include "session/dry_plan.h"
 
 namespace dptrain::bench {
 namespace {
@@ -69,17 +68,17 @@ int backward_launches(const plan::Plan& plan, const plan::Step& step, const std:
   return is_attention(step) ? kProjections * count + 2 : count;
 }
 
-std::vector<LaunchItem> launch_items(const session::DryPlan& dry, std::int64_t micro_batches) {
+std::vector<LaunchItem> launch_items(const plan::Plan& plan, const std::vector<std::string>& choices,
+                                     std::int64_t micro_batches) {
   constexpr int kOfLoss = 4;    // the loss with its gradient, its sum, a metric and its sum
   constexpr int kOfUpdate = 3;  // marking a non-finite loss, searching for non-finite gradients, the optimizer
-  const plan::Plan& plan = dry.plan;
   const bool trains = plan.has_loss(), copies = plan.compute != DType::kF32;
   std::vector<LaunchItem> items{{.name = "input", .forward = copies ? 2 : 1}};
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::Step& step = plan.steps[s];
     if (step.copies || (trains && step.fused_into_loss)) continue;
-    items.push_back({.name = step.name, .forward = forward_launches(plan, step, dry.choices[s])});
-    if (trains && step.has_backward) items.back().backward = backward_launches(plan, step, dry.choices[s]);
+    items.push_back({.name = step.name, .forward = forward_launches(plan, step, choices[s])});
+    if (trains && step.has_backward) items.back().backward = backward_launches(plan, step, choices[s]);
   }
   if (!trains) return items;
   items.push_back({.name = "losses and metrics", .forward = kOfLoss * static_cast<int>(plan.losses.size())});

@@ -9,10 +9,6 @@
 
 #include "plan/plan.h"
 
-namespace dptrain::session {
-struct DryPlan;
-}
-
 namespace dptrain::bench {
 
 /// A step of the plan, or another item that has only `forward`.
@@ -26,8 +22,10 @@ struct LaunchItem {
 int forward_launches(const plan::Plan& plan, const plan::Step& step, const std::string& choice);
 int backward_launches(const plan::Plan& plan, const plan::Step& step, const std::string& choice);
 
-/// Items of a training step with this many micro-batches; only forward if the plan has no loss.
-std::vector<LaunchItem> launch_items(const session::DryPlan& dry, std::int64_t micro_batches);
+/// Items of a training step with this many micro-batches; only forward if the plan has no loss. `choices`: the
+/// implementation of each step.
+std::vector<LaunchItem> launch_items(const plan::Plan& plan, const std::vector<std::string>& choices,
+                                     std::int64_t micro_batches);
 int launches(const std::vector<LaunchItem>& items);
 
 std::string launches_text(const std::vector<LaunchItem>& items);

@@ -336,7 +336,7 @@ class Predictor {
         fmt::format("{} of gradients in {}, summed one after the other as backward completes them; {}",
                     human_bytes(static_cast<std::uint64_t>(bytes)), counted(parts.buckets.size(), "bucket"),
                     weak_ ? "the batch grows with the replicas" : "one batch is shared out"));
-    report_.assumptions.push_back("nobody is late, nothing else is on the links, no loader is waited for");
+    report_.assumptions.push_back("no replica is late, the links carry nothing else, loaders are never late");
   }
 
   /// More replicas than these show nothing new about sharing cores.

@@ -16,7 +16,7 @@
 namespace dptrain::bench {
 
 struct VerifyOptions {
-  session::DeviceRequest devices;                   ///< of the side under test
+  session::DeviceRequest devices;                   ///< devices of the side under test
   distributed::Processes* processes = nullptr;      ///< processes that run it together; each has its own reference
   std::optional<session::DeviceRequest> against{};  ///< device of the one replica; absent: the first of `devices`
   session::DataMode data = session::DataMode::kReal;

@@ -25,7 +25,7 @@ struct Context {
 struct Argument {
   std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
   std::string former;              ///< a former name: accepted, with a warning
-  std::string placeholder;         ///< of its value, "N[xT]"; "": it takes none
+  std::string placeholder;         ///< the value in the help: "N[xT]"; "": a flag without a value
   std::string doc;
   std::vector<std::string> choices;  ///< the only values, for messages and completion
   std::string section;               ///< heading in the help

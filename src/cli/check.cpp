@@ -59,7 +59,7 @@ void require_files(const experiment::DataSection& data) {
   missing.throw_if_errors(ErrorKind::kData);
 }
 
-/// Only for the CPU, whose free memory is known.
+/// Checks the memory of CPUs only.
 void require_memory(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                     const session::DryPlan& plan) {
   if (devices.on_gpus()) return;

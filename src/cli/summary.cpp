@@ -36,7 +36,7 @@ struct SummaryFlags {
 std::string paper_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
   const std::int64_t micro_batches =
       plan.plan.has_loss() ? session::slices_of_replica(experiment.config, replicas, plan.micro_batches) : 1;
-  return bench::launches_text(bench::launch_items(plan, micro_batches)) +
+  return bench::launches_text(bench::launch_items(plan.plan, plan.choices, micro_batches)) +
          fmt::format("memory of a replica: {} of {}\n", human_bytes(plan.all_bytes()), human_bytes(plan.device_bytes));
 }
 

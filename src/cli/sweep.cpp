@@ -155,7 +155,7 @@ int report(const SweepFlags& flags, const std::string& folder, const sweep::Swee
   }
   if (signal != 0) return 128 + signal;
   if (best) return 0;
-  log::error("no trial has come to a value; see the last column, and NNN.log in the folder of the sweep");
+  log::error("no trial has a value; see the last column, and NNN.log in the folder of the sweep");
   const int code = sweep.trials.front().outcome.exit_code;
   return code > 0 ? code : static_cast<int>(ErrorKind::kDiverged);
 }

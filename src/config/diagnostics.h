@@ -44,7 +44,7 @@ class Diagnostics {
   std::vector<Diagnostic> errors_, warnings_;
 };
 
-/// The errors of a config or of what it refers to. what() is render(), with locations; json() is render_json().
+/// The errors of a config or of files that it names. The text is render(), with locations; json() is render_json().
 class ConfigError : public Error {
  public:
   explicit ConfigError(const Diagnostics& diagnostics, ErrorKind kind = ErrorKind::kUsage)

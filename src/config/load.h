@@ -17,10 +17,10 @@ Node load_file(const std::string& path, Diagnostics& diagnostics);
 /// Reads text; relative paths in it are relative to `directory`.
 Node load_text(const std::string& text, const std::string& name, const std::string& directory,
                Diagnostics& diagnostics);
-/// Applies one `--set a.b.c=value` (value is YAML). A step of the path is a key, an index, or the name of a type: a
-/// scalar type becomes a map (`optimizer: adam` + `optimizer.Adam.learning_rate=1`), and in a list the name selects the
-/// only item of that type (`callbacks.EarlyStopping.patience=5`). A single type's name may be omitted
-/// (`optimizer.learning_rate=1`). Creates missing keys; paths in the value are relative to the current directory.
+/// Applies one `--set a.b.c=value` (value is YAML). A step of the path is a key, an index, or the name of a type. A
+/// scalar type becomes a map: `optimizer: adam` + `optimizer.Adam.learning_rate=1`. In a list, the name selects the
+/// only item of that type: `callbacks.EarlyStopping.patience=5`. The name may be omitted if there is one type:
+/// `optimizer.learning_rate=1`. Creates missing keys; paths in the value are relative to the current directory.
 void apply_set(Node& root, const std::string& assignment, Diagnostics& diagnostics);
 
 }  // namespace dptrain::config

@@ -37,7 +37,7 @@ std::size_t name_length(const std::string& text, std::size_t at) {
 /// The variable after a dollar: `NAME` or `{NAME}`.
 struct Variable {
   std::string name;
-  std::size_t length = 0;  ///< of the text; 0: no variable
+  std::size_t length = 0;  ///< length of its text; 0: no variable
 };
 
 Variable variable_at(const std::string& text, std::size_t at) {

@@ -20,7 +20,7 @@ class TreeBuilder {
   /// Thrown after reporting a tree that is too deep or too large.
   struct Stop {};
 
-  static constexpr int kMaxDepth = 200;                ///< of lists and mappings, including aliases
+  static constexpr int kMaxDepth = 200;                ///< depth of lists and mappings, including aliases
   static constexpr std::size_t kMaxNodes = 1'000'000;  ///< after the expansion of aliases
 
   explicit TreeBuilder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}

@@ -20,11 +20,13 @@ class Classes {
 
   bool known() const { return kind_ != Kind::kValues; }
   bool one_per_sample() const { return known() && positions() == 1; }
-  std::int64_t width() const { return width_; }                   ///< values per sample
-  std::int64_t row_width() const { return row_width_; }           ///< values per position: the last axis
-  std::int64_t positions() const { return width_ / row_width_; }  ///< per sample; each has one class if known()
-  std::int64_t count() const;                                     ///< classes; two for a single sigmoid
-  std::string name(std::int64_t index) const;                     ///< its number if it has no name
+  std::int64_t width() const { return width_; }          ///< values per sample
+  std::int64_t row_width() const { return row_width_; }  ///< values per position: the last axis
+  std::int64_t positions() const {
+    return width_ / row_width_;
+  }                                            ///< positions per sample; each has one class if known()
+  std::int64_t count() const;                  ///< classes; two for a single sigmoid
+  std::string name(std::int64_t index) const;  ///< its number if it has no name
 
   /// Class probabilities from the row of one position; applies softmax or sigmoid to logits. Requires known().
   std::vector<float> probabilities(const float* row) const;

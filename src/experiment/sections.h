@@ -145,7 +145,7 @@ struct ParallelSection {
   AllreduceDtype allreduce_dtype = AllreduceDtype::kFloat32;
   std::optional<config::Duration> check_replicas;  ///< steps between comparisons of the replicas' parameters
   config::Duration watchdog{
-      60, config::Duration::Unit::kSeconds};  ///< several GPUs: how long a step may stand still; bare: seconds
+      60, config::Duration::Unit::kSeconds};  ///< several GPUs: maximum time of a step without progress; bare: seconds
 };
 
 /// How to choose a convolution engine: by rule, or by timing; kAuto: by timing in training.

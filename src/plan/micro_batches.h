@@ -19,7 +19,7 @@ struct CacheShare {
 };
 
 /// Returns 1 if rows are not independent, if the config names slots (`device:`), or if the arena fits `cache.wanted`.
-/// Otherwise returns the number with which the arena of one micro-batch fits, limited so that
+/// Otherwise returns the number with which the arena of one micro-batch fits. Two limits apply:
 /// - the traffic of weights and their gradients, which repeats, is at most half that of the activations;
 /// - nine tenths of the multiply-adds are in products of at least 256 vectors (rows times positions of an image).
 /// Returns 1 if such a micro-batch exceeds `cache.last`.

@@ -32,7 +32,7 @@ struct ResultRecord {
 /// One entry of `worst` in eval.json.
 struct WorstRecord {
   std::string sample, label, answer;
-  std::optional<double> probability{};  ///< of the answer
+  std::optional<double> probability{};  ///< probability of the answer
   std::optional<double> loss{}, error{};
   std::optional<std::int64_t> wrong{}, positions{};
   std::vector<std::string> holds{};   ///< cells of a table row, or lines of a text

@@ -1,9 +1,9 @@
 #pragma once
 
 // MaskCounts: how many positions of a global batch count in each masked loss. A loss with a mask is the mean over the
-// valid positions of all replicas and micro-batches (Keras's apply_mask with its reduction sum_over_batch_size), so
-// that their number must be known before the first gradient. Owned by a StepRunner, used on its replica's thread;
-// queues on the stream and waits for nothing.
+// valid positions of all replicas and micro-batches, as Keras's apply_mask with sum_over_batch_size. So their number is
+// counted before the first gradient. Owned by a StepRunner, used on its replica's thread; queues work on the stream
+// without waiting.
 
 #include <memory>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
-// OtherSlots: the slots of a replica behind the first, each with a thread for life, a device, a stream and a StepRunner
-// of its own. Made and used on the replica's thread, which is the first slot's.
+// OtherSlots: the slots of a replica after the first. Each has its own long-lived thread, device, stream and
+// StepRunner. Made and used on the replica's thread, which is the thread of the first slot.
 
 #include <functional>
 #include <memory>
@@ -22,8 +22,8 @@ class OtherSlots {
              Crossings& crossings, const Options& options);
   ~OtherSlots();
 
-  /// Runs `other` for every slot on its thread, and `home` on this one meanwhile; returns when all are done. The first
-  /// failure wakes those who wait for others, and is rethrown; of another slot with "slot b" before its message.
+  /// Runs `other` on every slot's thread and `home` on the calling thread; returns when all are done. The first failure
+  /// aborts waits in all slots and is rethrown. A failure of another slot begins with its name, "slot b".
   using Work = std::function<void(StepRunner& runner)>;
   void run(const Work& other, const std::function<void()>& home);
   void drain() noexcept;

@@ -63,7 +63,7 @@ class StepBuffers {
     return *posts_[post].loss_scale->as<kernels::LossScale>();
   }
 
-  std::size_t bytes() const { return sums_->bytes(); }  ///< of the sums
+  std::size_t bytes() const { return sums_->bytes(); }  ///< size of the sums
 
  private:
   struct Post {

@@ -252,7 +252,7 @@ void StepRunner::forward_of(std::size_t s, const BatchRows& slice, const StepInp
   if (crossings_ != nullptr) post_forward(s, training);
 }
 
-/// What masks say of the slice, whose forward has written them, goes to the counts.
+/// Adds the valid positions of the slice to the counts. Its forward has written the masks.
 void StepRunner::count_valid(const BatchRows& slice) {
   for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
     if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);

@@ -1,4 +1,4 @@
-// What a StepRunner does where its replica has several slots.
+// StepRunner: passes shared by neighbouring steps, and synchronization between the slots of a replica.
 
 #include "core/trace.h"
 #include "runtime/step_runner.h"

@@ -24,7 +24,7 @@ struct Plan {
   std::vector<std::string> vary;       ///< `--vary`, as written
   Strategy strategy = Strategy::kRandom;
   std::int64_t trials = 0;
-  std::uint64_t seed = 0;  ///< of random values
+  std::uint64_t seed = 0;  ///< seed of random values
   std::string objective;   ///< a column of train.csv
   bool larger_wins = false;
   std::int64_t eta = 3;               ///< halving: one of eta trials continues, for eta times the epochs

@@ -29,7 +29,7 @@ struct ModelSource {
   void describe_training(formats::Exported& exported) const;
 };
 
-/// What a command does with a file that has weights but no config, for advice in errors.
+/// Advice in errors for a file that has weights but no config.
 struct SourceUse {
   std::string with_config;  ///< the command line after "dptrain", "{}" for the file
   bool own_model = false;   ///< the layers that the file describes suffice

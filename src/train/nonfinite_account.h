@@ -23,7 +23,7 @@ class NonfiniteAccount {
   /// Takes the counts of a checkpoint unless its own are larger: a rollback must not reduce them.
   void restore(std::int64_t skipped_steps, std::int64_t rollbacks);
 
-  double factor() const;  ///< of the learning rate, after rollbacks
+  double factor() const;  ///< factor of the learning rate after rollbacks
   std::int64_t skipped_steps() const { return skipped_steps_; }
   std::int64_t rollbacks() const { return rollbacks_; }
 

@@ -25,11 +25,11 @@ namespace dptrain::train {
 
 struct Position {
   std::int64_t epoch = 0;               ///< whole epochs done
-  std::int64_t samples = 0;             ///< of the current epoch
+  std::int64_t samples = 0;             ///< samples of the current epoch
   std::int64_t step = 0;                ///< optimizer steps done
   std::int64_t earlier_steps = 0;       ///< optimizer updates before the run (fit --init-optimizer)
   double earlier_epochs = 0;            ///< earlier_steps in epochs of the run's first global batch
-  runtime::StepSums sums;               ///< of the current epoch so far; loss includes penalty * samples
+  runtime::StepSums sums;               ///< sums of the current epoch so far; loss includes penalty * samples
   double epoch_seconds = 0;             ///< training time of the current epoch so far
   double seconds = 0;                   ///< training and validation time of the whole epochs, including resumed runs
   std::optional<double> learning_rate;  ///< set by ReduceLROnPlateau

@@ -21,7 +21,7 @@ struct RateRange {
 
 struct RatePoint {
   double rate = 0;
-  double loss = 0;      ///< of the step's batch
+  double loss = 0;      ///< loss of the step's batch
   double smoothed = 0;  ///< m / (1 - b^t) with m = b m + (1 - b) loss, b = 0.9, t counted from 1
 };
 

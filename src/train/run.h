@@ -26,7 +26,7 @@ struct Run {
   std::vector<experiment::LoggedValue> logged;
   std::unique_ptr<RunSink> sinks;
   Progress progress;
-  Position position;  ///< of the steps with collected sums; the devices may be ahead
+  Position position;  ///< after the steps with collected sums; the devices may be ahead
   Callbacks callbacks;
   BestValues best;
   std::string stop_reason;  ///< the first reason: "early_stopping", "diverged", ...; "" while the run continues
@@ -39,7 +39,7 @@ struct Run {
 
   double rate_of(std::int64_t step) const;  ///< the learning rate
   double learning_rate() const { return rate_of(position.step); }
-  experiment::Logs logs() const;  ///< of the epoch so far
+  experiment::Logs logs() const;  ///< values of the epoch so far
   /// Steps between two validations; 0: at the ends of epochs.
   std::int64_t validation_steps() const;
 };

@@ -7,7 +7,6 @@
 
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
-#include "session/dry_plan.h"
 
 namespace dptrain::bench {
 namespace {
@@ -91,17 +90,15 @@ TEST(LaunchesOfARecurrentLayer, GrowWithItsSteps) {
   EXPECT_EQ(forward_launches(plan, step_named(plan, "lstm"), choice), 2 + (2 * 6 - 1));
 }
 
-/// The parts of make_dry_plan's result that are read.
-void fill(session::DryPlan& dry, const plan::Plan& plan) {
-  dry.plan = plan;
+std::vector<LaunchItem> items_of(const plan::Plan& plan, std::int64_t micro_batches) {
+  std::vector<std::string> choices;
   for (const plan::Step& step : plan.steps)
-    dry.choices.emplace_back(step.name == "norm" ? "" : step.name == "conv" ? kFirstEngines : kEngines);
+    choices.emplace_back(step.name == "norm" ? "" : step.name == "conv" ? kFirstEngines : kEngines);
+  return launch_items(plan, choices, micro_batches);
 }
 
 TEST_F(Launches, OfAStep) {
-  session::DryPlan dry;
-  fill(dry, plan_);
-  const std::vector<LaunchItem> items = launch_items(dry, 3);
+  const std::vector<LaunchItem> items = items_of(plan_, 3);
   EXPECT_EQ(items.back().name, "update");
   EXPECT_EQ(items.back().times, 1);
   EXPECT_EQ(items.back().forward, 4) << "and the moving statistics";
@@ -114,10 +111,9 @@ TEST_F(Launches, OfAStep) {
 
 TEST(LaunchesWithoutLoss, AreForward) {
   const graph::Model model = test::model_of(kModel);
-  session::DryPlan dry;
-  fill(dry, plan::make_plan(model, {}, test::FusingCapabilities()));
-  const std::vector<LaunchItem> items = launch_items(dry, 1);
-  EXPECT_EQ(items.size(), 1 + dry.plan.steps.size());
+  const plan::Plan plan = plan::make_plan(model, {}, test::FusingCapabilities());
+  const std::vector<LaunchItem> items = items_of(plan, 1);
+  EXPECT_EQ(items.size(), 1 + plan.steps.size());
   for (const LaunchItem& item : items) EXPECT_EQ(item.backward, 0) << item.name;
 }
 

@@ -120,8 +120,8 @@ class CudnnConvolution final : public gpu::Convolution {
 
   gpu::ConvProblem problem_;
   Engine engine_;
-  std::array<Plan, 3> plans_;                       // of the requested passes
-  std::array<std::optional<CudnnPass>, 3> passes_;  // of the passes that have run
+  std::array<Plan, 3> plans_;                       // plans of the requested passes
+  std::array<std::optional<CudnnPass>, 3> passes_;  // the passes that have run
 };
 
 class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {

@@ -203,7 +203,7 @@ class Conv2DTransposeOp final : public GpuOp {
     return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
 
-  std::int64_t positions() const { return input_positions(sets_.sample()); }  // of the layer's output
+  std::int64_t positions() const { return input_positions(sets_.sample()); }  // pixels of the layer's output
   std::int64_t filters() const { return sets_.sample().in_channels; }
 
   bool bias_;

@@ -235,7 +235,7 @@ class JpegFile {
   Failure failure_{};
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
-  Window part_;  ///< of the pixels; height 0: all
+  Window part_;  ///< the pixels to decode; height 0: all
 };
 
 }  // namespace
