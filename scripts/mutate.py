@@ -4,7 +4,8 @@
     mutate.py SOURCE BUILD                        all faults; exit 1 if one was missed
     mutate.py SOURCE BUILD --only 3,7             some of them
     mutate.py SOURCE BUILD --tsan-build BUILD     and those that only ThreadSanitizer can see
-    mutate.py --list [SOURCE]                     only prints them; exit 1 if the text of one is not there exactly once
+    mutate.py --list [SOURCE]                     only prints them; exit 1 if the text of one is not there exactly once,
+                                                  or a test does not exist
 
 SOURCE is a clone made for this, without changes; every fault is written into it and taken back, also when the script is
 interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (and tsan). First the
@@ -41,7 +42,7 @@ FAULTS = [
     Fault("an unchecked end", "src/data/loader.cpp", "end = std::min(at.first + batch_size, samples);",
           "end = at.first + batch_size;", ["data"]),
     Fault("a number that forgets what is missing", "src/core/batch_rows.h",
-          "return position - (std::ranges::lower_bound(missing, position) - missing.begin());", "return position;", ["data", "replica"]),
+          "return position - (std::ranges::lower_bound(missing, position) - missing.begin());", "return position;", ["data", "runtime"]),
     Fault("a share of others' rows", "src/data/loader.cpp", "const std::int64_t position = slot.share.first + row;",
           "const std::int64_t position = row;", ["data"]),
     Fault("another process's file removed", "src/data/cache_disk.cpp", "out_.lock(F_WRLCK, kPresence, false) && has_name", "has_name", ["data"]),
@@ -56,13 +57,13 @@ FAULTS = [
     Fault("an unchecked length", "src/data/video/libav/container.cpp", "packets_ < stream_->nb_frames", "packets_ < 0", ["data"]),
     Fault("an unchecked length", "src/formats/hdf5/hdf5_reader.cpp",
           "const std::uint64_t end = at.u64();\n  if (end > file.size()) "
-          'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["checkpoint"]),
+          'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["formats"]),
     Fault("a stale value", "src/formats/checkpoint/writer.cpp", "last_error_ = saved.error;",
-          "if (saved.error) last_error_ = saved.error;", ["checkpoint"]),
+          "if (saved.error) last_error_ = saved.error;", ["formats"]),
     Fault("a leak where it fails", "src/core/files.cpp",
-          "if (!temporary_.empty()) unlink(temporary_.c_str());", "", ["checkpoint"]),
+          "if (!temporary_.empty()) unlink(temporary_.c_str());", "", ["formats"]),
     Fault("an off-by-one", "src/formats/keras/keras_import.cpp", "if (layer.calls < 2) continue;",
-          "if (layer.calls <= 2) continue;", ["checkpoint"]),
+          "if (layer.calls <= 2) continue;", ["formats"]),
     Fault("a wrong stride", "src/backend/cpu/prelu.cpp", "axis->alpha_stride = axis->shared ? 0 : alpha_stride;",
           "axis->alpha_stride = alpha_stride;", ["backend"]),
     Fault("a dropped term", "src/backend/ops/dropout.cpp", "return {amount, seed_, stream_, a.first_row};",
@@ -77,15 +78,15 @@ FAULTS = [
           "(slot + 1) * (pieces / count);", ["kernels"]),
     Fault("a missing barrier", "kernels/cuda/permute.cu", "  __syncthreads();\n", "", ["kernels_cuda"]),
     Fault("a missing lock", "src/runtime/crew.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
-          "return busy_;", ["replica"], tsan=True),
+          "return busy_;", ["runtime"], tsan=True),
     Fault("a stale copy", "src/runtime/arenas.cpp", "recording.replay(stream_);\n  ++updates_;", "recording.replay(stream_);",
-          ["reduce"]),
-    Fault("a stale copy", "src/runtime/arenas.cpp", "  ++pushes_;\n", "", ["reduce"]),
+          ["distributed"]),
+    Fault("a stale copy", "src/runtime/arenas.cpp", "  ++pushes_;\n", "", ["distributed"]),
     Fault("a missed update", "src/backend/cpu/row_table.cpp", "for (std::int64_t update = first->made;", "for (std::int64_t update = first->made + 1;",
-          ["reduce"]),
-    Fault("a missed update", "src/runtime/arenas.cpp", "  catch_up();  // their slots stay\n", "", ["reduce"]),
+          ["distributed"]),
+    Fault("a missed update", "src/runtime/arenas.cpp", "  catch_up();  // their slots stay\n", "", ["distributed"]),
     Fault("a missing wait", "src/distributed/local_streams.cpp",
-          "    for (Seat& seat : shared_.seats) seat.summed->hold(compute);\n", "", ["reduce"]),
+          "    for (Seat& seat : shared_.seats) seat.summed->hold(compute);\n", "", ["distributed"]),
     Fault("a part of the state forgotten", "src/train/position.cpp",
           '    position.sums.loss = trainer.at("sums").at("loss").get<double>();\n', "", ["e2e:resume"]),
     Fault("a part of the state forgotten", "src/train/callbacks/early_stopping.cpp",
@@ -96,7 +97,7 @@ FAULTS = [
           ["train"]),
     Fault("swapped indices", "src/evaluation/class_scores.cpp",
           "support += confusion.count(c, other);\n      predicted += confusion.count(other, c);",
-          "support += confusion.count(other, c);\n      predicted += confusion.count(c, other);", ["cli"]),
+          "support += confusion.count(other, c);\n      predicted += confusion.count(c, other);", ["evaluation"]),
 ]
 
 
@@ -139,7 +140,7 @@ def compile_error(build, tests):
 def failure(source, build, test, seconds):
     """Runs the tests of a folder or a script; the name of the first that fails, or what else went wrong, or None."""
     if test.startswith("e2e:"):
-        output, status = run(["bash", str(source / "tests/e2e" / f"{test[4:]}.sh")], build, seconds,
+        output, status = run(["bash", str(source / "tests" / place_of(test))], build, seconds,
                              DPTRAIN=str(build / "dptrain"), DPTRAIN_SOURCE=str(source))
     else:
         output, status = run([str(build / "tests" / f"dptrain_test_{test}"), "--gtest_brief=1", "--gtest_fail_fast=1"],
@@ -167,6 +168,11 @@ def judge(source, build, fault, seconds):
         return ("found", name) if name is not None else ("MISSED", "")
     finally:
         path.write_bytes(whole)
+
+
+def place_of(test):
+    """The folder or script of a test, in tests/."""
+    return f"e2e/{test[4:]}.sh" if test.startswith("e2e:") else test
 
 
 def list_faults():
@@ -204,6 +210,9 @@ def main():
         list_faults()
     if lost := [fault.file for fault in FAULTS if (source / fault.file).read_text().count(fault.old) != 1]:
         sys.exit("mutate.py: the text to replace is not there exactly once in " + ", ".join(lost))
+    tests = sorted({test for fault in FAULTS for test in fault.tests})
+    if lost := [test for test in tests if not (source / "tests" / place_of(test)).exists()]:
+        sys.exit("mutate.py: there are no tests " + ", ".join(lost))
     if given.list:
         return
     if given.build is None:
