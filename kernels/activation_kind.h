@@ -2,7 +2,7 @@
 
 // The table of activations. Plain data. To add one: a row here, its function in kernels/cpu/activation-inl.h and
 // kernels/cuda/activation_kinds.h, a case in kernels/cuda/activation.cu, its reference in tests/support/activations.h,
-// its equation in docs/numerics.md, and Keras's values in tests/golden/activations.json.
+// its equation in docs/reference/numerics.md, and Keras's values in tests/golden/activations.json.
 
 #include <array>
 #include <cstddef>

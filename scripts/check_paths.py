@@ -4,7 +4,7 @@
     scripts/check_paths.py               check this repository; exit 1 if a path is missing
     scripts/check_paths.py --self-test   check the checker on planted texts
 
-In comments of src/, kernels/ and tests/ a path is written from the root ("docs/numerics.md", "kernels/cpu/pool.h") or, for
+In comments of src/, kernels/ and tests/ a path is written from the root ("docs/reference/numerics.md", "kernels/cpu/pool.h") or, for
 a module, as #include writes it ("core/error.h"); in documents, from the root or from the document. "<name>", "*" and "{a,b}"
 in it stand for several, of which one must exist.
 """

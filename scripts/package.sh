@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds packages of dptrain: a .deb for Debian 12 or Ubuntu 24.04, and a tar for other distributions. docs/packages.md says
+# Builds packages of dptrain: a .deb for Debian 12 or Ubuntu 24.04, and a tar for other distributions. docs/reference/building.md says
 # what they hold and where they run.
 #
 #   scripts/package.sh [deb | tar] [--for SUITE] [--output DIR] [--build-dir DIR] [--arch LIST] [--jobs N] [--without-cuda]

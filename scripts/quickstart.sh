@@ -152,10 +152,10 @@ Done. What to look at, and what to try next:
       how fast it is, and where the time goes
   $dptrain init
       the bundled configs, to start your own
-  docs/walkthroughs/your-photos.md, your-table.md
+  docs/guide/photos.md, tables.md
       from a folder of photos or a CSV file to a trained model
   scripts/quickstart.sh --cuda
-      the same with the CUDA backend (docs/gpu.md); it is built without asking where there is a GPU
+      the same with the CUDA backend (docs/reference/gpus.md); it is built without asking where there is a GPU
   scripts/test.sh --quick
       builds the tests and the GPU emulator as well, and runs them
 TEXT

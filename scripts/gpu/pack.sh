@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the bundle for a GPU host: dptrain, its module for ONNX, its GPU tests, the check script, and every library that is
-# neither glibc's nor NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/gpu.md.
+# neither glibc's nor NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/reference/gpus.md.
 #
 #   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--cuda DIR] [--arch LIST] [--jobs N] [--without-cuda]
 #

@@ -1,7 +1,7 @@
 """Draws small models of Keras out of its recurrent, attention, 1D and 3D layers; random_models.py says what for.
 
 `draw(seed, attempt)` gives a Drawn: a functional model with random weights, arrays for its inputs, and losses. Nothing is drawn that
-dptrain refuses by design: docs/layers.md, docs/config.md (masks).
+dptrain refuses by design: docs/reference/layers.md, docs/reference/configuration.md (masks).
 """
 
 import keras
@@ -29,7 +29,7 @@ class Drawn:
     def __init__(self, model, feeds, losses, draws_noise, weights_only):
         self.model, self.feeds, self.losses = model, feeds, losses
         self.draws_noise = draws_noise  # dropout: a step of training draws other numbers on each side
-        self.weights_only = weights_only  # this Keras does not build the model from an .h5: docs/keras-files.md, section 2
+        self.weights_only = weights_only  # this Keras does not build the model from an .h5: docs/reference/keras-files.md, section 2
 
 
 class Draw:
@@ -392,7 +392,7 @@ class Draw:
     def conv3d(self, x):
         args = self.window(3, x.shape)
         if args["padding"] == "same" and np.any(np.array(args.get("strides", 1)) > np.array(args["kernel_size"])):
-            raise NoModel  # TensorFlow on a CPU starts one value late: docs/numerics.md, section 8
+            raise NoModel  # TensorFlow on a CPU starts one value late: docs/reference/numerics.md, section 8
         return Tensor(L.Conv3D(self.whole(1, 3), activation=self.activation(), use_bias=self.chance(0.8), **args)(x.value))
 
     def conv3d_transpose(self, x):

@@ -129,7 +129,8 @@ void add_verify(App& app) {
                  "where the one replica runs: cpu, gpu:0 (default: the first device of the N)");
   command.whole("--steps", "N", flags->steps, "steps to compare (5)");
   command.option("--tol", "X", flags->tolerance,
-                 "largest relative difference that passes (1e-5 in float32 on the CPU; docs/cli.md has the others)");
+                 "largest relative difference that passes (1e-5 in float32 on the CPU; docs/reference/command-line.md "
+                 "has the others)");
   command.choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of every data set");
   command.flag("--all", flags->all, "show every layer, not the worst alone");
   flags->overrides.add_batch(command);

@@ -60,7 +60,7 @@ constexpr auto kSynonyms = std::to_array<Synonym>({
     {"InputLayer", "layer", "Input"},
     {"Sequential", "layer", "list the steps under model.layers: a list is a chain"},
     {"Functional", "layer", "list the steps under model.layers, and name what a step reads with 'inputs'"},
-    {"Lambda", "layer", "no layer runs code of the config; docs/layers.md lists the layers"},
+    {"Lambda", "layer", "no layer runs code of the config; docs/reference/layers.md lists the layers"},
     {"Sigmoid", "layer", "write Activation: sigmoid, or activation: sigmoid in the step above"},
     {"Tanh", "layer", "write Activation: tanh, or activation: tanh in the step above"},
     {"GELU", "layer", "write Activation: gelu, or activation: gelu in the step above"},

@@ -7,7 +7,7 @@
 
 namespace dptrain {
 
-/// What went wrong, and at the same time the exit code of the process (documented in docs/exit-codes.md).
+/// What went wrong, and at the same time the exit code of the process (documented in docs/reference/exit-codes.md).
 enum class ErrorKind {
   kInternal = 1,    ///< our own fault
   kUsage = 2,       ///< command line or config

@@ -1,6 +1,7 @@
 #pragma once
 
-// Writes a judgement into a folder: eval.json, CSV tables and SVG pictures (docs/files.md). Main thread of the writer.
+// Writes a judgement into a folder: eval.json, CSV tables and SVG pictures (docs/reference/run-directory.md). Main
+// thread of the writer.
 
 #include <filesystem>
 #include <memory>

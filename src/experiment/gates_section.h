@@ -1,6 +1,7 @@
 #pragma once
 
-// The section `gates` of a config, or the contents of a --gates file: limits for a model (docs/gates.md). Plain values.
+// The section `gates` of a config, or the contents of a --gates file: limits for a model (docs/reference/gates.md).
+// Plain values.
 
 #include <cstdint>
 #include <optional>

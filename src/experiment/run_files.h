@@ -1,6 +1,6 @@
 #pragma once
 
-// The names of the files of a run's folder (docs/files.md). Constants and pure functions; any thread.
+// The names of the files of a run's folder (docs/reference/run-directory.md). Constants and pure functions; any thread.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 // The sections of a config except the model: typed structs with Keras's names. Their schemas (sections.cpp) read and
-// write them; docs/config.md explains the keys.
+// write them; docs/reference/configuration.md explains the keys.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The layout of a checkpoint for its readers. The names are part of the file format (docs/keras-files.md).
+// The layout of a checkpoint for its readers. The names are part of the file format (docs/reference/keras-files.md).
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pairs the layers of a file with those of a model, by the rules in docs/keras-files.md. Pure functions.
+// Pairs the layers of a file with those of a model, by the rules in docs/reference/keras-files.md. Pure functions.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 
-// Builds a Graph from the `model:` section (docs/config.md). It is valid only if the reader has reported no error.
+// Builds a Graph from the `model:` section (docs/reference/configuration.md). It is valid only if the reader has
+// reported no error.
 
 #include <optional>
 #include <string>

@@ -166,7 +166,7 @@ Source Expander::copy(const Call& call, Scope& scope) {
     return shared(call, entry->second, scope);
   if (const Network* network = find_network(step.type)) return this->network(call, *network, scope);
   std::string hint = config::hint_for(step.type, "layer", known.type_names());
-  if (hint.empty()) hint = "; docs/layers.md lists the layers, model.blocks and model.shared name your own";
+  if (hint.empty()) hint = "; docs/reference/layers.md lists the layers, model.blocks and model.shared name your own";
   reader_.diagnostics().error(step.mark, fmt::format("unknown layer '{}'{}", step.type, hint));
   return {};
 }

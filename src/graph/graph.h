@@ -92,7 +92,7 @@ std::string port_hint(const Graph& graph, const StepNames& names, const std::str
 std::int64_t id_limit(const Graph& graph, int input);
 
 /// Order of `model.layers` after Keras has loaded the graph (depth descending, first visit ascending;
-/// docs/keras-files.md): layer indices. The k-th layer with weights here is the k-th in a Keras file.
+/// docs/reference/keras-files.md): layer indices. The k-th layer with weights here is the k-th in a Keras file.
 std::vector<int> keras_order(const Graph& graph);
 
 }  // namespace dptrain::graph

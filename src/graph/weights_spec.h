@@ -17,7 +17,7 @@ namespace dptrain::graph {
 struct Graph;
 struct Port;
 
-/// How layers of a file are matched to layers of the model (docs/keras-files.md).
+/// How layers of a file are matched to layers of the model (docs/reference/keras-files.md).
 enum class WeightsMatch {
   kAuto,  ///< by name if enough names agree, else by topology
   kName,

@@ -4,7 +4,7 @@
 // the specs. Their sources register each with one `metric<Spec>(...)` expression. A metric has a state of doubles,
 // which is summed over samples, micro-batches, replicas and batches. Its values are computed from the state of an
 // epoch, never as a mean over batches. The registry is filled before main and read-only afterwards: any thread may read
-// it. The equations are in docs/numerics.md.
+// it. The equations are in docs/reference/numerics.md.
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #pragma once
 
 // The definition of an optimizer: everything that does not depend on a device, with Keras's names, defaults and
-// equations (docs/numerics.md). nn/optimizers.h has the specs, nn/optimizers.cpp one `optimizer<Spec>(...)` expression
-// each that registers it. The family is filled before main and read-only afterwards: any thread may read it.
+// equations (docs/reference/numerics.md). nn/optimizers.h has the specs, nn/optimizers.cpp one `optimizer<Spec>(...)`
+// expression each that registers it. The family is filled before main and read-only afterwards: any thread may read it.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 #pragma once
 
-// Specs of all optimizers, with Keras's names and defaults. Equations: docs/numerics.md; slots: nn/optimizers.cpp.
+// Specs of all optimizers, with Keras's names and defaults. Equations: docs/reference/numerics.md; slots:
+// nn/optimizers.cpp.
 
 #include "nn/optimizer.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Learning-rate schedules (Keras's equations: docs/numerics.md). nn/schedules.cpp contains the equation of each and the
-// `schedule<Spec>(...)` expression that registers it. The family is filled before main and read-only afterwards: any
-// thread may read it. Durations are converted once, by the number of steps per epoch.
+// Learning-rate schedules (Keras's equations: docs/reference/numerics.md). nn/schedules.cpp contains the equation of
+// each and the `schedule<Spec>(...)` expression that registers it. The family is filled before main and read-only
+// afterwards: any thread may read it. Durations are converted once, by the number of steps per epoch.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Report: reads the folder of a run, and writes one or several runs as an HTML page. RunRecord contains the files of a
-// run (docs/files.md) as plain data; values from missing files are empty. A value; any thread.
+// run (docs/reference/run-directory.md) as plain data; values from missing files are empty. A value; any thread.
 
 #include <cstdint>
 #include <map>

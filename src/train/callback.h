@@ -1,7 +1,8 @@
 #pragma once
 
-// Callbacks run between steps and epochs, with the names, arguments and semantics of Keras (docs/numerics.md), on the
-// trainer's thread. save() and restore() must cover their whole state, so that a resumed run continues exactly.
+// Callbacks run between steps and epochs, with the names, arguments and semantics of Keras
+// (docs/reference/numerics.md), on the trainer's thread. save() and restore() must cover their whole state, so that a
+// resumed run continues exactly.
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,8 @@
 #pragma once
 
-// RunDirectory: runs/<name>/NNN, its lock, and the files that describe the run (docs/files.md). Checks every write and
-// replaces whole files atomically; growing files are RunSinks (train/run_sink.h). Main thread only.
+// RunDirectory: runs/<name>/NNN, its lock, and the files that describe the run (docs/reference/run-directory.md).
+// Checks every write and replaces whole files atomically; growing files are RunSinks (train/run_sink.h). Main thread
+// only.
 
 #include <optional>
 #include <string>

@@ -53,8 +53,8 @@ class SinkList final : public RunSink {
   std::vector<std::unique_ptr<RunSink>> sinks_;
 };
 
-/// The files of a run's folder (docs/files.md). `validated`: train.csv has validation columns from the start. Throws
-/// Error{kWrite} if an existing file cannot be read.
+/// The files of a run's folder (docs/reference/run-directory.md). `validated`: train.csv has validation columns from
+/// the start. Throws Error{kWrite} if an existing file cannot be read.
 std::unique_ptr<RunSink> make_run_sinks(const RunDirectory& directory, bool validated);
 
 /// Returns `sink` in the process that writes, a silent one in the others.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds docs/layers.md and docs/config.md against the JSON Schema of configs, pulls the examples out of the pages, and follows
+"""Holds docs/reference/layers.md and docs/reference/configuration.md against the JSON Schema of configs, pulls the examples out of the pages, and follows
 their links.
 
     check_docs.py SOURCE SCHEMA    SOURCE: the repository. Writes the YAML examples into the current folder; exit 1 when the
@@ -110,7 +110,7 @@ def check_config(page, schema):
     for name in ("model", "data", "train", "parallel", "runtime"):
         for key in sections[name]["properties"]:
             if not re.search(rf"`([\w.]+\.)?{key}[`.]", page):
-                missing.append(f"config.md lacks {key} of {name}")
+                missing.append(f"configuration.md lacks {key} of {name}")
     train, data = sections["train"]["properties"], sections["data"]["properties"]
     optimizers = types_of(train["optimizer"])
     families = [optimizers, types_of(optimizers["SGD"]["learning_rate"]), types_of(train["loss"]), types_of(train["metrics"]),
@@ -118,13 +118,13 @@ def check_config(page, schema):
     for family in families:
         assert family, "a family of types is not found in the schema"
         for name, keys in family.items():
-            missing += [f"config.md lacks {word} ({name})" for word in [name, *keys] if f"`{word}`" not in page]
+            missing += [f"configuration.md lacks {word} ({name})" for word in [name, *keys] if f"`{word}`" not in page]
     return missing
 
 
 def write_examples(source):
     count = 0
-    for page in [source / "README.md", *sorted((source / "docs").glob("*.md"))]:
+    for page in [source / "README.md", *sorted((source / "docs/reference").glob("*.md"))]:
         for text in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
             count += 1
             pathlib.Path(f"example-{count}-of-{page.stem}.yaml").write_text(text, encoding="utf-8")
@@ -166,8 +166,8 @@ def main():
     write_examples(source)
     layers = types_of(schema["properties"]["model"]["properties"]["layers"])
     assert len(layers) >= 21, sorted(layers)
-    missing = check_layers((source / "docs/layers.md").read_text(encoding="utf-8"), layers)
-    missing += check_config((source / "docs/config.md").read_text(encoding="utf-8"), schema)
+    missing = check_layers((source / "docs/reference/layers.md").read_text(encoding="utf-8"), layers)
+    missing += check_config((source / "docs/reference/configuration.md").read_text(encoding="utf-8"), schema)
     print("\n".join(missing))
     return 1 if missing else 0
 

@@ -3,20 +3,20 @@
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 docs=$DPTRAIN_SOURCE/docs
 
-say "commands and flags: docs/cli.md"
+say "commands and flags: docs/reference/command-line.md"
 run 0 --help
 sed -n '/^Examples/q; s/^  \([a-z]\+\) .*/\1/p' out >commands
 has_rows commands 13 || fail "dptrain --help lists $(rows commands) commands"
 while read -r command; do
-  grep -q "\`${command}[ \`]" "$docs/cli.md" || fail "cli.md does not name the command $command"
+  grep -q "\`${command}[ \`]" "$docs/reference/command-line.md" || fail "command-line.md does not name the command $command"
   run 0 "$command" --help
   grep -o '^  \(-[a-z], \)\?--[a-z0-9-]\+' out | grep -o -- '--[a-z0-9-]\+' >flags || true
   while read -r flag; do
-    grep -q -- "${flag}[\` =[]" "$docs/cli.md" || fail "cli.md does not name $flag of $command"
+    grep -q -- "${flag}[\` =[]" "$docs/reference/command-line.md" || fail "command-line.md does not name $flag of $command"
   done <flags
 done <commands
 
-say "types, keys and defaults: docs/layers.md, docs/config.md"
+say "types, keys and defaults: docs/reference/layers.md, docs/reference/configuration.md"
 run 0 config --schema
 cp out schema.json
 python3 "$DPTRAIN_SOURCE/tests/e2e/check_docs.py" "$DPTRAIN_SOURCE" schema.json >out || fail "the documentation lacks something"

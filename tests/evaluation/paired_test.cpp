@@ -159,7 +159,7 @@ TEST(GatesOfABaseline, OneAgainstOneWithAThousandMissesMostLossesAndDoesNotCryWo
   EXPECT_LT(simulated({}).any, 10);
   const Rates lost = simulated({.lost = 0.02});
   EXPECT_GT(lost.first_class, 200);
-  EXPECT_LT(lost.first_class, 500) << "docs/gates.md says that these samples are too few";
+  EXPECT_LT(lost.first_class, 500) << "docs/reference/gates.md says that these samples are too few";
 }
 
 TEST(GatesOfABaseline, SeedsThatMoveClassesAreNoiseOfTrainingsAndNoneOfModels) {

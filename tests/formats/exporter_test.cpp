@@ -28,7 +28,7 @@ std::string folder_of(const Exporter& exporter) {
 
 TEST(ExporterRollCall, EveryExporterHasItsPlaces) {
   const std::filesystem::path root = dptrain::test::test_data("..");
-  std::ifstream page(root / "docs/cli.md");
+  std::ifstream page(root / "docs/reference/command-line.md");
   const std::string docs((std::istreambuf_iterator<char>(page)), {});
   std::set<std::string> taken;
   for (const Exporter& exporter : exporters()) {
@@ -39,7 +39,8 @@ TEST(ExporterRollCall, EveryExporterHasItsPlaces) {
       EXPECT_TRUE(suffix.starts_with(".")) << suffix;
       EXPECT_TRUE(taken.insert(suffix).second) << suffix << " is another one's, too";
       EXPECT_EQ(&exporter_of("runs/1/model" + suffix), &exporter);
-      EXPECT_NE(docs.find("| `" + suffix + "` |"), std::string::npos) << "no row in docs/cli.md for " << suffix;
+      EXPECT_NE(docs.find("| `" + suffix + "` |"), std::string::npos)
+          << "no row in docs/reference/command-line.md for " << suffix;
     }
   }
   EXPECT_GE(exporters().size(), 1U);

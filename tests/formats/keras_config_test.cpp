@@ -1,4 +1,4 @@
-// model_config and training_config as the worked examples and rules of docs/keras-files.md have them.
+// model_config and training_config as the worked examples and rules of docs/reference/keras-files.md have them.
 
 #include <fstream>
 

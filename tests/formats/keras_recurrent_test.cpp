@@ -64,7 +64,7 @@ outputs: [old, last]
             "old <- decoder, last <- decoder plain.state_h");
 }
 
-/// Keras 3 has no other way to give a state than by keyword; see docs/keras-files.md.
+/// Keras 3 has no other way to give a state than by keyword; see docs/reference/keras-files.md.
 TEST(KerasRecurrent, AStateIsGivenByKeyword) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:

@@ -1,5 +1,5 @@
 // The file as the HDF5 library sees it: the tree, the types of strings and datasets that Keras's loaders insist on
-// (docs/keras-files.md). The library is the judge here, not our own reader.
+// (docs/reference/keras-files.md). The library is the judge here, not our own reader.
 
 #include <gtest/gtest.h>
 #include <hdf5.h>

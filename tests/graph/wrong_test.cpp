@@ -23,7 +23,8 @@ TEST(Wrong, Steps) {
        "indent them "
        "further\n"},
       {"layers: [{Input: [4]}, 7, [Dense]]",
-       "1:24 unknown layer '7'; docs/layers.md lists the layers, model.blocks and model.shared name your own\n1:27 "
+       "1:24 unknown layer '7'; docs/reference/layers.md lists the layers, model.blocks and model.shared name your "
+       "own\n1:27 "
        "model: a step is 'Type' or 'Type: {arguments}', found a list\n"},
       {"layers: []", "1:9 model: layers must be a list of steps, found an empty list\n"},
       {"layer: []", "1:1 model: unknown key 'layer'; did you mean 'layers'?\n1:1 model: missing key 'layers'\n"},

@@ -55,12 +55,15 @@ TEST(Schedule, EveryoneHasItsPlaces) {
     std::ifstream file(dptrain::test::test_data("../" + path));
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  const std::string golden = text_of("tests/golden/schedules.json"), config = text_of("docs/config.md"),
-                    numerics = text_of("docs/numerics.md");
+  const std::string golden = text_of("tests/golden/schedules.json"),
+                    config = text_of("docs/reference/configuration.md"),
+                    numerics = text_of("docs/reference/numerics.md");
   for (const std::string& name : schedule_family().names()) {
     EXPECT_NE(golden.find("\"schedule\": \"" + name + "\""), std::string::npos) << name << ": no golden case";
-    EXPECT_NE(config.find("\n| `" + name + "` |"), std::string::npos) << name << ": no row in docs/config.md";
-    EXPECT_NE(numerics.find("\n| " + name + " |"), std::string::npos) << name << ": no row in docs/numerics.md";
+    EXPECT_NE(config.find("\n| `" + name + "` |"), std::string::npos)
+        << name << ": no row in docs/reference/configuration.md";
+    EXPECT_NE(numerics.find("\n| " + name + " |"), std::string::npos)
+        << name << ": no row in docs/reference/numerics.md";
   }
   EXPECT_GE(schedule_family().names().size(), 7U);
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-// A checkpoint: one HDF5 file that is a Keras model (docs/keras-files.md) and holds, in the private root group
-// `dptrain_state`, everything that `--resume` needs. It depends on the Model only, not on devices or replicas. Writing
-// is atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe for one file; the HDF5 library has one
-// lock.
+// A checkpoint: one HDF5 file that is a Keras model (docs/reference/keras-files.md) and holds, in the private root
+// group `dptrain_state`, everything that `--resume` needs. It depends on the Model only, not on devices or replicas.
+// Writing is atomic: temporary name, fsync, rename, fsync of the folder. Not thread-safe for one file; the HDF5 library
+// has one lock.
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads an optimizer's slots and steps: from the state of a checkpoint, or from Keras's variables in
-// `optimizer_weights` (.h5) and `optimizer/vars` (.keras), docs/keras-files.md. Main thread.
+// `optimizer_weights` (.h5) and `optimizer/vars` (.keras), docs/reference/keras-files.md. Main thread.
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The two JSON texts that describe the model in a Keras file, each on one line. They are in the dialect of Keras 2 that
-// Keras 3 also loads. docs/keras-files.md lists every rule with the version that fails without it. Pure functions, any
-// thread.
+// Keras 3 also loads. docs/reference/keras-files.md lists every rule with the version that fails without it. Pure
+// functions, any thread.
 
 #include <string>
 

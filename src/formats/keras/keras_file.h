@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes a model as a whole-model HDF5 file of Keras (docs/keras-files.md), for the exporter and for checkpoints, which
-// add a group of their own. The file is held in memory until it is written.
+// Writes a model as a whole-model HDF5 file of Keras (docs/reference/keras-files.md), for the exporter and for
+// checkpoints, which add a group of their own. The file is held in memory until it is written.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Values of Keras's `config` maps in the one dialect of JSON that Keras 2 and Keras 3 both load (docs/keras-files.md).
-// They are config nodes, which config::to_json prints. Pure functions, any thread.
+// Values of Keras's `config` maps in the one dialect of JSON that Keras 2 and Keras 3 both load
+// (docs/reference/keras-files.md). They are config nodes, which config::to_json prints. Pure functions, any thread.
 
 #include <string>
 #include <utility>

@@ -1,6 +1,7 @@
 #pragma once
 
-// The texts of JSON in a `.keras` file, in the dialect of Keras 3 (docs/keras-files.md). Pure functions, any thread.
+// The texts of JSON in a `.keras` file, in the dialect of Keras 3 (docs/reference/keras-files.md). Pure functions, any
+// thread.
 
 #include <cstdint>
 #include <optional>

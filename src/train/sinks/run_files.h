@@ -1,6 +1,6 @@
 #pragma once
 
-// The files that each run writes, one RunSink each (docs/files.md). make_run_sinks() creates them.
+// The files that each run writes, one RunSink each (docs/reference/run-directory.md). make_run_sinks() creates them.
 
 #include <cstdint>
 #include <memory>
