@@ -41,7 +41,7 @@ FAULTS = [
           "from[2 * i + 1] * 256 + from[2 * i]", ["data"]),
     Fault("an unchecked end", "src/data/loader.cpp", "end = std::min(at.first + batch_size, samples);",
           "end = at.first + batch_size;", ["data"]),
-    Fault("a number that forgets what is missing", "src/core/batch_rows.h",
+    Fault("a number that forgets what is missing", "src/core/batch_view.h",
           "return position - (std::ranges::lower_bound(missing, position) - missing.begin());", "return position;", ["data", "runtime"]),
     Fault("a share of others' rows", "src/data/loader.cpp", "const std::int64_t position = slot.share.first + row;",
           "const std::int64_t position = row;", ["data"]),

@@ -136,8 +136,7 @@ std::unique_ptr<data::Loader> open_input(const std::string& place, const std::sh
   options.shuffle = {data::Shuffle::Kind::kNone, 0};
   session.share_batches(options);
   try {
-    return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelDelivery>{},
-                                          options);
+    return std::make_unique<data::Loader>(source, std::move(pipeline), side, std::vector<data::LabelForm>{}, options);
   } catch (const Error& unfit) {
     throw unfit.within(place);
   }

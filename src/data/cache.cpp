@@ -16,8 +16,8 @@
 #include "core/machine.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "data/batch_buffer.h"
 #include "data/filler.h"
-#include "data/slot.h"
 #include "data/sources/wrapped_source.h"
 
 namespace dptrain::data {

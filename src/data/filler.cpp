@@ -51,19 +51,19 @@ Shape turned(const Shape& shape) {
 const Pipeline Filler::kNoTransforms;
 
 Filler::Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
-               std::vector<LabelDelivery> labels, std::uint64_t seed, Delivery delivery)
+               std::vector<LabelForm> labels, std::uint64_t seed, BatchForm form)
     : source_(std::move(source)),
       pipeline_(std::move(pipeline)),
       only_map_(pipeline_.only_map()),
       seed_(seed),
-      delivery_(delivery) {
+      form_(form) {
   if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
     throw Error(ErrorKind::kData,
                 fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
-  if (delivery_ == Delivery::kRows) raw_ = rows_in_memory();
+  if (form_ == BatchForm::kRows) raw_ = rows_in_memory();
   if (pipeline_.mixes()) parts_ = pipeline_.parts();
-  for (LabelDelivery& label : labels) {
+  for (LabelForm& label : labels) {
     if (!parts_.empty() && label.kind == nn::LabelKind::kClass)
       throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
     labels_.emplace_back(source_, std::move(label)).check_all();
@@ -174,7 +174,7 @@ void Filler::check_sizes(const Input& input) const {
 }
 
 bool Filler::is_copy() const {
-  if (delivery_ != Delivery::kFloats) return true;
+  if (form_ != BatchForm::kFloats) return true;
   return only_map_ && std::all_of(inputs_.begin(), inputs_.end(),
                                   [](const Input& input) { return in_memory(input) && input.is_transformed; });
 }
@@ -183,53 +183,54 @@ bool Filler::is_quick() const {
   return std::ranges::all_of(inputs_, [](const Input& in) { return in.is_final || in.type != DType::kF32; });
 }
 
-std::shared_ptr<Batch::Slot> Filler::make_slot(std::int64_t rows, const Allocate& allocate) const {
-  auto slot = std::make_shared<Batch::Slot>();
-  slot->capacity = rows;
-  if (delivery_ == Delivery::kFloats)
+std::shared_ptr<Batch::Buffer> Filler::make_buffer(std::int64_t rows, const Allocate& allocate) const {
+  auto buffer = std::make_shared<Batch::Buffer>();
+  buffer->capacity = rows;
+  if (form_ == BatchForm::kFloats)
     for (const Input& input : inputs_) {
-      slot->inputs.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
-      slot->input_bytes.push_back(input.row_bytes());
+      buffer->inputs.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      buffer->input_bytes.push_back(input.row_bytes());
     }
   else
-    slot->samples = {allocate, rows};
-  if (delivery_ == Delivery::kRows)
+    buffer->samples = {allocate, rows};
+  if (form_ == BatchForm::kRows)
     for (const RowsInMemory& input : raw_) {
-      slot->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
-      slot->row_bytes.push_back(input.row_bytes());
+      buffer->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      buffer->row_bytes.push_back(input.row_bytes());
     }
   for (const LabelWriter& label : labels_) {
-    slot->labels.emplace_back(allocate, rows * static_cast<std::int64_t>(label.row_bytes()));
-    slot->label_bytes.push_back(label.row_bytes());
+    buffer->labels.emplace_back(allocate, rows * static_cast<std::int64_t>(label.row_bytes()));
+    buffer->label_bytes.push_back(label.row_bytes());
   }
-  if (!labels_.empty() && source_->has_sample_weights()) slot->sample_weights = {allocate, rows};
-  return slot;
+  if (!labels_.empty() && source_->has_sample_weights()) buffer->sample_weights = {allocate, rows};
+  return buffer;
 }
 
-void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const {
-  if (delivery_ != Delivery::kFloats) slot.samples.data()[row] = index;
-  if (delivery_ == Delivery::kRows) copy_rows(index, row, slot);
-  if (!parts_.empty()) return fill_mixed(index, epoch, row, scratch, slot);
-  for (std::size_t i = 0; i < slot.inputs.size(); ++i) {
+void Filler::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
+                  Batch::Buffer& buffer) const {
+  if (form_ != BatchForm::kFloats) buffer.samples.data()[row] = index;
+  if (form_ == BatchForm::kRows) copy_rows(index, row, buffer);
+  if (!parts_.empty()) return fill_mixed(index, epoch, row, scratch, buffer);
+  for (std::size_t i = 0; i < buffer.inputs.size(); ++i) {
     if (inputs_[i].type == DType::kF32)
-      fill_input(inputs_[i], index, epoch, scratch, float_row(slot, i, row));
+      fill_input(inputs_[i], index, epoch, scratch, float_row(buffer, i, row));
     else
-      fill_exact(inputs_[i], index, slot.inputs[i].data() + static_cast<std::size_t>(row) * slot.input_bytes[i]);
+      fill_exact(inputs_[i], index, buffer.inputs[i].data() + static_cast<std::size_t>(row) * buffer.input_bytes[i]);
   }
-  fill_labels(index, epoch, row, false, scratch, slot);
+  fill_labels(index, epoch, row, false, scratch, buffer);
 }
 
 void Filler::fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
-                         Batch::Slot& slot) const {
+                         Batch::Buffer& buffer) const {
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const LabelWriter& label = labels_[i];
-    std::byte* const place = slot.labels[i].data() + static_cast<std::size_t>(row) * slot.label_bytes[i];
+    std::byte* const place = buffer.labels[i].data() + static_cast<std::size_t>(row) * buffer.label_bytes[i];
     if (label.classes())
       label.write(index, scratch.row, place);
     else
       mix_labels(label, mixed ? parts_.size() - 1 : 0, index, epoch, scratch, reinterpret_cast<float*>(place));
   }
-  if (float* const weights = slot.sample_weights.data(); weights != nullptr)
+  if (float* const weights = buffer.sample_weights.data(); weights != nullptr)
     weights[row] = mix_weights(mixed ? parts_.size() - 1 : 0, index, epoch);
 }
 
@@ -250,15 +251,15 @@ std::vector<RowsInMemory> Filler::rows_in_memory() const {
   return all;
 }
 
-void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const {
+void Filler::copy_rows(std::int64_t index, std::int64_t row, Batch::Buffer& buffer) const {
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     const std::size_t bytes = raw_[i].row_bytes();
-    std::memcpy(slot.rows[i].data() + static_cast<std::size_t>(row) * bytes,
+    std::memcpy(buffer.rows[i].data() + static_cast<std::size_t>(row) * bytes,
                 raw_[i].rows + static_cast<std::size_t>(source_->row(index)) * bytes, bytes);
   }
 }
 
-void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const {
+void Filler::move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const {
   if (from == to) return;
   const auto move = [&](const std::vector<Memory<std::byte>>& columns, const std::vector<std::size_t>& row_bytes) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -267,11 +268,11 @@ void Filler::move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) con
                   rows + static_cast<std::size_t>(from) * row_bytes[i], row_bytes[i]);
     }
   };
-  move(slot.inputs, slot.input_bytes);
-  move(slot.rows, slot.row_bytes);
-  move(slot.labels, slot.label_bytes);
-  if (float* const weights = slot.sample_weights.data(); weights != nullptr) weights[to] = weights[from];
-  if (std::int64_t* const samples = slot.samples.data(); samples != nullptr) samples[to] = samples[from];
+  move(buffer.inputs, buffer.input_bytes);
+  move(buffer.rows, buffer.row_bytes);
+  move(buffer.labels, buffer.label_bytes);
+  if (float* const weights = buffer.sample_weights.data(); weights != nullptr) weights[to] = weights[from];
+  if (std::int64_t* const samples = buffer.samples.data(); samples != nullptr) samples[to] = samples[from];
 }
 
 void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,

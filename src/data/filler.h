@@ -1,6 +1,6 @@
 #pragma once
 
-// Filler: which source input feeds which model input, and how one sample becomes one row of a slot. Immutable; shared
+// Filler: which source input feeds which model input, and how one sample becomes one row of a buffer. Immutable; shared
 // by the loader's threads, each with a Scratch of its own.
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/batch_buffer.h"
 #include "data/labels.h"
-#include "data/slot.h"
 
 namespace dptrain::data {
 
@@ -32,19 +32,19 @@ class Filler {
   };
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
-  Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
-         std::vector<LabelDelivery> labels, std::uint64_t seed, Delivery delivery);
+  Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
+         std::uint64_t seed, BatchForm form);
 
   /// Memory for `rows` samples.
-  std::shared_ptr<Batch::Slot> make_slot(std::int64_t rows, const Allocate& allocate) const;
+  std::shared_ptr<Batch::Buffer> make_buffer(std::int64_t rows, const Allocate& allocate) const;
   /// The same thread fills a row with sample `index` soon.
   void expect(std::int64_t index) const { source_->expect(index); }
   /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account
   /// of bad samples: the row is then to be filled anew.
-  void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
+  void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Buffer& buffer) const;
   std::vector<RowsInMemory> rows_in_memory() const;
-  /// Row `to` of the slot becomes what row `from` is.
-  void move_row(Batch::Slot& slot, std::int64_t from, std::int64_t to) const;
+  /// Row `to` of the buffer becomes what row `from` is.
+  void move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const;
   /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
   bool is_copy() const;
   /// The source writes all inputs as the model wants them.
@@ -66,15 +66,15 @@ class Filler {
     bool is_final = false;       ///< the source writes a row as the model wants it (Source::gives)
   };
 
-  static float* float_row(const Batch::Slot& slot, std::size_t input, std::int64_t row) {
-    return reinterpret_cast<float*>(slot.inputs[input].data() +
-                                    static_cast<std::size_t>(row) * slot.input_bytes[input]);
+  static float* float_row(const Batch::Buffer& buffer, std::size_t input, std::int64_t row) {
+    return reinterpret_cast<float*>(buffer.inputs[input].data() +
+                                    static_cast<std::size_t>(row) * buffer.input_bytes[input]);
   }
   static bool in_memory(const Input& input) { return input.u8 != nullptr || input.f32 != nullptr; }
   void check_sizes(const Input& input) const;
   const Pipeline& pipeline_of(const Input& input) const { return input.is_transformed ? pipeline_ : kNoTransforms; }
   Input match(const ModelSide& model, std::size_t which) const;
-  void copy_rows(std::int64_t index, std::int64_t row, Batch::Slot& slot) const;
+  void copy_rows(std::int64_t index, std::int64_t row, Batch::Buffer& buffer) const;
   void fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch, float* out) const;
   void match_exact(Input& input, const std::string& name) const;
   void fill_exact(const Input& input, std::int64_t index, std::byte* out) const;
@@ -83,9 +83,10 @@ class Filler {
   /// The sample as its source has it, in `image` where it has to be read.
   ImageView view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const;
   void fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
-                   Batch::Slot& slot) const;
+                   Batch::Buffer& buffer) const;
   // What samples mix, mixer by mixer: `level` counts those that have been at work.
-  void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Slot& slot) const;
+  void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
+                  Batch::Buffer& buffer) const;
   void mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                  Array& out) const;
   /// Of an input that the transforms pass by: in the labels' proportion.
@@ -103,9 +104,9 @@ class Filler {
   std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
   std::vector<LabelWriter> labels_;     ///< one per loss
   std::uint64_t seed_;
-  Delivery delivery_;
+  BatchForm form_;
   std::vector<Input> inputs_;
-  std::vector<RowsInMemory> raw_;  ///< Delivery::kRows
+  std::vector<RowsInMemory> raw_;  ///< BatchForm::kRows
 };
 
 }  // namespace dptrain::data

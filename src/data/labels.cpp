@@ -38,30 +38,30 @@ int find_label(const Source& source, const std::string& output) {
   return static_cast<int>(found - names.begin());
 }
 
-LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelDelivery delivery)
+LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelForm form)
     : source_(std::move(source)),
-      delivery_(std::move(delivery)),
-      which_(find_label(*source_, delivery_.output)),
+      form_(std::move(form)),
+      which_(find_label(*source_, form_.output)),
       found_(source_->label_width(which_)),
       one_class_(source_->label_type(which_) == LabelType::kClass) {
-  const std::int64_t positions = delivery_.positions;
+  const std::int64_t positions = form_.positions;
   if (one_class_ && positions > 1)
     throw Error(
         ErrorKind::kData,
         fmt::format("{}: labels are one class per sample, the model's output has {} of {}; try "
                     "labels with a class for each, or Flatten or GlobalAveragePooling2D and a last Dense",
                     source_->label_place(0, which_), counted(positions, "row"), counted(classes_each(), "value")));
-  const bool fits = found_ == delivery_.width || (found_ == positions && (classes() || positions > 1));
+  const bool fits = found_ == form_.width || (found_ == positions && (classes() || positions > 1));
   if (one_class_ || fits) return;
   throw Error(ErrorKind::kData,
               fmt::format("{}: labels have {} per sample, the model has {}{}", source_->label_place(0, which_),
-                          counted(found_, "value"), counted(delivery_.width, "output"),
+                          counted(found_, "value"), counted(form_.width, "output"),
                           positions > 1 ? fmt::format(" at {} positions", positions) : ""));
 }
 
 void LabelWriter::check_all() const {
-  const bool has_classes = classes() || (one_class_ ? delivery_.width > 1 : found_ < delivery_.width);
-  if (!has_classes && !delivery_.probabilities) return;
+  const bool has_classes = classes() || (one_class_ ? form_.width > 1 : found_ < form_.width);
+  if (!has_classes && !form_.probabilities) return;
   if (const float* all = source_->all_label_values(which_); all != nullptr && !has_classes) {
     const auto count = source_->size() * found_;
     const auto bad = std::find_if_not(all, all + count, [](float value) { return value >= 0 && value <= 1; });
@@ -70,7 +70,7 @@ void LabelWriter::check_all() const {
   }
   std::vector<float> room, row(row_bytes() / sizeof(float));
   for (std::int64_t i = 0; i < source_->size(); ++i) {
-    if (one_class_ && delivery_.width > 1)
+    if (one_class_ && form_.width > 1)
       checked_class(i);
     else
       write(i, room, reinterpret_cast<std::byte*>(row.data()));
@@ -86,10 +86,10 @@ void LabelWriter::write(std::int64_t index, std::vector<float>& room, std::byte*
 
 std::int64_t LabelWriter::checked_class(std::int64_t index) const {
   const std::int64_t found = source_->label_class(index, which_);
-  if (found < 0 || found >= delivery_.width)
+  if (found < 0 || found >= form_.width)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: label {} is outside 0..{} (the model has {} {})", source_->label_place(index, which_),
-                            found, delivery_.width - 1, delivery_.width, delivery_.width == 1 ? "output" : "outputs"));
+                            found, form_.width - 1, form_.width, form_.width == 1 ? "output" : "outputs"));
   return found;
 }
 
@@ -99,7 +99,7 @@ std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
     throw Error(ErrorKind::kData,
                 fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {}{})",
                             source_->label_place(index, which_), shortest(value), classes - 1,
-                            counted(classes, "output"), delivery_.positions > 1 ? " at each position" : ""));
+                            counted(classes, "output"), form_.positions > 1 ? " at each position" : ""));
   return static_cast<std::int32_t>(value);
 }
 
@@ -110,8 +110,8 @@ void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::
   }
   room.resize(static_cast<std::size_t>(found_));
   source_->label_values(index, room.data(), which_);
-  const bool one_hot = found_ != delivery_.positions;
-  for (std::int64_t at = 0; at < delivery_.positions; ++at) {
+  const bool one_hot = found_ != form_.positions;
+  for (std::int64_t at = 0; at < form_.positions; ++at) {
     if (!one_hot) {
       out[at] = whole_class(room[static_cast<std::size_t>(at)], index);
       continue;
@@ -127,33 +127,32 @@ void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::
 }
 
 void LabelWriter::values_of(std::int64_t index, std::vector<float>& room, float* out) const {
-  if (one_class_ && delivery_.width == 1) {
+  if (one_class_ && form_.width == 1) {
     out[0] = static_cast<float>(source_->label_class(index, which_));
   } else if (one_class_) {
-    std::fill_n(out, delivery_.width, 0.0F);
+    std::fill_n(out, form_.width, 0.0F);
     out[checked_class(index)] = 1.0F;
-  } else if (found_ == delivery_.width) {
+  } else if (found_ == form_.width) {
     source_->label_values(index, out, which_);
   } else {  // a class at each position
     room.resize(static_cast<std::size_t>(found_));
     source_->label_values(index, room.data(), which_);
-    std::fill_n(out, delivery_.width, 0.0F);
+    std::fill_n(out, form_.width, 0.0F);
     for (std::int64_t at = 0; at < found_; ++at)
       out[at * classes_each() + whole_class(room[static_cast<std::size_t>(at)], index)] = 1.0F;
   }
-  if (delivery_.probabilities) check_probabilities(index, out);
+  if (form_.probabilities) check_probabilities(index, out);
 }
 
 void LabelWriter::check_probabilities(std::int64_t index, const float* values) const {
-  for (const float* value = values; value != values + delivery_.width; ++value)
+  for (const float* value = values; value != values + form_.width; ++value)
     if (!(*value >= 0 && *value <= 1))
-      throw Error(
-          ErrorKind::kData,
-          fmt::format("{}: label {} is outside 0..1, which the loss expects{}", source_->label_place(index, which_),
-                      shortest(*value),
-                      delivery_.width == 1 ? "; for more than two classes give the model an output for each and "
-                                             "a softmax, and use sparse_categorical_crossentropy"
-                                           : ""));
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: label {} is outside 0..1, which the loss expects{}",
+                              source_->label_place(index, which_), shortest(*value),
+                              form_.width == 1 ? "; for more than two classes give the model an output for each and "
+                                                 "a softmax, and use sparse_categorical_crossentropy"
+                                               : ""));
 }
 
 }  // namespace dptrain::data

@@ -26,14 +26,14 @@ int find_label(const Source& source, const std::string& output);
 class LabelWriter {
  public:
   /// Throws Error{kData} when the source has no labels that would do.
-  LabelWriter(std::shared_ptr<const Source> source, LabelDelivery delivery);
+  LabelWriter(std::shared_ptr<const Source> source, LabelForm form);
 
-  bool classes() const { return delivery_.kind == nn::LabelKind::kClass; }
-  std::int64_t width() const { return delivery_.width; }
+  bool classes() const { return form_.kind == nn::LabelKind::kClass; }
+  std::int64_t width() const { return form_.width; }
   /// Of one row as it is delivered.
   std::size_t row_bytes() const {
-    return classes() ? static_cast<std::size_t>(delivery_.positions) * sizeof(std::int32_t)
-                     : static_cast<std::size_t>(delivery_.width) * sizeof(float);
+    return classes() ? static_cast<std::size_t>(form_.positions) * sizeof(std::int32_t)
+                     : static_cast<std::size_t>(form_.width) * sizeof(float);
   }
 
   /// Reads every class once, so that a bad label shows before training, not in the middle of it. Throws Error{kData}.
@@ -43,7 +43,7 @@ class LabelWriter {
   void write(std::int64_t index, std::vector<float>& room, std::byte* out) const;
 
  private:
-  std::int64_t classes_each() const { return delivery_.width / delivery_.positions; }
+  std::int64_t classes_each() const { return form_.width / form_.positions; }
   std::int64_t checked_class(std::int64_t index) const;
   /// Of a value that stands for a class.
   std::int32_t whole_class(float value, std::int64_t index) const;
@@ -52,7 +52,7 @@ class LabelWriter {
   void check_probabilities(std::int64_t index, const float* values) const;
 
   std::shared_ptr<const Source> source_;
-  LabelDelivery delivery_;
+  LabelForm form_;
   int which_ = 0;           ///< of the source's labels
   std::int64_t found_ = 1;  ///< values per sample that the source has
   bool one_class_ = false;  ///< the source's labels are classes, one per sample

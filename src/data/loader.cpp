@@ -95,7 +95,7 @@ struct Loader::Impl {
     std::int64_t epoch, first;
   };
   struct Entry {
-    std::shared_ptr<Batch::Slot> slot;
+    std::shared_ptr<Batch::Buffer> buffer;
     std::int64_t rows = 0, next_row = 0;  // of the share; not yet taken by a worker
     int working = 0;                      // workers that have rows of it
     bool opening = false, opened = false;
@@ -105,15 +105,15 @@ struct Loader::Impl {
     bool ready = false;
   };
 
-  Impl(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
-       std::vector<LabelDelivery> labels, const LoaderOptions& options)
+  Impl(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
+       const LoaderOptions& options)
       : samples(source->size()),
         batch_size(options.batch_size),
         feed(options.feed),
         share(options.share),
         agree(options.agree),
         allocate(options.allocate ? options.allocate : aligned_memory),
-        filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.delivery),
+        filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.form),
         account(source->bad_samples()),
         workers(auto_workers(options, filler.is_copy())),
         numbered(options.numbered),
@@ -193,52 +193,53 @@ struct Loader::Impl {
     entry.opening = true;
     ++busy;
     lock.unlock();
-    std::shared_ptr<Batch::Slot> slot;
+    std::shared_ptr<Batch::Buffer> buffer;
     std::exception_ptr error;
     try {
       const std::int64_t end = std::min(at.first + batch_size, samples);
       const RowRange own = share_of(end - at.first, number_of(at));
-      slot = pool->take();
+      buffer = pool->take();
       // A batch that is short may have a larger share than a full one.
-      if (!slot || slot->capacity < own.count) slot = filler.make_slot(std::max(most_rows, own.count), allocate);
-      slot->pool = pool;
-      describe(*slot, at, end, own, orders.of(at.epoch).get());
+      if (!buffer || buffer->capacity < own.count)
+        buffer = filler.make_buffer(std::max(most_rows, own.count), allocate);
+      buffer->pool = pool;
+      describe(*buffer, at, end, own, orders.of(at.epoch).get());
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     leave();
     if (mine != generation) {
-      if (slot) pool->give(std::move(slot));
+      if (buffer) pool->give(std::move(buffer));
       return false;
     }
     entry.opening = false;
     entry.opened = true;
     entry.error = error;
-    entry.rows = error ? 0 : slot->share.count;
-    entry.slot = std::move(slot);
+    entry.rows = error ? 0 : buffer->share.count;
+    entry.buffer = std::move(buffer);
     if (entry.rows == 0) finish_claims(ticket);
     to_do.notify_all();
     return entry.rows > 0;
   }
 
-  /// What batch the slot is to hold.
-  void describe(Batch::Slot& slot, const Position& at, std::int64_t end, const RowRange& own,
+  /// What batch the buffer is to hold.
+  void describe(Batch::Buffer& buffer, const Position& at, std::int64_t end, const RowRange& own,
                 const std::vector<std::int64_t>* order) const {
-    slot.epoch = at.epoch;
-    slot.number = numbered ? number_of(at) : -1;
-    slot.first = at.first;
-    slot.end = end;
-    slot.share = own;
-    slot.feed = feed;
-    slot.indices.resize(static_cast<std::size_t>(end - at.first));
+    buffer.epoch = at.epoch;
+    buffer.number = numbered ? number_of(at) : -1;
+    buffer.first = at.first;
+    buffer.end = end;
+    buffer.share = own;
+    buffer.feed = feed;
+    buffer.indices.resize(static_cast<std::size_t>(end - at.first));
     if (order != nullptr)
-      std::copy_n(order->begin() + at.first, slot.indices.size(), slot.indices.begin());
+      std::copy_n(order->begin() + at.first, buffer.indices.size(), buffer.indices.begin());
     else
-      std::iota(slot.indices.begin(), slot.indices.end(), at.first);
-    slot.bad.clear();
-    slot.positions = {.count = end - at.first};
-    slot.agreed = false;
+      std::iota(buffer.indices.begin(), buffer.indices.end(), at.first);
+    buffer.bad.clear();
+    buffer.positions = {.count = end - at.first};
+    buffer.agreed = false;
   }
 
   void work_on(std::int64_t ticket, Filler::Scratch& scratch, std::unique_lock<std::mutex>& lock) {
@@ -249,12 +250,12 @@ struct Loader::Impl {
     if (end == entry.rows) ++claimed;
     ++entry.working;
     ++busy;
-    Batch::Slot& slot = *entry.slot;
+    Batch::Buffer& buffer = *entry.buffer;
     lock.unlock();
     Outcome outcome;
     {
-      const trace::Span span("data", "filling rows of batch", slot.first / batch_size + 1);
-      outcome = fill(slot, begin, end, mine, scratch);
+      const trace::Span span("data", "filling rows of batch", buffer.first / batch_size + 1);
+      outcome = fill(buffer, begin, end, mine, scratch);
     }
     lock.lock();
     leave();
@@ -293,53 +294,53 @@ struct Loader::Impl {
   /// The own rows that remain move together; samples that could not be read are noted in their order.
   void drop(Entry& entry) {
     std::ranges::sort(entry.bad, {}, &BadRow::position);
-    Batch::Slot& slot = *entry.slot;
+    Batch::Buffer& buffer = *entry.buffer;
     std::int64_t to = 0;
     auto bad = entry.bad.begin();
     for (std::int64_t row = 0; row < entry.rows; ++row) {
-      if (bad != entry.bad.end() && bad->position == slot.share.first + row)
+      if (bad != entry.bad.end() && bad->position == buffer.share.first + row)
         ++bad;
       else
-        filler.move_row(slot, row, to++);
+        filler.move_row(buffer, row, to++);
     }
-    slot.bad = std::move(entry.bad);
+    buffer.bad = std::move(entry.bad);
   }
 
   /// On the trainer's thread, of a batch that is ready: what is missing from it in all processes is left out of its
   /// rows and added to the account, which may throw; once more if asked again.
-  void settle(Batch::Slot& slot) {
+  void settle(Batch::Buffer& buffer) {
     if (!account) return;
-    if (!slot.agreed) {
-      if (agree && account->skips()) slot.bad = agreed(slot);
-      std::vector<std::int64_t>& missing = slot.positions.missing;
-      for (const BadRow& bad : slot.bad) missing.push_back(bad.position);
+    if (!buffer.agreed) {
+      if (agree && account->skips()) buffer.bad = agreed(buffer);
+      std::vector<std::int64_t>& missing = buffer.positions.missing;
+      for (const BadRow& bad : buffer.bad) missing.push_back(bad.position);
       std::size_t to = 0, next = 0;
-      for (std::size_t i = 0; i < slot.indices.size(); ++i) {
+      for (std::size_t i = 0; i < buffer.indices.size(); ++i) {
         if (next < missing.size() && missing[next] == static_cast<std::int64_t>(i))
           ++next;
         else
-          slot.indices[to++] = slot.indices[i];
+          buffer.indices[to++] = buffer.indices[i];
       }
-      slot.indices.resize(to);
-      slot.agreed = true;
+      buffer.indices.resize(to);
+      buffer.agreed = true;
     }
-    for (const BadRow& bad : slot.bad) account->add(bad.sample);
+    for (const BadRow& bad : buffer.bad) account->add(bad.sample);
   }
 
-  std::vector<BadRow> agreed(const Batch::Slot& slot) const {
-    std::vector<BadRow> all = agree(slot.bad);
+  std::vector<BadRow> agreed(const Batch::Buffer& buffer) const {
+    std::vector<BadRow> all = agree(buffer.bad);
     std::vector<BadRow> own;
     std::int64_t last = -1;
     for (const BadRow& bad : all) {
-      if (bad.position <= last || bad.position >= slot.positions.count)
+      if (bad.position <= last || bad.position >= buffer.positions.count)
         throw Error(ErrorKind::kInternal, fmt::format("bad sample at position {} behind {} in a batch of {}",
-                                                      bad.position, last, slot.positions.count));
+                                                      bad.position, last, buffer.positions.count));
       last = bad.position;
-      if (bad.position >= slot.share.first && bad.position < slot.share.end()) own.push_back(bad);
+      if (bad.position >= buffer.share.first && bad.position < buffer.share.end()) own.push_back(bad);
     }
-    if (own != slot.bad)
+    if (own != buffer.bad)
       throw Error(ErrorKind::kInternal,
-                  fmt::format("of {} bad samples of this process the others know {}", slot.bad.size(), own.size()));
+                  fmt::format("of {} bad samples of this process the others know {}", buffer.bad.size(), own.size()));
     return all;
   }
 
@@ -350,19 +351,20 @@ struct Loader::Impl {
     std::int64_t error_row = 0;
   };
 
-  Outcome fill(Batch::Slot& slot, std::int64_t begin, std::int64_t end, std::uint64_t mine, Filler::Scratch& scratch) {
+  Outcome fill(Batch::Buffer& buffer, std::int64_t begin, std::int64_t end, std::uint64_t mine,
+               Filler::Scratch& scratch) {
     Outcome outcome;
     std::int64_t row = begin;
     const auto expect = [&](std::int64_t coming) {
-      if (coming < end) filler.expect(slot.indices[static_cast<std::size_t>(slot.share.first + coming)]);
+      if (coming < end) filler.expect(buffer.indices[static_cast<std::size_t>(buffer.share.first + coming)]);
     };
     try {
       for (std::int64_t ahead = 0; ahead < kExpected; ++ahead) expect(begin + ahead);
       for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
-        const std::int64_t position = slot.share.first + row;
+        const std::int64_t position = buffer.share.first + row;
         expect(row + kExpected);
         try {
-          filler.fill(slot.indices[static_cast<std::size_t>(position)], slot.epoch, row, scratch, slot);
+          filler.fill(buffer.indices[static_cast<std::size_t>(position)], buffer.epoch, row, scratch, buffer);
         } catch (const SampleError& error) {
           if (!account) throw;
           outcome.bad.push_back({position, error.sample()});
@@ -400,12 +402,12 @@ struct Loader::Impl {
   std::int64_t epoch = 0;   // the trainer's own
   bool epoch_lost = false;  // nothing but dropped samples since its start
   Orders orders;
-  const std::shared_ptr<SlotPool> pool = std::make_shared<SlotPool>();
+  const std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::vector<std::thread> threads;
 };
 
 Loader::Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
-               std::vector<LabelDelivery> labels, LoaderOptions options) {
+               std::vector<LabelForm> labels, LoaderOptions options) {
   if (options.batch_size < 1)
     throw Error(ErrorKind::kUsage, fmt::format("batch_size must be >= 1, found {}", options.batch_size));
   if (source->size() < 1) throw Error(ErrorKind::kData, "the data set has no samples");
@@ -433,7 +435,7 @@ void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
     impl_->start = {epoch, first_sample};
     impl_->claimed = impl_->delivered = 0;
     for (Impl::Entry& entry : impl_->ring) {
-      if (entry.slot) impl_->pool->give(std::move(entry.slot));
+      if (entry.buffer) impl_->pool->give(std::move(entry.buffer));
       entry = {};
     }
   }
@@ -455,21 +457,21 @@ Batch Loader::next() {
       impl_->done.wait(lock, [&] { return entry.ready; });
     }
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
-    lock.unlock();               // other processes are waited for, and workers leave alone what is ready
-    impl_->settle(*entry.slot);  // as above
+    lock.unlock();                 // other processes are waited for, and workers leave alone what is ready
+    impl_->settle(*entry.buffer);  // as above
     lock.lock();
-    std::shared_ptr<Batch::Slot> slot = std::move(entry.slot);
+    std::shared_ptr<Batch::Buffer> buffer = std::move(entry.buffer);
     entry = {};
     ++impl_->delivered;
     impl_->to_do.notify_all();
-    if (!slot->indices.empty()) {
+    if (!buffer->indices.empty()) {
       impl_->epoch_lost = false;
-      slot->waited = watch.seconds();
-      batch.slot_ = std::move(slot);
+      buffer->waited = watch.seconds();
+      batch.buffer_ = std::move(buffer);
       return batch;
     }
-    impl_->epoch_lost = impl_->epoch_lost || slot->first == 0;
-    impl_->pool->give(std::move(slot));
+    impl_->epoch_lost = impl_->epoch_lost || buffer->first == 0;
+    impl_->pool->give(std::move(buffer));
   }
   if (impl_->epoch_lost)
     throw Error(ErrorKind::kData, fmt::format("none of the {} samples can be read; the last one: {}", impl_->samples,

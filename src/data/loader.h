@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "data/length_buckets.h"
 #include "data/loader_options.h"
 #include "data/on_error.h"
@@ -31,7 +31,7 @@ using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
 /// What of its inputs a batch holds: floats after the transforms; or, for a device that runs the transforms itself, the
 /// rows as the source has them in memory, or only which they are.
-enum class Delivery { kFloats, kRows, kSamples };
+enum class BatchForm { kFloats, kRows, kSamples };
 
 /// A source's rows in memory that feed one input of the model.
 struct RowsInMemory {
@@ -54,19 +54,19 @@ struct LoaderOptions {
   /// Of the batches' inputs and labels; empty: ordinary memory. For GPUs page-locked memory, from which copies are
   /// asynchronous. What it allocates from outlives the loader and its batches.
   Allocate allocate{};
-  Delivery delivery = Delivery::kFloats;
-  int feed = -1;  ///< what BatchRows::feed of the batches says
+  BatchForm form = BatchForm::kFloats;
+  int feed = -1;  ///< what BatchView::feed of the batches says
   /// Which positions of batch `number`, of so many, are this process's: no others are read, but for what they are mixed
   /// with. The same answer each time; any thread. Not set: all of them.
   std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};
   std::int64_t most_share = 0;  ///< positions of a share, where they change with the number; 0: as that of batch 0
-  bool numbered = false;        ///< BatchRows::number is set: the epochs' batches are counted through
+  bool numbered = false;        ///< BatchView::number is set: the epochs' batches are counted through
   /// With a share, where the source leaves samples out: called by next(), once for each batch, in their order.
   AgreeOnBad agree{};
 };
 
-/// A batch in a slot of the loader; the slot is free for the workers again when the object dies. Movable; may outlive
-/// the loader. Holding several delays nobody, it only takes more slots.
+/// A batch in a buffer of the loader; the buffer is free for the workers again when the object dies. Movable; may
+/// outlive the loader. Holding several delays nobody, it only takes more buffers.
 class Batch {
  public:
   Batch();
@@ -84,21 +84,21 @@ class Batch {
   /// Those of rows() that this process has; without a share all.
   RowRange own() const;
   std::span<const std::int64_t> own_indices() const;  ///< sample of each of them
-  const float* input(int i) const;                    ///< [own, shape...] of one of floats; Delivery::kFloats
+  const float* input(int i) const;                    ///< [own, shape...] of one of floats; BatchForm::kFloats
   const void* labels(int which = 0) const;  ///< int32 [own, positions] or float [own, width]; null without labels
-  /// The own rows as replicas take them, in memory of the Allocate: for Delivery::kFloats with inputs, else with
+  /// The own rows as replicas take them, in memory of the Allocate: for BatchForm::kFloats with inputs, else with
   /// samples, and for kRows with the rows as the source has them. Valid as long as the batch.
-  BatchRows host() const;
+  BatchView host() const;
 
-  struct Slot;
+  struct Buffer;
 
  private:
   friend class Loader;
-  std::shared_ptr<Slot> slot_;
+  std::shared_ptr<Buffer> buffer_;
 };
 
 /// How the labels of one output are delivered, checked when the loader is made and as they are read.
-struct LabelDelivery {
+struct LabelForm {
   std::string output{};  ///< the output's name; labels without a name serve any
   nn::LabelKind kind = nn::LabelKind::kClass;
   std::int64_t width = 0;      ///< of the output
@@ -113,8 +113,8 @@ class Loader {
   /// run on every input with the same draws. No thread runs before the first seek() or next(). Error{kInternal}: a
   /// share of a source that leaves samples out, and nobody to agree with.
   /// `labels`: one for each loss; none: the batches have no labels.
-  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
-         std::vector<LabelDelivery> labels, LoaderOptions options);
+  Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
+         LoaderOptions options);
   ~Loader();
 
   std::int64_t samples() const;

@@ -47,28 +47,28 @@ void blend(float weight, const float* other, std::int64_t width, float* own) {
 
 /// A sample whose partner cannot be read stays unmixed, image and label.
 void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
-                        Batch::Slot& slot) const {
+                        Batch::Buffer& buffer) const {
   scratch.mixes.resize(parts_.size());
   const std::size_t last = parts_.size() - 1;
   bool mixed = true;
   try {
-    for (std::size_t i = 0; i < slot.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < buffer.inputs.size(); ++i) {
       const Input& input = inputs_[i];
       if (!input.is_transformed) {
-        mix_numbers(input, last, index, epoch, scratch, float_row(slot, i, row));
+        mix_numbers(input, last, index, epoch, scratch, float_row(buffer, i, row));
         continue;
       }
       Array& image = scratch.mixes[0].mixed;
       mix_input(input, last, index, epoch, scratch, image);
       parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.wanted,
-                              float_row(slot, i, row));
+                              float_row(buffer, i, row));
     }
   } catch (const PartnerError&) {
     mixed = false;
-    for (std::size_t i = 0; i < slot.inputs.size(); ++i)
-      fill_input(inputs_[i], index, epoch, scratch, float_row(slot, i, row));
+    for (std::size_t i = 0; i < buffer.inputs.size(); ++i)
+      fill_input(inputs_[i], index, epoch, scratch, float_row(buffer, i, row));
   }
-  fill_labels(index, epoch, row, mixed, scratch, slot);
+  fill_labels(index, epoch, row, mixed, scratch, buffer);
 }
 
 /// The input after `level` mixers, before the transforms that follow the last of them.

@@ -63,7 +63,7 @@ RowRange share_of(const World& world, int lanes, const std::vector<double>& weig
   return {first, parts[at(world.first_rank + lanes) * of_rank - 1].end() - first};
 }
 
-BatchRows take(const BatchRows& batch, RowRange rows) {
+BatchView take(const BatchView& batch, RowRange rows) {
   const RowRange here{batch.first_row, batch.rows};
   if (rows.first < here.first || rows.end() > here.end())
     throw Error(ErrorKind::kInternal, fmt::format("rows {} to {} of a batch of which {} to {} are here", rows.first,

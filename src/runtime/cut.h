@@ -1,13 +1,13 @@
 #pragma once
 
 // How a global batch is cut: into a share for each replica, and each share into micro-batches. By position, so that a
-// cut depends on the size of the batch alone; a sample that is missing leaves its place empty (core/batch_rows.h says
+// cut depends on the size of the batch alone; a sample that is missing leaves its place empty (core/batch_view.h says
 // which rows stand at some positions). Pure functions; any thread.
 
 #include <cstdint>
 #include <vector>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 
 namespace dptrain::runtime {
 
@@ -34,6 +34,6 @@ RowRange share_of(const World& world, int lanes, const std::vector<double>& weig
                   int virtual_shards = 0);
 
 /// Those rows of the batch. Throws Error{kInternal} where the batch has them not.
-BatchRows take(const BatchRows& batch, RowRange rows);
+BatchView take(const BatchView& batch, RowRange rows);
 
 }  // namespace dptrain::runtime

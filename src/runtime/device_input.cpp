@@ -47,7 +47,7 @@ void DeviceInput::upload(const Feed::Input& from, std::int64_t samples, Input& t
   }
 }
 
-void DeviceInput::make(const BatchRows& slice, int set, const std::vector<void*>& outputs) {
+void DeviceInput::make(const BatchView& slice, int set, const std::vector<void*>& outputs) {
   backend::Buffer& samples = *samples_[at(set)];
   device_.copy_to_device(samples.data(), slice.samples.data,
                          static_cast<std::size_t>(slice.rows) * sizeof(std::int64_t), stream_);

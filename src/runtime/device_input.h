@@ -23,7 +23,7 @@ class DeviceInput {
 
   /// Queues the work that makes `outputs` from the slice. `outputs`: one per input of the model, null if it is not
   /// made.
-  void make(const BatchRows& slice, int set, const std::vector<void*>& outputs);
+  void make(const BatchView& slice, int set, const std::vector<void*>& outputs);
 
   std::size_t bytes() const;
 

@@ -36,7 +36,7 @@ class Observation {
 
 }  // namespace
 
-std::optional<NotFinite> NonFiniteSearch::run(const BatchRows& slice, const StepInputs& in, int set) {
+std::optional<NotFinite> NonFiniteSearch::run(const BatchView& slice, const StepInputs& in, int set) {
   runner_.stage(slice, set);
   runner_.begin(slice, set);
   std::optional<NotFinite> found = check_inputs(slice);
@@ -54,7 +54,7 @@ std::optional<NotFinite> NonFiniteSearch::run(const BatchRows& slice, const Step
   return found;
 }
 
-std::optional<NotFinite> NonFiniteSearch::check_inputs(const BatchRows& slice) {
+std::optional<NotFinite> NonFiniteSearch::check_inputs(const BatchView& slice) {
   for (std::size_t i = 0; i < plan_.inputs.size() && slice.rows > 0; ++i) {
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
     auto found = check(runner_.training().tensor(plan_.inputs[i]), tensor.type, tensor.elements(slice.rows), &slice);
@@ -66,7 +66,7 @@ std::optional<NotFinite> NonFiniteSearch::check_inputs(const BatchRows& slice) {
 }
 
 std::optional<NotFinite> NonFiniteSearch::check(const void* values, DType type, std::int64_t n,
-                                                const BatchRows* slice) {
+                                                const BatchView* slice) {
   if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
   std::unique_ptr<backend::Buffer> floats;
@@ -83,7 +83,7 @@ std::optional<NotFinite> NonFiniteSearch::check(const void* values, DType type, 
   return found;
 }
 
-std::optional<NotFinite> NonFiniteSearch::check_op(std::size_t s, bool backward, const BatchRows& slice) {
+std::optional<NotFinite> NonFiniteSearch::check_op(std::size_t s, bool backward, const BatchView& slice) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = runner_.training().step(s);
   const auto named = [&](std::optional<NotFinite> found, const std::string& what) {
@@ -121,7 +121,7 @@ std::optional<NotFinite> NonFiniteSearch::check_op(std::size_t s, bool backward,
   return std::nullopt;
 }
 
-std::optional<NotFinite> NonFiniteSearch::check_loss(const plan::LossStep& loss, const BatchRows& slice) {
+std::optional<NotFinite> NonFiniteSearch::check_loss(const plan::LossStep& loss, const BatchView& slice) {
   double sum = 0;
   device_.copy_to_host(&sum, runner_.buffers().sums_of(loss), sizeof(sum), stream_);
   std::optional<NotFinite> found;

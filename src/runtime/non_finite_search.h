@@ -15,14 +15,14 @@ class NonFiniteSearch {
       : runner_(runner), plan_(runner.plan()), device_(runner.device()), stream_(runner.stream()) {}
 
   /// The first value that is not finite, in the order of the plan. Stages the slice to that set of buffers.
-  std::optional<NotFinite> run(const BatchRows& slice, const StepInputs& in, int set);
+  std::optional<NotFinite> run(const BatchView& slice, const StepInputs& in, int set);
 
  private:
   /// Finds non-finite values among n values in device memory. `slice`: the rows they belong to; null: no rows.
-  std::optional<NotFinite> check(const void* values, DType type, std::int64_t n, const BatchRows* slice);
-  std::optional<NotFinite> check_inputs(const BatchRows& slice);
-  std::optional<NotFinite> check_op(std::size_t step, bool backward, const BatchRows& slice);
-  std::optional<NotFinite> check_loss(const plan::LossStep& loss, const BatchRows& slice);
+  std::optional<NotFinite> check(const void* values, DType type, std::int64_t n, const BatchView* slice);
+  std::optional<NotFinite> check_inputs(const BatchView& slice);
+  std::optional<NotFinite> check_op(std::size_t step, bool backward, const BatchView& slice);
+  std::optional<NotFinite> check_loss(const plan::LossStep& loss, const BatchView& slice);
 
   StepRunner& runner_;
   const plan::Plan& plan_;

@@ -92,7 +92,7 @@ struct Replica::Impl {
   }
 
   /// Forward and backward of all micro-batches, reduction and update, queued one by one.
-  void run_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+  void run_step(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
     const trace::Span span("step", "step", in.number + 1);
     Stopwatch watch;
     clear_sums();
@@ -138,7 +138,7 @@ struct Replica::Impl {
   }
 
   /// Forward and backward. `announce`: pass completed buckets to the sink; set for the last micro-batch of a step.
-  void micro_batch(const BatchRows& slice, int set, const StepInputs& in, int number, bool announce) {
+  void micro_batch(const BatchView& slice, int set, const StepInputs& in, int number, bool announce) {
     runner.buffers().select_shard(number % options.shards);
     runner.begin(slice, set);
     passes(slice, in, number, announce);
@@ -146,7 +146,7 @@ struct Replica::Impl {
     if (!announce) accumulate(number, 0, plan.statistics_end);
   }
 
-  void passes(const BatchRows& slice, const StepInputs& in, int number, bool announce) {
+  void passes(const BatchView& slice, const StepInputs& in, int number, bool announce) {
     runner.forward(slice, in);
     runner.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
@@ -186,7 +186,7 @@ struct Replica::Impl {
 
   /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
   /// the post. False: no recording is available.
-  bool replay_step(const BatchRows& slice, const StepInputs& in, std::size_t post) {
+  bool replay_step(const BatchView& slice, const StepInputs& in, std::size_t post) {
     check_same(slice, in);
     const int set = last_set = static_cast<int>(post % kSets);
     runner.stage(slice, set);
@@ -214,7 +214,7 @@ struct Replica::Impl {
   }
 
   /// These numbers are fixed in a recording.
-  void check_same(const BatchRows& slice, const StepInputs& in) {
+  void check_same(const BatchView& slice, const StepInputs& in) {
     const std::array now{slice.rows, slice.first_row, in.valid};
     if (built_in.value_or(now) != now)
       throw Error(ErrorKind::kInternal,
@@ -280,13 +280,13 @@ struct Replica::Impl {
   }
 
   /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
-  void follow(StepRunner& slot, const std::vector<BatchRows>& micro_batches, const StepInputs& in) const {
+  void follow(StepRunner& slot, const std::vector<BatchView>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.buffers().clear_sums();
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       const int mine = next();
-      const BatchRows& slice = micro_batches[m];
+      const BatchView& slice = micro_batches[m];
       slot.buffers().select_shard(static_cast<int>(m) % options.shards);
       slot.stage(slice, mine);
       slot.begin(slice, mine);
@@ -297,7 +297,7 @@ struct Replica::Impl {
   }
 
   /// Runs `at_home` while the other slots run follow().
-  void with_others(const std::vector<BatchRows>& micro_batches, const StepInputs& in, const kernels::StepState& state,
+  void with_others(const std::vector<BatchView>& micro_batches, const StepInputs& in, const kernels::StepState& state,
                    std::size_t post, const std::function<void()>& at_home) {
     if (!others) return at_home();
     others->run(
@@ -309,10 +309,10 @@ struct Replica::Impl {
   }
 
   /// Adds the work just queued on the device to the queue, with its sums.
-  void enqueue(const std::vector<BatchRows>& slices, bool step) {
+  void enqueue(const std::vector<BatchView>& slices, bool step) {
     Queued& last = queue[ring_slot(count)];
     last = {.step = step};
-    for (const BatchRows& slice : slices) last.samples += slice.rows;
+    for (const BatchView& slice : slices) last.samples += slice.rows;
     runner.buffers().mark_sums(ring_slot(count));
     ++count;
   }
@@ -363,7 +363,7 @@ Replica::Replica(const plan::Plan& plan, backend::Device& device, GradientSink& 
 
 Replica::~Replica() = default;
 
-void Replica::queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+void Replica::queue_step(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
   r.check_room();
@@ -410,12 +410,12 @@ StepSums Replica::collect() {
   return sums;
 }
 
-StepSums Replica::step(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+StepSums Replica::step(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
   queue_step(micro_batches, in);
   return collect();
 }
 
-StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number) {
+StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::int64_t valid, std::int64_t number) {
   Impl& r = *impl_;
   check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
   r.times = {};
@@ -423,7 +423,7 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   r.clear_accumulated();
   const StepInputs in{.number = number, .valid = valid};
   std::int64_t rows = 0;
-  for (const BatchRows& slice : micro_batches) rows += slice.rows;
+  for (const BatchView& slice : micro_batches) rows += slice.rows;
   r.with_others(micro_batches, in, {.step = number}, 0, [&] {
     r.runner.buffers().send_state({.step = number}, 0);
     r.clear_sums();
@@ -437,7 +437,7 @@ StepSums Replica::gradients(const std::vector<BatchRows>& micro_batches, std::in
   return r.sums(rows);
 }
 
-std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in) {
+std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check_nothing_is_queued();
   std::optional<NotFinite> first;
@@ -465,7 +465,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchRows>& 
   return first;
 }
 
-void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
+void Replica::queue_evaluation(const std::vector<BatchView>& slices) {
   Impl& r = *impl_;
   r.check_room();
   check_shards(r.options, slices.size());
@@ -485,13 +485,13 @@ void Replica::queue_evaluation(const std::vector<BatchRows>& slices) {
   r.enqueue(slices, false);
 }
 
-StepSums Replica::evaluate(const BatchRows& slice) {
+StepSums Replica::evaluate(const BatchView& slice) {
   impl_->check_nothing_is_queued();
   queue_evaluation({slice});
   return collect();
 }
 
-void Replica::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
+void Replica::predict(const BatchView& slice, const std::vector<void*>& outputs) {
   impl_->on_slots([&](StepRunner& slot) { slot.predict(slice, outputs); });
 }
 

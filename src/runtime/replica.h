@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "graph/model.h"
 #include "kernels/pixel_program.h"
 #include "plan/memory.h"
@@ -141,29 +141,29 @@ class Replica {
 
   /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). An asynchronous device
   /// may still work on it afterwards, so the slices' memory must stay unchanged until the step is collected.
-  void queue_step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+  void queue_step(const std::vector<BatchView>& micro_batches, const StepInputs& in);
   std::size_t queued() const;
   /// Whether the oldest queued step is done. Another thread may call this and collect() while the replica's own thread
   /// is idle.
   bool done();
   /// Queues forward and loss in inference mode of slices whose sums are returned together. Uses the same queue as
   /// steps.
-  void queue_evaluation(const std::vector<BatchRows>& slices);
+  void queue_evaluation(const std::vector<BatchView>& slices);
   /// Waits for the oldest queued step or evaluation and returns its sums.
   StepSums collect();
   /// queue_step() and collect().
-  StepSums step(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+  StepSums step(const std::vector<BatchView>& micro_batches, const StepInputs& in);
   /// queue_evaluation() and collect(); nothing else may be queued.
-  StepSums evaluate(const BatchRows& slice);
+  StepSums evaluate(const BatchView& slice);
   /// Forward in inference mode. Copies the first of plan::predicted_tensors, [rows, shape...], to `outputs`: floats of
   /// any type as float32, ids as int32, masks as bytes.
-  void predict(const BatchRows& slice, const std::vector<void*>& outputs);
+  void predict(const BatchView& slice, const std::vector<void*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
-  StepSums gradients(const std::vector<BatchRows>& micro_batches, std::int64_t valid, std::int64_t number);
+  StepSums gradients(const std::vector<BatchView>& micro_batches, std::int64_t valid, std::int64_t number);
 
   /// Finds the first non-finite value of a step by running forward and backward again; weights stay unchanged. All
   /// replicas call it together; nothing may be queued.
-  std::optional<NotFinite> find_not_finite(const std::vector<BatchRows>& micro_batches, const StepInputs& in);
+  std::optional<NotFinite> find_not_finite(const std::vector<BatchView>& micro_batches, const StepInputs& in);
 
   /// Hash of [0, total) of the parameter arena.
   std::uint64_t parameter_hash();

@@ -77,7 +77,7 @@ struct ReplicaSet::Impl {
   /// The properties of a batch that determine how it is cut.
   struct Whole {
     std::int64_t positions = 0;
-    std::int64_t number = -1;  ///< BatchRows::number
+    std::int64_t number = -1;  ///< BatchView::number
   };
   using Devices = std::vector<std::unique_ptr<backend::Device>>;
 
@@ -181,11 +181,11 @@ struct ReplicaSet::Impl {
   }
 
   /// A lane's share of a batch in training.
-  std::vector<BatchRows> slices(const BatchRows& batch, int lane) const {
+  std::vector<BatchView> slices(const BatchView& batch, int lane) const {
     return shares->slices(batch, world.rank(lane), options.accumulate_steps);
   }
   /// A lane's share of a batch without gradients.
-  std::vector<BatchRows> inference_slices(const BatchRows& batch, int lane) const {
+  std::vector<BatchView> inference_slices(const BatchView& batch, int lane) const {
     const int rank = world.rank(lane);
     return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(lane)]));
   }
@@ -284,7 +284,7 @@ ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backe
 
 ReplicaSet::~ReplicaSet() = default;
 
-BatchRows ReplicaSet::share(const BatchRows& batch, int lane) const {
+BatchView ReplicaSet::share(const BatchView& batch, int lane) const {
   return impl_->shares->slices(batch, impl_->world.rank(lane), 1).front();
 }
 
@@ -302,7 +302,7 @@ StepTimes ReplicaSet::times() const {
 int ReplicaSet::size() const { return impl_->crew.size(); }
 backend::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
 
-void ReplicaSet::queue_step(const BatchRows& batch, const StepInputs& in) {
+void ReplicaSet::queue_step(const BatchView& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
   inputs.loads = set.shares->loads(batch);
@@ -341,25 +341,25 @@ StepSums ReplicaSet::collect() {
   return set.total(oldest.step);
 }
 
-StepSums ReplicaSet::step(const BatchRows& batch, const StepInputs& in) {
+StepSums ReplicaSet::step(const BatchView& batch, const StepInputs& in) {
   queue_step(batch, in);
   return collect();
 }
 
-void ReplicaSet::queue_evaluation(const BatchRows& batch) {
+void ReplicaSet::queue_evaluation(const BatchView& batch) {
   Impl& set = *impl_;
   set.run("", [&](int lane) { set.replicas[at(lane)]->queue_evaluation(set.inference_slices(batch, lane)); });
   set.queued.push_back({});
 }
 
-StepSums ReplicaSet::evaluate(const BatchRows& batch) {
+StepSums ReplicaSet::evaluate(const BatchView& batch) {
   if (!impl_->queued.empty())
     throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", impl_->queued.size()));
   queue_evaluation(batch);
   return collect();
 }
 
-StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number) {
+StepSums ReplicaSet::gradients(const BatchView& batch, std::int64_t valid, std::int64_t number) {
   Impl& set = *impl_;
   set.run("", [&](int lane) {
     set.sums[at(lane)] = set.replicas[at(lane)]->gradients(set.slices(batch, lane), valid, number);
@@ -367,7 +367,7 @@ StepSums ReplicaSet::gradients(const BatchRows& batch, std::int64_t valid, std::
   return set.total({});
 }
 
-std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, const StepInputs& in) {
+std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchView& batch, const StepInputs& in) {
   Impl& set = *impl_;
   std::vector<std::optional<NotFinite>> found(set.replicas.size());
   std::vector<std::vector<float>> gradients(set.replicas.size());
@@ -391,11 +391,11 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchRows& batch, con
   return std::nullopt;
 }
 
-void ReplicaSet::predict(const BatchRows& batch, const std::vector<void*>& outputs) {
+void ReplicaSet::predict(const BatchView& batch, const std::vector<void*>& outputs) {
   Impl& set = *impl_;
   const std::vector<int> tensors = plan::predicted_tensors(set.plan);
   set.run("", [&](int lane) {
-    for (const BatchRows& slice : set.inference_slices(batch, lane)) {
+    for (const BatchView& slice : set.inference_slices(batch, lane)) {
       std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(static_cast<std::byte*>(outputs[i]) +

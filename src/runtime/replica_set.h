@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "runtime/balance.h"
 #include "runtime/cut.h"
 #include "runtime/replica.h"
@@ -93,9 +93,9 @@ class ReplicaSet {
 
   /// Queues a step on every replica. Asynchronous devices may still work on it afterwards, so the batch must stay
   /// unchanged until the step is collected.
-  void queue_step(const BatchRows& batch, const StepInputs& in);
+  void queue_step(const BatchView& batch, const StepInputs& in);
   /// Queues forward and loss in inference mode of a batch, after queued work; otherwise as queue_step().
-  void queue_evaluation(const BatchRows& batch);
+  void queue_evaluation(const BatchView& batch);
   /// Number of steps queued and not collected: at most Replica::kMostQueued.
   std::size_t queued() const;
   /// Whether collect() would return at once. Always false for several processes on asynchronous devices.
@@ -103,22 +103,22 @@ class ReplicaSet {
   /// Waits for the oldest queued step and returns its sums.
   StepSums collect();
   /// queue_step() and collect().
-  StepSums step(const BatchRows& batch, const StepInputs& in);
+  StepSums step(const BatchView& batch, const StepInputs& in);
   /// queue_evaluation() and collect(); nothing else may be queued.
-  StepSums evaluate(const BatchRows& batch);
+  StepSums evaluate(const BatchView& batch);
   /// Forward and backward of a batch on each replica, without reduction and update. Returns the sums. Nothing may be
   /// queued.
-  StepSums gradients(const BatchRows& batch, std::int64_t valid, std::int64_t number);
+  StepSums gradients(const BatchView& batch, std::int64_t valid, std::int64_t number);
   /// Repeats this step with the current weights and returns the first non-finite value of the first replica that has
   /// one. If all gradients are finite, also checks their sum. Changes no weight. Nothing may be queued.
-  std::optional<NotFinite> find_not_finite(const BatchRows& batch, const StepInputs& in);
+  std::optional<NotFinite> find_not_finite(const BatchView& batch, const StepInputs& in);
   /// Copies the first of plan::predicted_tensors, one to each pointer: [rows, shape...] of the batch's rows in this
   /// process, in order, as Replica::predict does. Rows of other processes stay unchanged.
-  void predict(const BatchRows& batch, const std::vector<void*>& outputs);
-  void predict(const BatchRows& batch, float* output) { predict(batch, std::vector<void*>{output}); }
+  void predict(const BatchView& batch, const std::vector<void*>& outputs);
+  void predict(const BatchView& batch, float* output) { predict(batch, std::vector<void*>{output}); }
 
   /// A replica's rows of the batch.
-  BatchRows share(const BatchRows& batch, int lane) const;
+  BatchView share(const BatchView& batch, int lane) const;
 
   /// Times of the slowest replica since a step was last queued.
   StepTimes times() const;

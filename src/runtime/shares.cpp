@@ -73,21 +73,21 @@ std::int64_t Shares::most_rows(int rank) const {
   return most;
 }
 
-std::vector<BatchRows> Shares::slices(const BatchRows& batch, int rank, std::int64_t pieces) const {
+std::vector<BatchView> Shares::slices(const BatchView& batch, int rank, std::int64_t pieces) const {
   const BatchPositions positions = batch.positions();
-  std::vector<BatchRows> all;
+  std::vector<BatchView> all;
   for (const RowRange piece : pieces_of({positions.count, batch.number}, rank, pieces))
     all.push_back(take(batch, positions.rows_at(piece)));
   return all;
 }
 
-std::int64_t Shares::inference_pieces(const BatchRows& batch, int rank, std::int64_t capacity) const {
+std::int64_t Shares::inference_pieces(const BatchView& batch, int rank, std::int64_t capacity) const {
   const int largest = has_equal_shares() ? 0 : rank;
   const std::int64_t count = shares({batch.positions().count, batch.number}, largest).front().count;
   return std::max(options_.accumulate_steps, (count + capacity - 1) / capacity);
 }
 
-bool Shares::whole(const BatchRows& batch, std::int64_t valid) const {
+bool Shares::whole(const BatchView& batch, std::int64_t valid) const {
   const BatchPositions positions = batch.positions();
   if (options_.balance != nullptr || options_.accumulate_steps > 1 || options_.batch_sizes.empty() ||
       positions.count != std::ranges::max(options_.batch_sizes) || positions.rows() != positions.count ||
@@ -98,7 +98,7 @@ bool Shares::whole(const BatchRows& batch, std::int64_t valid) const {
   return true;
 }
 
-bool Shares::loads(const BatchRows& batch) {
+bool Shares::loads(const BatchView& batch) {
   const BatchPositions positions = batch.positions();
   bool any = false;
   for (int rank = 0; rank < world_.ranks; ++rank)

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "runtime/cut.h"
 #include "runtime/replica_set.h"
 
@@ -27,22 +27,22 @@ class Shares {
   /// The most rows of a slice of a rank in training. Ranks of equal weights have the same.
   std::int64_t most_rows(int rank) const;
   /// A rank's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
-  std::vector<BatchRows> slices(const BatchRows& batch, int rank, std::int64_t pieces) const;
+  std::vector<BatchView> slices(const BatchView& batch, int rank, std::int64_t pieces) const;
   /// Without gradients rows do not depend on one another, so a share that is larger than `capacity` goes through in
   /// more pieces. Equal shares are cut into as many pieces as the first, which is the largest: virtual shards and as
   /// many replicas compute the same slices.
-  std::int64_t inference_pieces(const BatchRows& batch, int rank, std::int64_t capacity) const;
+  std::int64_t inference_pieces(const BatchView& batch, int rank, std::int64_t capacity) const;
   /// As StepInputs::whole: a batch of the largest size of which no row is missing, shares that do not move, and one for
   /// every rank. `valid`: as StepInputs::valid.
-  bool whole(const BatchRows& batch, std::int64_t valid) const;
+  bool whole(const BatchView& batch, std::int64_t valid) const;
   /// Whether a rank meets a slice of so many rows for the first time.
-  bool loads(const BatchRows& batch);
+  bool loads(const BatchView& batch);
 
  private:
   /// What decides how a batch is cut.
   struct Whole {
     std::int64_t positions = 0;
-    std::int64_t number = -1;  ///< BatchRows::number
+    std::int64_t number = -1;  ///< BatchView::number
   };
 
   void check_shards() const;

@@ -66,7 +66,7 @@ void Staging::add_feed(int number, const Feed& feed) {
                      reads_input_);
 }
 
-void Staging::copy(const BatchRows& slice, int s) {
+void Staging::copy(const BatchView& slice, int s) {
   if (!stream_ || slice.rows == 0) return;
   const trace::Span span("copy", "batch to the device");
   Set& set = sets_[at(s)];
@@ -89,7 +89,7 @@ void Staging::copy(const BatchRows& slice, int s) {
   set.arrived->record(*stream_);
 }
 
-void Staging::copy_inputs(const BatchRows& slice, Set& set) {
+void Staging::copy_inputs(const BatchView& slice, Set& set) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     if (!set.inputs[i]) continue;
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
@@ -103,7 +103,7 @@ void Staging::copy_inputs(const BatchRows& slice, Set& set) {
   }
 }
 
-Staging::Place Staging::arrive(const BatchRows& slice, int s, backend::Stream& compute) {
+Staging::Place Staging::arrive(const BatchView& slice, int s, backend::Stream& compute) {
   Place place;
   if (!stream_) {
     for (const Column& input : slice.inputs) place.inputs.push_back(input.data);

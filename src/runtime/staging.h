@@ -32,9 +32,9 @@ class Staging {
   };
 
   /// Queues the copies to a set, after the last use of it.
-  void copy(const BatchRows& slice, int set);
+  void copy(const BatchView& slice, int set);
   /// Makes later work on `compute` wait for the copies.
-  Place arrive(const BatchRows& slice, int set, backend::Stream& compute);
+  Place arrive(const BatchView& slice, int set, backend::Stream& compute);
   /// Marks the work queued on `compute` so far as the last use of the set.
   void release(int set, backend::Stream& compute);
 
@@ -48,7 +48,7 @@ class Staging {
     std::unique_ptr<backend::Event> arrived, released;
   };
 
-  void copy_inputs(const BatchRows& slice, Set& set);
+  void copy_inputs(const BatchView& slice, Set& set);
 
   const plan::Plan& plan_;
   backend::Device& device_;

@@ -142,7 +142,7 @@ void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   if (trains) publish(*training_, true);
 }
 
-void StepRunner::stage(const BatchRows& slice, int set) {
+void StepRunner::stage(const BatchView& slice, int set) {
   if (slice.rows == 0) return;
   if (slice.rows > rows_)
     throw Error(ErrorKind::kInternal,
@@ -151,7 +151,7 @@ void StepRunner::stage(const BatchRows& slice, int set) {
   staging_.copy(slice, set);
 }
 
-void StepRunner::bind(const BatchRows& slice, int set, Bindings& bindings) {
+void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
   if (crossings_ != nullptr) crossings_->meet(slot_, stream_);
   if (mirror_) mirror_->refresh(stream_);
   sums_wanted_ = false;
@@ -203,7 +203,7 @@ void StepRunner::call_op(std::size_t step, const char* what, const Call& call) {
   }
 }
 
-backend::OpArgs StepRunner::args(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+backend::OpArgs StepRunner::args(std::size_t s, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                                  bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
@@ -230,7 +230,7 @@ backend::OpArgs StepRunner::args(std::size_t s, const BatchRows& slice, const St
           .collective = collective_};
 }
 
-void StepRunner::run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+void StepRunner::run_forward(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training,
                              bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
@@ -238,7 +238,7 @@ void StepRunner::run_forward(const BatchRows& slice, const StepInputs& in, const
   }
 }
 
-void StepRunner::forward_of(std::size_t s, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+void StepRunner::forward_of(std::size_t s, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                             bool training) {
   const plan::Step& step = plan_.steps[s];
   if (step.slot != slot_) return;
@@ -253,17 +253,17 @@ void StepRunner::forward_of(std::size_t s, const BatchRows& slice, const StepInp
 }
 
 /// Adds the valid positions of the slice to the counts. Its forward has written the masks.
-void StepRunner::count_valid(const BatchRows& slice) {
+void StepRunner::count_valid(const BatchView& slice) {
   for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
     if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
 }
 
-void StepRunner::count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                              const std::function<int()>& next_set) {
   counted_ahead_ = masked_ && micro_batches.size() > 1;
   if (!counted_ahead_) return;
   if (counts_) counts_->clear();
-  for (const BatchRows& slice : micro_batches) {
+  for (const BatchView& slice : micro_batches) {
     const int set = next_set();
     stage(slice, set);
     begin(slice, set);
@@ -276,7 +276,7 @@ void StepRunner::count_ahead(const std::vector<BatchRows>& micro_batches, const 
   if (counts_) counts_->share(in.valid);
 }
 
-void StepRunner::run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training) {
+void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (heart_ != nullptr) heart_->beat("the loss");
   const trace::Span span("layer", "losses and metrics");
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
@@ -304,13 +304,13 @@ void StepRunner::run_losses(const BatchRows& slice, const StepInputs& in, const 
   if (crossings_ != nullptr) post_losses(training);
 }
 
-void StepRunner::begin(const BatchRows& slice, int set) {
+void StepRunner::begin(const BatchView& slice, int set) {
   if (!training_ || losses_.empty())
     throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
   bind(slice, set, *training_);
 }
 
-void StepRunner::forward(const BatchRows& slice, const StepInputs& in) {
+void StepRunner::forward(const BatchView& slice, const StepInputs& in) {
   const trace::Span span("pass", "forward");
   if (slice.rows == 0 && slot_ == 0) device_.fill(gradients_, plan_.statistics_end, 0, stream_);
   run_forward(slice, in, *training_, true, true);
@@ -322,7 +322,7 @@ void StepRunner::forward(const BatchRows& slice, const StepInputs& in) {
   run_losses(slice, in, *training_, true);
 }
 
-void StepRunner::backward(const BatchRows& slice, const StepInputs& in,
+void StepRunner::backward(const BatchView& slice, const StepInputs& in,
                           const std::function<void(const BackwardItem&)>& after_item) {
   const trace::Span span("pass", "backward");
   for (const BackwardItem& item : plan_.backward) {
@@ -331,7 +331,7 @@ void StepRunner::backward(const BatchRows& slice, const StepInputs& in,
   }
 }
 
-void StepRunner::run_item(const BackwardItem& item, const BatchRows& slice, const StepInputs& in) {
+void StepRunner::run_item(const BackwardItem& item, const BatchView& slice, const StepInputs& in) {
   if (crossings_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
   const bool empty = slice.rows == 0;
   switch (item.kind) {
@@ -373,7 +373,7 @@ void StepRunner::set_observer(std::function<void(std::size_t step, bool backward
   observer_ = std::move(observer);
 }
 
-void StepRunner::evaluate(const BatchRows& slice, int set) {
+void StepRunner::evaluate(const BatchView& slice, int set) {
   if (losses_.empty()) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
   stage(slice, set);
   bind(slice, set, *inference_);
@@ -382,7 +382,7 @@ void StepRunner::evaluate(const BatchRows& slice, int set) {
   release(set);
 }
 
-void StepRunner::predict(const BatchRows& slice, const std::vector<void*>& outputs) {
+void StepRunner::predict(const BatchView& slice, const std::vector<void*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
   bind(slice, 0, *inference_);

@@ -44,24 +44,24 @@ class StepRunner {
 
   void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
-  void stage(const BatchRows& slice, int set);
+  void stage(const BatchView& slice, int set);
   /// Makes the ops read the staged slice, in training.
-  void begin(const BatchRows& slice, int set);
+  void begin(const BatchView& slice, int set);
   /// No work queued later reads the slice. Ends the pass in all slots.
   void release(int set);
 
   /// If losses have masks and there are several micro-batches: stages each of them and runs the steps that its masks
   /// depend on. forward() then has the number of valid positions of the whole batch. Called before the first
   /// micro-batch.
-  void count_ahead(const std::vector<BatchRows>& micro_batches, const StepInputs& in,
+  void count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                    const std::function<int()>& next_set);
 
   // The functions up to penalty() queue work on the stream without waiting. All of it may be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
-  void forward(const BatchRows& slice, const StepInputs& in);
+  void forward(const BatchView& slice, const StepInputs& in);
   /// Backward of the last forward. Calls `after_item` after each item of the plan. A slice without rows yields zero
   /// gradients.
-  void backward(const BatchRows& slice, const StepInputs& in,
+  void backward(const BatchView& slice, const StepInputs& in,
                 const std::function<void(const plan::BackwardItem&)>& after_item);
   /// Adds the regularizers' value of the current weights to the sums.
   void penalty(backend::Update& update, const float* weights);
@@ -71,10 +71,10 @@ class StepRunner {
   void mark_gradients_not_finite();
 
   /// Stages the slice to that set of buffers, then runs forward in inference mode, loss and metrics. Does not wait.
-  void evaluate(const BatchRows& slice, int set);
+  void evaluate(const BatchView& slice, int set);
   /// Stages the slice and runs forward in inference mode, with the activations that a loss would apply itself. Copies
   /// the first of plan::predicted_tensors to host memory, one to each pointer. 16-bit floats become float32.
-  void predict(const BatchRows& slice, const std::vector<void*>& outputs);
+  void predict(const BatchView& slice, const std::vector<void*>& outputs);
 
   /// Called after every op of forward and backward; neighbouring steps then share no passes. Empty: no observer.
   void set_observer(std::function<void(std::size_t step, bool backward)> observer);
@@ -105,17 +105,17 @@ class StepRunner {
 
   void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
   /// Common beginning of all passes.
-  void bind(const BatchRows& slice, int set, Bindings& bindings);
+  void bind(const BatchView& slice, int set, Bindings& bindings);
   /// Packs the weights of ops again if they have changed.
   void pack(const Bindings& bindings);
-  void run_forward(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training,
+  void run_forward(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training,
                    bool with_loss);
-  void forward_of(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+  void forward_of(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                   bool training);
   bool is_mine(const plan::LossStep& loss) const { return loss.slot == slot_; }
   // For several slots.
   void publish(const Bindings& bindings, bool training);
-  void run_copy(std::size_t step, const BatchRows& slice, const Bindings& bindings, bool training);
+  void run_copy(std::size_t step, const BatchView& slice, const Bindings& bindings, bool training);
   /// Copies a tensor of another slot to this one; with no rows only waits for it.
   void fetch(int tensor, void* to, std::int64_t rows, bool training);
   void post(int tensor);
@@ -124,13 +124,13 @@ class StepRunner {
   void post_backward(std::size_t step);
   /// In the home slot: fetches the sums of losses from other slots, once in a pass.
   void gather_sums();
-  void count_valid(const BatchRows& slice);
-  void run_losses(const BatchRows& slice, const StepInputs& in, const Bindings& bindings, bool training);
-  void run_item(const plan::BackwardItem& item, const BatchRows& slice, const StepInputs& in);
-  backend::OpArgs args(std::size_t step, const BatchRows& slice, const StepInputs& in, const Bindings& bindings,
+  void count_valid(const BatchView& slice);
+  void run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training);
+  void run_item(const plan::BackwardItem& item, const BatchView& slice, const StepInputs& in);
+  backend::OpArgs args(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                        bool training);
   /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/piecewise.h).
-  void pair(backend::OpArgs& call, std::size_t step, const BatchRows& slice, const StepInputs& in,
+  void pair(backend::OpArgs& call, std::size_t step, const BatchView& slice, const StepInputs& in,
             const Bindings& bindings, bool training);
   /// Calls `call` for a step; adds the layer's name to errors.
   template <class Call>

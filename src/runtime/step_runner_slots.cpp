@@ -7,7 +7,7 @@ namespace dptrain::runtime {
 
 // StepRunner::pair(): passes of a step that its neighbours run (backend/piecewise.h).
 
-void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchRows& slice, const StepInputs& in,
+void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchView& slice, const StepInputs& in,
                       const Bindings& bindings, bool training) {
   if (!pairing_ || observer_ || slice.rows == 0 || pairs_.leads.empty()) return;
   call.leads = pairs_.leads[s];
@@ -30,7 +30,7 @@ void StepRunner::publish(const Bindings& bindings, bool training) {
       crossings_->publish(t, training, bindings.tensor(t));
 }
 
-void StepRunner::run_copy(std::size_t s, const BatchRows& slice, const Bindings& bindings, bool training) {
+void StepRunner::run_copy(std::size_t s, const BatchView& slice, const Bindings& bindings, bool training) {
   const plan::Step& step = plan_.steps[s];
   if (heart_ != nullptr) heart_->beat("copying between slots", &step.name);
   profiler_.time_step(s, slice.rows, false,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "core/error.h"
 #include "data/on_error.h"
 #include "distributed/bucket_sum.h"

@@ -101,7 +101,7 @@ std::vector<std::string> feed_devices(const experiment::Experiment& experiment, 
     set.loader = data.make_loader(set.source, {.name = set.name,
                                                .evaluation = set.evaluation,
                                                .in_order = set.evaluation,
-                                               .delivery = resident ? data::Delivery::kSamples : data::Delivery::kRows,
+                                               .form = resident ? data::BatchForm::kSamples : data::BatchForm::kRows,
                                                .feed = number});
   }
   return lines;

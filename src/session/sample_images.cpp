@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "data/batch_buffer.h"
 #include "data/images/finish.h"
-#include "data/slot.h"
 
 namespace dptrain::session {
 namespace {
@@ -24,7 +24,7 @@ std::optional<std::size_t> picture_input(const data::ModelSide& model) {
 
 SampleReader::SampleReader(const std::shared_ptr<const data::Source>& source, const experiment::Experiment& experiment,
                            const data::ModelSide& model, std::size_t input, bool evaluation)
-    : filler_(source, pipeline_of(experiment, evaluation), model, {}, experiment.config.seed, data::Delivery::kFloats),
+    : filler_(source, pipeline_of(experiment, evaluation), model, {}, experiment.config.seed, data::BatchForm::kFloats),
       slot_(filler_.make_slot(1, data::aligned_memory)),
       input_(input),
       elements_(static_cast<std::size_t>(model.input_shapes[input].elements())),

@@ -195,11 +195,10 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.allocate = setting_.allocate;
   options.numbered = !plan.in_order;
   setting_.share_batches(options);
-  options.delivery = plan.delivery;
+  options.form = plan.form;
   options.feed = plan.feed;
   data::ModelSide side = model_side();
-  const std::vector<data::LabelDelivery> labels =
-      plan.labels ? label_deliveries(side) : std::vector<data::LabelDelivery>{};
+  const std::vector<data::LabelForm> labels = plan.labels ? label_forms(side) : std::vector<data::LabelForm>{};
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
     auto [samples, rest] =
@@ -216,8 +215,8 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
 }
 
 /// One for each loss, as `side` has the outputs.
-std::vector<data::LabelDelivery> SessionData::label_deliveries(const data::ModelSide& side) const {
-  std::vector<data::LabelDelivery> labels;
+std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& side) const {
+  std::vector<data::LabelForm> labels;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
     labels.push_back({.output = side.output_names[i],

@@ -55,7 +55,7 @@ struct LoaderPlan {
   bool in_order = false;    ///< false: for training, with numbered batches
   bool features = false;    ///< the source contains outputs of the prefix, without transforms
   bool labels = true;
-  data::Delivery delivery = data::Delivery::kFloats;
+  data::BatchForm form = data::BatchForm::kFloats;
   int feed = -1;  ///< number of the devices' feed, unless floats are delivered
 };
 
@@ -129,7 +129,7 @@ class SessionData {
   void measure_lengths(const SessionOptions& options);
   void resolve_class_weights(const SessionOptions& options);
   data::ModelSide model_side() const;
-  std::vector<data::LabelDelivery> label_deliveries(const data::ModelSide& side) const;
+  std::vector<data::LabelForm> label_forms(const data::ModelSide& side) const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
 
   const experiment::Experiment& experiment_;

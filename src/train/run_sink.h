@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/batch_rows.h"
+#include "core/batch_view.h"
 #include "data/on_error.h"
 #include "train/reports.h"
 #include "train/run_directory.h"

@@ -22,7 +22,7 @@ namespace dptrain::data {
 namespace {
 
 namespace fs = std::filesystem;
-const std::vector<LabelDelivery> kNoLabels;
+const std::vector<LabelForm> kNoLabels;
 
 /// Images of different sizes that are made as they are read; says how often.
 class Photos : public VectorSource {

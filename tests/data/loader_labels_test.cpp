@@ -24,7 +24,7 @@ TEST(LoaderLabels, OutOfRangeIsFoundBeforeTraining) {
   source->classes[17] = -1;
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { Loader(source, {}, kLoaderModel, kLoaderClasses, loader_options(4)); }),
             "labels, item 17: label -1 is outside 0..3 (the model has 4 outputs)");
-  Loader unlabelled(source, {}, kLoaderModel, std::vector<LabelDelivery>{}, loader_options(4));
+  Loader unlabelled(source, {}, kLoaderModel, std::vector<LabelForm>{}, loader_options(4));
   EXPECT_EQ(unlabelled.next().labels(), nullptr);
 }
 
@@ -58,7 +58,7 @@ TEST(LoaderLabels, OfPositions) {
     o.shuffle.kind = Shuffle::Kind::kNone;
     Loader loader(source, {}, kLoaderModel, {{.output = "digits", .kind = kind, .width = 6, .positions = 2}}, o);
     const Batch batch = loader.next();
-    const BatchRows rows = batch.host();
+    const BatchView rows = batch.host();
     std::vector<float> found;
     for (int i = 0; i < (kind == LabelKind::kClass ? 4 : 12); ++i)
       found.push_back(kind == LabelKind::kClass ? static_cast<float>(rows.labels[0].as<std::int32_t>()[i])
@@ -90,7 +90,7 @@ TEST(LoaderLabels, OfPositions) {
 
 TEST(LoaderLabels, CrossentropyWantsProbabilities) {
   const auto open = [](const std::shared_ptr<VectorSource>& source, std::int64_t width) {
-    const std::vector<LabelDelivery> labels{
+    const std::vector<LabelForm> labels{
         {.output = "digits", .kind = LabelKind::kDense, .width = width, .probabilities = true}};
     return Loader(source, {}, kLoaderModel, labels, loader_options(4)).samples();
   };
@@ -126,7 +126,7 @@ class FlatSource final : public VectorSource {
 TEST(LoaderLabels, ProbabilitiesInOnePieceAreLookedAtWhereTheyLie) {
   const auto source = std::make_shared<FlatSource>(3, Shape{2, 3, 1});
   const auto open = [&] {
-    const std::vector<LabelDelivery> labels{
+    const std::vector<LabelForm> labels{
         {.output = "digits", .kind = LabelKind::kDense, .width = 2, .probabilities = true}};
     return Loader(source, {}, kLoaderModel, labels, loader_options(3)).samples();
   };

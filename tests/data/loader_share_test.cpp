@@ -64,7 +64,7 @@ struct Part {
 };
 
 Part part_of(const Batch& batch) {
-  const BatchRows host = batch.host();
+  const BatchView host = batch.host();
   Part part{.first = batch.first(), .end = batch.end(), .indices = batch.indices(), .own = batch.own()};
   EXPECT_EQ(host.first_row, part.own.first);
   EXPECT_EQ(host.rows, part.own.count);
@@ -199,7 +199,7 @@ TEST(LoaderShare, MixedSamplesAreTheSame) {
   MixUpSpec spec;
   spec.alpha = 1;
   const Pipeline mixing({transform_family().make(RandomFlipSpec{}), transform_family().make(spec)}, false);
-  const std::vector<LabelDelivery> dense{{.output = "digits", .kind = nn::LabelKind::kDense, .width = 4}};
+  const std::vector<LabelForm> dense{{.output = "digits", .kind = nn::LabelKind::kDense, .width = 4}};
   const auto values = [&](const Batch& batch) {
     std::vector<float> all(batch.input(0), batch.input(0) + batch.own().count * kWidth);
     const auto* const labels = static_cast<const float*>(batch.labels());
@@ -218,22 +218,22 @@ TEST(LoaderShare, MixedSamplesAreTheSame) {
 }
 
 TEST(LoaderShare, DevicesGetTheNumbersOfTheOwnSamples) {
-  for (const Delivery delivery : {Delivery::kSamples, Delivery::kRows}) {
+  for (const BatchForm form : {BatchForm::kSamples, BatchForm::kRows}) {
     LoaderOptions options = loader_options(7);
-    options.delivery = delivery;
+    options.form = form;
     options.feed = 4;
     options.share = even_share(1, 2);
     Loader loader(numbered_source(25), {}, kLoaderModel, kLoaderClasses, options);
     const auto order = Loader::order(25, {}, 11, 0);
     for (std::int64_t first = 0; first < 25; first += 7) {
       const Batch batch = loader.next();
-      const BatchRows host = batch.host();
+      const BatchView host = batch.host();
       EXPECT_EQ(host.feed, 4);
       ASSERT_EQ(host.rows, options.share(batch.end() - batch.first(), 0).count);
       for (std::int64_t row = 0; row < host.rows; ++row) {
         const std::int64_t sample = order[static_cast<std::size_t>(first + host.first_row + row)];
         EXPECT_EQ(host.samples.as<std::int64_t>()[row], sample);
-        if (delivery == Delivery::kSamples) continue;
+        if (form == BatchForm::kSamples) continue;
         EXPECT_EQ(host.raw[0].as<float>()[row * kWidth + 5], static_cast<float>(100 * sample + 5));
       }
     }

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kMixed = 23, kMixedElements = 4 * 3, kMixedClasses = 5;
 const ModelSide kMixModel = model_of({4, 3, 1}, {kMixedClasses});
-const std::vector<LabelDelivery> kMixedRows{{.output = "digits", .kind = LabelKind::kDense, .width = kMixedClasses}};
+const std::vector<LabelForm> kMixedRows{{.output = "digits", .kind = LabelKind::kDense, .width = kMixedClasses}};
 
 /// Some samples cannot be read, and may be left out.
 class HoledSource final : public VectorSource {

@@ -47,7 +47,7 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
   set.push(model);
   for (std::int64_t number = 0; number < kBalancedSteps; ++number) {
     const SampleBatch batch(kBalancedRows, 6, 3, static_cast<std::uint64_t>(number));
-    BatchRows rows = batch.host();
+    BatchView rows = batch.host();
     if (balance) {  // no more than a loader of this process has
       rows = runtime::take(rows, runtime::share_of(world, lanes, balance->weights_at(number), kBalancedRows));
       rows.batch = BatchPositions{.count = kBalancedRows};

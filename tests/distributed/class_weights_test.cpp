@@ -79,7 +79,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
 
     const auto inputs = c.at("inputs").get<std::vector<float>>();
     const auto batch = [&](std::int64_t first, std::int64_t rows) {
-      return BatchRows{
+      return BatchView{
           .rows = rows, .inputs = {column(inputs.data() + first * kInputs, kInputs)}, .labels = {labels.from(first)}};
     };
     for (std::int64_t step = 0; step < 3; ++step) {

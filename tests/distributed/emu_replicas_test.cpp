@@ -56,7 +56,7 @@ class Locked {
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  BatchRows host() const {
+  BatchView host() const {
     return {.rows = rows_,
             .inputs = {column(inputs_->as<float>(), static_cast<std::int64_t>(count_) / rows_)},
             .labels = {column(labels_->as<std::int32_t>())}};

@@ -85,10 +85,10 @@ struct FrozenOutcome {
   std::size_t state = 0;
 };
 
-FrozenOutcome train(Machine& machine, graph::Model model, const std::vector<BatchRows>& inputs) {
+FrozenOutcome train(Machine& machine, graph::Model model, const std::vector<BatchView>& inputs) {
   FrozenOutcome outcome;
   for (int number = 0; number < kSteps; ++number) {
-    const BatchRows& batch = inputs[static_cast<std::size_t>(number)];
+    const BatchView& batch = inputs[static_cast<std::size_t>(number)];
     const runtime::StepSums sums =
         machine.set->step(batch, {.number = number, .learning_rate = 0.05, .valid = batch.rows});
     outcome.losses.push_back(sums.loss);
@@ -104,7 +104,7 @@ FrozenOutcome train_whole(const std::string& device, int replicas, DType compute
   const graph::Model model = frozen_model();
   Machine machine(model, device, replicas, plan::Part::kWhole, {}, compute);
   const std::vector<SampleBatch> data = batches();
-  std::vector<BatchRows> inputs;
+  std::vector<BatchView> inputs;
   for (const SampleBatch& batch : data) inputs.push_back(batch.host());
   return train(machine, model, inputs);
 }
@@ -127,7 +127,7 @@ FrozenOutcome train_on_features(const std::string& device, int replicas, DType c
       prefix.set->predict(batch.host(), {places.begin(), places.end()});
     }
   }
-  std::vector<BatchRows> inputs;
+  std::vector<BatchView> inputs;
   for (std::size_t b = 0; b < data.size(); ++b) {
     inputs.push_back({.rows = data[b].rows, .labels = {column(data[b].labels.data())}});
     for (const std::vector<float>& rows : features[b])

@@ -107,7 +107,7 @@ struct MaskedSamples {
 
   std::vector<std::int32_t> ids, tags, kinds;
   std::vector<float> features, targets, weights;
-  BatchRows rows;
+  BatchView rows;
 };
 
 TEST_P(MaskedLosses, TrainAsInKeras) {
@@ -132,7 +132,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     std::int64_t number = 0;
     for (const json& step : c.at("steps")) {
       SCOPED_TRACE("step " + std::to_string(number));
-      BatchRows batch = samples.rows.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+      BatchView batch = samples.rows.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       expect_logs(
           plan, set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows}),
@@ -154,7 +154,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     if (samples.weights.empty()) {
       runtime::StepSums all{.outputs = std::vector<double>(plan.sums())};
       for (std::int64_t first = 0; first < kLossRows; first += 6) {
-        BatchRows batch = samples.rows.sub(first, 6);
+        BatchView batch = samples.rows.sub(first, 6);
         batch.first_row = 0;
         const runtime::StepSums sums = set.evaluate(batch);
         all.loss += sums.loss;
@@ -188,7 +188,7 @@ layers:
                           {.weights = {1.0}, .batch_sizes = {2}, .optimizer = value_of(nn::optimizer_family(), "SGD")});
   set.push(model);
   const std::vector<std::int32_t> padding(10, 0);
-  const BatchRows batch{
+  const BatchView batch{
       .rows = 2, .inputs = {column(padding.data(), kLossSteps)}, .labels = {column(padding.data(), kLossSteps)}};
   const runtime::StepSums sums = set.step(batch, {.number = 0, .learning_rate = 1, .valid = 2});
   EXPECT_EQ(sums.loss, 0);

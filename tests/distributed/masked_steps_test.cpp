@@ -69,7 +69,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
     const auto words = ids ? c.at("inputs").get<std::vector<std::int32_t>>() : std::vector<std::int32_t>();
     const auto features = ids ? std::vector<float>() : c.at("inputs").get<std::vector<float>>();
     const auto kinds = c.at("kinds").get<std::vector<std::int32_t>>();
-    const BatchRows all{.rows = kMaskedRows,
+    const BatchView all{.rows = kMaskedRows,
                         .inputs = {ids ? column(words.data(), 5) : column(features.data(), 15)},
                         .labels = {column(kinds.data())}};
     std::vector<float> predicted(kMaskedRows * kMaskedClasses);
@@ -80,7 +80,7 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
     std::int64_t number = 0;
     for (const json& step : c.at("steps")) {
       SCOPED_TRACE("step " + std::to_string(number));
-      BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+      BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       const runtime::StepSums sums =
           set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});

@@ -105,7 +105,7 @@ TEST(QueuedSteps, AreBounded) {
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
-  const std::vector<BatchRows> slices{batch.host().sub(0, kQueuedRows)};
+  const std::vector<BatchView> slices{batch.host().sub(0, kQueuedRows)};
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i)
     replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
   EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);

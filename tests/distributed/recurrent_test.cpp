@@ -55,7 +55,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
   std::vector<std::vector<float>> inputs;
   for (const json& input : c.at("inputs")) inputs.push_back(input.get<std::vector<float>>());
   const auto kinds = c.at("kinds").get<std::vector<std::int32_t>>();
-  BatchRows all{.rows = kSequenceRows, .inputs = {}, .labels = {column(kinds.data())}};
+  BatchView all{.rows = kSequenceRows, .inputs = {}, .labels = {column(kinds.data())}};
   for (const auto& input : inputs)
     all.inputs.push_back(column(input.data(), static_cast<std::int64_t>(input.size()) / kSequenceRows));
   std::vector<float> predicted(kSequenceRows * kSequenceKinds);
@@ -65,7 +65,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
 
   std::int64_t number = 0;
   for (const json& step : c.at("steps")) {
-    BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+    BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
     batch.first_row = 0;
     const runtime::StepSums sums =
         set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});

@@ -51,7 +51,7 @@ struct WordBatch {
         ids->push_back(static_cast<std::int32_t>(first + random.below(9)));
     for (std::int64_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(random.below(3)));
   }
-  BatchRows host() const {
+  BatchView host() const {
     return {.rows = rows,
             .inputs = {column(a.data(), kStepsOfRow), column(b.data(), kStepsOfRow)},
             .labels = {column(labels.data())}};
@@ -113,7 +113,7 @@ TableOutcome train_words(const TableRun& run) {
     double rate = 0.01 / static_cast<double>(1 + number % 4);
     std::vector<float> weights(static_cast<std::size_t>(kBatchOfWords), 1.0F);
     if (number == run.left_out) weights[2] = std::numeric_limits<float>::infinity();
-    BatchRows rows = batch.host();
+    BatchView rows = batch.host();
     rows.sample_weights = column(weights.data());
     outcome.losses.push_back(set.step(rows, {.number = number, .learning_rate = rate, .valid = kBatchOfWords}).loss);
     if (!run.interrupted) continue;

@@ -63,7 +63,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
     const auto numbers = c.at("targets").get<std::vector<std::int32_t>>();
     const std::vector<float> values(numbers.begin(), numbers.end());
     const auto weights = c.value("sample_weights", std::vector<float>{});
-    const BatchRows all{.rows = kMapRows,
+    const BatchView all{.rows = kMapRows,
                         .inputs = {column(inputs.data(), kPixels * 2)},
                         .labels = {classes ? column(numbers.data(), kPixels)
                                            : column(values.data(), kPixels * c.at("classes").get<std::int64_t>())},
@@ -76,7 +76,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
     std::int64_t number = 0;
     for (const json& step : c.at("steps")) {
       SCOPED_TRACE("step " + std::to_string(number));
-      BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+      BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       expect_means(set.step(batch, {.number = number++, .learning_rate = 0.2, .valid = batch.rows}), step);
     }

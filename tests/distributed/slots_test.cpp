@@ -113,7 +113,7 @@ struct SlotBatch {
 
   SampleBatch images;
   std::vector<std::int32_t> ids, tags;
-  BatchRows rows;
+  BatchView rows;
 };
 
 std::vector<std::unique_ptr<backend::Device>> slot_devices(const SlotRun& run) {
@@ -159,7 +159,7 @@ SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
   for (int step = 0; step < steps; ++step) {
     const SlotBatch batch(run, 10 + static_cast<std::uint64_t>(step));
     // A short batch, and one that leaves replicas without rows.
-    const BatchRows rows = batch.rows.sub(0, step == 1 ? 7 : step == 2 ? 1 : kSlotBatch);
+    const BatchView rows = batch.rows.sub(0, step == 1 ? 7 : step == 2 ? 1 : kSlotBatch);
     note(f.set.step(rows, {.number = step, .learning_rate = 0.1, .valid = rows.rows}));
     note(f.set.evaluate(rows));
   }

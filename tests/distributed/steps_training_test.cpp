@@ -63,7 +63,7 @@ TEST_P(StepsTraining, IsKeras) {
     const auto words = ids ? c.at("inputs").get<std::vector<std::int32_t>>() : std::vector<std::int32_t>();
     const auto features = ids ? std::vector<float>() : c.at("inputs").get<std::vector<float>>();
     const std::int64_t width = static_cast<std::int64_t>(c.at("inputs").size()) / rows;
-    const BatchRows all{.rows = rows,
+    const BatchView all{.rows = rows,
                         .inputs = {ids ? column(words.data(), width) : column(features.data(), width)},
                         .labels = {column(kinds.data())}};
     std::vector<float> predicted(c.at("predicted").size());
@@ -72,7 +72,7 @@ TEST_P(StepsTraining, IsKeras) {
 
     std::int64_t number = 0;
     for (const json& step : c.at("steps")) {
-      BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+      BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
     }

@@ -83,14 +83,14 @@ TEST_P(TwoOutputs, TrainAsInKeras) {
     const auto inputs = c.at("inputs").get<std::vector<float>>(), boxes = c.at("boxes").get<std::vector<float>>();
     const auto kinds = c.at("kinds").get<std::vector<std::int32_t>>();
     const auto weights = c.value("sample_weights", std::vector<float>{});
-    const BatchRows all{.rows = kTwoRows,
+    const BatchView all{.rows = kTwoRows,
                         .inputs = {column(inputs.data(), kTwoInputs)},
                         .labels = {column(kinds.data()), column(boxes.data(), kBoxWidth)},
                         .sample_weights = weights.empty() ? Column{} : column(weights.data())};
     std::int64_t number = 0;
     for (const json& step : c.at("steps")) {
       SCOPED_TRACE("step " + std::to_string(number));
-      BatchRows batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
+      BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       expect_means(
           set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows}),

@@ -317,7 +317,7 @@ struct OnesBatch {
   static constexpr std::int64_t kRows = 8, kWidth = 19;
   std::vector<float> ones = std::vector<float>(kRows * kWidth, 1.0F), labels = std::vector<float>(kRows, -100.0F);
 
-  BatchRows host() const {
+  BatchView host() const {
     return {.rows = kRows,
             .inputs = {column(ones.data(), kWidth)},
             .labels = {column(labels.data(), 1), column(labels.data(), 1)}};

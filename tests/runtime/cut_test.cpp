@@ -100,8 +100,8 @@ TEST(Cut, ShardsOfAProcessAreThoseOfItsReplicas) {
 
 TEST(Cut, TakesOnlyRowsThatAreHere) {
   const std::vector<float> values(5);
-  const BatchRows batch{.rows = 5, .first_row = 3, .inputs = {column(values.data())}};
-  const BatchRows part = take(batch, {4, 2});
+  const BatchView batch{.rows = 5, .first_row = 3, .inputs = {column(values.data())}};
+  const BatchView part = take(batch, {4, 2});
   EXPECT_EQ(part.first_row, 4);
   EXPECT_EQ(part.rows, 2);
   EXPECT_EQ(part.inputs[0].as<float>(), values.data() + 1);

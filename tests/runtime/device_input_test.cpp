@@ -104,13 +104,13 @@ std::vector<Case> cases() {
 
 class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uint64_t>> {
  protected:
-  static data::Loader loader_of(const std::shared_ptr<const data::Source>& source, const Case& c,
-                                data::Delivery delivery, std::int64_t others = 0) {
+  static data::Loader loader_of(const std::shared_ptr<const data::Source>& source, const Case& c, data::BatchForm form,
+                                std::int64_t others = 0) {
     data::LoaderOptions options;
     options.share = [others](std::int64_t positions, std::int64_t) { return RowRange{others, positions - others}; };
     options.batch_size = kBatch;
     options.seed = kSeed;
-    options.delivery = delivery;
+    options.form = form;
     data::ModelSide model;
     model.input_names = {"image"};
     model.input_shapes = {c.wanted};
@@ -119,7 +119,7 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
     return {source,
             data::Pipeline(transforms_of(c.transforms), false),
             model,
-            {data::LabelDelivery{.output = "kind", .kind = nn::LabelKind::kClass, .width = 3}},
+            {data::LabelForm{.output = "kind", .kind = nn::LabelKind::kClass, .width = 3}},
             options};
   }
 };
@@ -132,9 +132,9 @@ TEST_P(Batches, AreTheLoaders) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     const auto source = std::make_shared<Rows>(c.sample, type, kSamples);
-    data::Loader floats = loader_of(source, c, data::Delivery::kFloats);
+    data::Loader floats = loader_of(source, c, data::BatchForm::kFloats);
     const std::int64_t others = c.transforms.size() == 1 ? 2 : 0;  // rows that another process has
-    data::Loader fed = loader_of(source, c, resident ? data::Delivery::kSamples : data::Delivery::kRows, others);
+    data::Loader fed = loader_of(source, c, resident ? data::BatchForm::kSamples : data::BatchForm::kRows, others);
     const auto rows = fed.rows_in_memory();
     ASSERT_EQ(rows.size(), 1U);
     const auto program = data::pixel_program(transforms_of(c.transforms), rows[0].sample, kSeed);
@@ -153,7 +153,7 @@ TEST_P(Batches, AreTheLoaders) {
       }
       ASSERT_EQ(batch.rows(), expected.rows());
       ASSERT_EQ(batch.indices(), expected.indices());
-      BatchRows slice = batch.host();
+      BatchView slice = batch.host();
       slice.feed = 0;
       input.make(slice, number % 2, {made->data()});
       ASSERT_EQ(slice.first_row, others);

@@ -69,7 +69,7 @@ layers:
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(trained.model);
   const SampleBatch batch(kRows, 9 * 7 * channels, 3);
-  const BatchRows slice = batch.host();
+  const BatchView slice = batch.host();
   for (int step = 0; step < 3; ++step)
     trained.losses.push_back(replica.step({slice}, {.number = step, .learning_rate = 0.05, .valid = kRows}).loss);
   trained.evaluated = replica.evaluate(slice).loss;

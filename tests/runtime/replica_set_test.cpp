@@ -153,7 +153,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   SetFixture f(2, {.weights = {1, 1}, .balance = balance, .batch_sizes = {12}});
   SetFixture even(2, {.weights = {1, 1}, .batch_sizes = {12}});
   ASSERT_TRUE(balance->add(0, 12, std::vector{1.0, 3.0}));
-  BatchRows host = batch.host();
+  BatchView host = batch.host();
   EXPECT_EQ(f.set->share(host, 0).rows, 6) << "no batch of training";
   host.number = 0;
   EXPECT_EQ(f.set->share(host, 0).rows, 6) << "begun before the decision";

@@ -25,8 +25,8 @@ class LeftRows {
       : positions_{.count = kPositions, .missing = std::move(missing)}, rows_(positions_.rows(), kSmallNetInput, 3) {}
 
   std::int64_t rows() const { return positions_.rows(); }
-  BatchRows of(const World& world, int lanes, const std::vector<double>& weights) const {
-    BatchRows own = take(rows_.host(), positions_.rows_at(share_of(world, lanes, weights, kPositions)));
+  BatchView of(const World& world, int lanes, const std::vector<double>& weights) const {
+    BatchView own = take(rows_.host(), positions_.rows_at(share_of(world, lanes, weights, kPositions)));
     own.batch = positions_;
     return own;
   }
@@ -54,7 +54,7 @@ struct Process {
     set->push(model);
   }
 
-  BatchRows own(const LeftRows& batch) const { return batch.of(world, lanes, weights); }
+  BatchView own(const LeftRows& batch) const { return batch.of(world, lanes, weights); }
 
   World world;
   int lanes;
@@ -89,9 +89,9 @@ struct ShareOutcome {
 ShareOutcome run_shares(const std::vector<int>& lanes, const std::vector<double>& weights, const LeftRows& batch) {
   ShareOutcome out;
   for (const auto& process : processes_of(lanes, weights)) {
-    const BatchRows own = process->own(batch);
+    const BatchView own = process->own(batch);
     for (int lane = 0; lane < process->lanes; ++lane) {
-      const BatchRows share = process->set->share(own, lane);
+      const BatchView share = process->set->share(own, lane);
       out.first_rows.push_back(share.first_row);
       out.rows.push_back(share.rows);
       const auto* const first = share.inputs[0].as<float>();
@@ -166,7 +166,7 @@ TEST(Shares, RowsOfOtherProcessesAreNoticed) {
 
 TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
   const SampleBatch twelve(12, kSmallNetInput, 3), eight(8, kSmallNetInput, 3);
-  const auto whole = [](const BatchRows& batch, std::int64_t valid, SetOptions options, int ranks = 2) {
+  const auto whole = [](const BatchView& batch, std::int64_t valid, SetOptions options, int ranks = 2) {
     if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(ranks), 1.0);
     options.batch_sizes = {8, 12, 4};
     const World world = World::of_one_process(ranks);
@@ -181,7 +181,7 @@ TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
   EXPECT_FALSE(whole(twelve.host(), 12, {.accumulate_steps = 2}));
   const auto balance = std::make_shared<Balance>(BalanceOptions{.ranks = 2, .batch = 12});
   EXPECT_FALSE(whole(twelve.host(), 12, {.balance = balance})) << "shares that move";
-  BatchRows gap = SampleBatch(11, kSmallNetInput, 3).host();
+  BatchView gap = SampleBatch(11, kSmallNetInput, 3).host();
   gap.batch = BatchPositions{.count = 12, .missing = {5}};
   EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";
 }
@@ -197,7 +197,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> inference_rows(int ranks, int
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.most_rows(rank));
-    for (const BatchRows& slice : shares.slices(batch.host(), rank, pieces)) {
+    for (const BatchView& slice : shares.slices(batch.host(), rank, pieces)) {
       EXPECT_LE(slice.rows, shares.most_rows(rank));
       all.emplace_back(slice.first_row, slice.rows);
     }

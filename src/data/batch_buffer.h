@@ -1,8 +1,9 @@
 #pragma once
 
 // The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone, then the pool
-// keeps it for the next. Slots outlive their loader for as long as a Batch holds them. Nobody may still copy from a
-// slot when its Batch dies: the trainer lets a Batch go when it has the sums of its step, which waited for the copies.
+// keeps it for the next. Buffers outlive their loader for as long as a Batch holds them. Nobody may still copy from a
+// buffer when its Batch dies: the trainer lets a Batch go when it has the sums of its step, which waited for the
+// copies.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,15 +39,15 @@ class Memory {
   std::shared_ptr<void> data_;
 };
 
-class SlotPool;
+class BufferPool;
 
-struct Batch::Slot {
+struct Batch::Buffer {
   std::int64_t capacity = 0;              // rows that there is memory for
-  std::vector<Memory<std::byte>> inputs;  // each [capacity, shape...] of its type; Delivery::kFloats
+  std::vector<Memory<std::byte>> inputs;  // each [capacity, shape...] of its type; BatchForm::kFloats
   std::vector<std::size_t> input_bytes;   // of one row of each of `inputs`
-  std::vector<Memory<std::byte>> rows;    // each [capacity] rows as the source has them; Delivery::kRows
+  std::vector<Memory<std::byte>> rows;    // each [capacity] rows as the source has them; BatchForm::kRows
   std::vector<std::size_t> row_bytes;     // of each of `rows`
-  Memory<std::int64_t> samples;           // the own of `indices`; for all but Delivery::kFloats
+  Memory<std::int64_t> samples;           // the own of `indices`; for all but BatchForm::kFloats
   std::vector<Memory<std::byte>> labels;  // each [capacity] classes, or [capacity, width] values
   std::vector<std::size_t> label_bytes;   // of one row of each of `labels`
   Memory<float> sample_weights;           // [capacity], where the source has them
@@ -55,36 +56,36 @@ struct Batch::Slot {
   std::vector<BadRow> bad;                // of this process; once it is agreed on, of all
   BatchPositions positions;               // once it is agreed on
   bool agreed = false;
-  std::int64_t number = -1;  ///< BatchRows::number
+  std::int64_t number = -1;  ///< BatchView::number
   std::int64_t epoch = 0, first = 0;
   std::int64_t end = 0;  // position behind the last sample, read or missing
   double waited = 0;
   int feed = -1;
-  std::weak_ptr<SlotPool> pool;
+  std::weak_ptr<BufferPool> pool;
 };
 
-/// Slots that nobody uses. Any thread.
-class SlotPool {
+/// Buffers that nobody uses. Any thread.
+class BufferPool {
  public:
-  SlotPool() { free_.reserve(kRoom); }
+  BufferPool() { free_.reserve(kRoom); }
 
   /// Null when there is none.
-  std::shared_ptr<Batch::Slot> take() {
+  std::shared_ptr<Batch::Buffer> take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return nullptr;
-    auto slot = std::move(free_.back());
+    auto buffer = std::move(free_.back());
     free_.pop_back();
-    return slot;
+    return buffer;
   }
-  void give(std::shared_ptr<Batch::Slot> slot) {
+  void give(std::shared_ptr<Batch::Buffer> buffer) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(slot));
+    free_.push_back(std::move(buffer));
   }
 
  private:
   static constexpr std::size_t kRoom = 64;  // more than prefetch ever holds, so that give() does not allocate
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Batch::Slot>> free_;
+  std::vector<std::shared_ptr<Batch::Buffer>> free_;
 };
 
 }  // namespace dptrain::data

@@ -77,7 +77,7 @@ struct BatchPositions {
   }
 };
 
-struct BatchRows {
+struct BatchView {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  ///< within the global batch
   /// Positions of the global batch if these rows are one process's part of it; none: these are the whole batch.
@@ -96,8 +96,8 @@ struct BatchRows {
   /// Positions of the global batch to which these rows belong.
   BatchPositions positions() const { return batch.value_or(BatchPositions{.count = rows}); }
   /// `count` rows from row `first` on, counted from the first row here. The part has neither `batch` nor `number`.
-  BatchRows sub(std::int64_t first, std::int64_t count) const {
-    BatchRows part{.rows = count,
+  BatchView sub(std::int64_t first, std::int64_t count) const {
+    BatchView part{.rows = count,
                    .first_row = first_row + first,
                    .sample_weights = sample_weights.from(first),
                    .feed = feed,
