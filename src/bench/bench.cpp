@@ -196,7 +196,7 @@ session::SessionOptions session_options(const BenchOptions& options) {
   out.wants_validation = false;
   out.loader_only = options.data == BenchData::kLoaderOnly;
   out.global_batch = options.batch;
-  out.feeds = options.data != BenchData::kLoaderOnly;
+  out.device_datasets = options.data != BenchData::kLoaderOnly;
   return out;
 }
 

@@ -143,13 +143,14 @@ Outcome compare_recorded(experiment::Experiment experiment, const session::Devic
 }
 
 Outcome compare_input(const experiment::Experiment& experiment, const session::DeviceRequest& devices, double allowed) {
-  Side device(
-      in_full_products(experiment),
-      {.devices = devices, .data = session::DataMode::kReal, .feeds = true, .first_step_seconds = kPatienceSeconds});
+  Side device(in_full_products(experiment), {.devices = devices,
+                                             .data = session::DataMode::kReal,
+                                             .device_datasets = true,
+                                             .first_step_seconds = kPatienceSeconds});
   Side host(in_full_products(experiment),
             {.devices = devices, .data = session::DataMode::kReal, .first_step_seconds = kPatienceSeconds});
   host.session.replicas().push(device.pulled());
-  if (device.session.feeds().empty()) return {false, "no batch was made on the device"};
+  if (device.session.device_datasets().empty()) return {false, "no batch was made on the device"};
   Worst worst;
   worst.see(weight_differences(trained(device, device, kTrainingSteps), trained(host, host, kTrainingSteps)),
             "the weights");
@@ -157,7 +158,7 @@ Outcome compare_input(const experiment::Experiment& experiment, const session::D
     return {false, fmt::format("{} differ by {:.1e} from those after batches of the host, allowed {:.0e}", worst.of,
                                worst.value, allowed)};
   return {true, fmt::format("{}: weights within {:.1e} of those after batches of the host",
-                            device.session.feeds().front(), worst.value)};
+                            device.session.device_datasets().front(), worst.value)};
 }
 
 Outcome outcome_of(const DeviceCheck& check, int only, const session::DeviceRequest& devices) try {

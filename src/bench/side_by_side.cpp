@@ -61,7 +61,7 @@ Side::Side(const experiment::Experiment& experiment, const SideOptions& options)
                            .global_batch = options.batch,
                            .first_step_seconds = options.first_step_seconds,
                            .processes = options.processes,
-                           .feeds = options.feeds}) {}
+                           .device_datasets = options.device_datasets}) {}
 
 runtime::StepSums Side::step(const data::Batch& batch, std::int64_t number) {
   return session.replicas().step(batch.host(),

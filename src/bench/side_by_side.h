@@ -21,7 +21,7 @@ struct SideOptions {
   distributed::Processes* processes = nullptr;  ///< the processes that run the side together
   session::DataMode data = session::DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< replaces the config's
-  bool feeds = false;                   ///< batches are made on the device if it supports that
+  bool device_datasets = false;         ///< batches are made on the device if it supports that
   double first_step_seconds = 600;      ///< as SessionOptions::first_step_seconds
 };
 

@@ -196,7 +196,8 @@ std::vector<std::string> run_header(session::Session& session, const std::string
   if (const std::string slots = session::slots_line(session.devices()); !slots.empty())
     lines.push_back("slots    " + slots);
   if (!session.prefix_line().empty()) lines.push_back("prefix   " + session.prefix_line());
-  if (!session.feeds().empty()) lines.push_back("input    on the GPU: " + join(session.feeds(), ", "));
+  if (!session.device_datasets().empty())
+    lines.push_back("input    on the GPU: " + join(session.device_datasets(), ", "));
   if (const std::string phases = phases_line(session); !phases.empty()) lines.push_back("start    " + phases);
   return lines;
 }

@@ -85,13 +85,13 @@ struct BatchView {
   std::vector<Column> inputs{};  ///< one per input of the plan: float32, int32 or bytes, as its tensor is
   std::vector<Column> labels{};  ///< one per loss of the plan: int32 [rows] or float [rows, width]; empty: none
   Column sample_weights{};       ///< float [rows]; null: all are 1
-  // Used instead of `inputs` if a device makes the inputs itself, from the feed of this number.
-  int feed = -1;
+  // Used instead of `inputs` if a device makes the inputs itself, from the data set of this number.
+  int dataset = -1;
   std::int64_t epoch = 0;
   /// Number of the batch in a training run, by which changing shares are looked up; -1: it belongs to no run.
   std::int64_t number = -1;
-  Column samples{};           ///< int64 [rows]: numbers of the samples in the feed
-  std::vector<Column> raw{};  ///< one per input, rows in the form of the feed; empty if the feed is resident
+  Column samples{};           ///< int64 [rows]: numbers of the samples in the data set
+  std::vector<Column> raw{};  ///< one per input, rows in the form of the data set; empty if the data set is resident
 
   /// Positions of the global batch to which these rows belong.
   BatchPositions positions() const { return batch.value_or(BatchPositions{.count = rows}); }
@@ -100,7 +100,7 @@ struct BatchView {
     BatchView part{.rows = count,
                    .first_row = first_row + first,
                    .sample_weights = sample_weights.from(first),
-                   .feed = feed,
+                   .dataset = dataset,
                    .epoch = epoch,
                    .samples = samples.from(first)};
     for (const Column& input : inputs) part.inputs.push_back(input.from(first));

@@ -44,7 +44,7 @@ BatchView Batch::host() const {
   BatchView host{.rows = range.count,
                  .first_row = range.first,
                  .batch = buffer.positions,
-                 .feed = buffer.feed,
+                 .dataset = buffer.dataset,
                  .epoch = buffer.epoch,
                  .number = buffer.number};
   for (std::size_t i = 0; i < buffer.inputs.size(); ++i)

@@ -60,7 +60,7 @@ struct Batch::Buffer {
   std::int64_t epoch = 0, first = 0;
   std::int64_t end = 0;  // position behind the last sample, read or missing
   double waited = 0;
-  int feed = -1;
+  int dataset = -1;
   std::weak_ptr<BufferPool> pool;
 };
 

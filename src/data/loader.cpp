@@ -109,7 +109,7 @@ struct Loader::Impl {
        const LoaderOptions& options)
       : samples(source->size()),
         batch_size(options.batch_size),
-        feed(options.feed),
+        dataset(options.dataset),
         share(options.share),
         agree(options.agree),
         allocate(options.allocate ? options.allocate : aligned_memory),
@@ -231,7 +231,7 @@ struct Loader::Impl {
     buffer.first = at.first;
     buffer.end = end;
     buffer.share = own;
-    buffer.feed = feed;
+    buffer.dataset = dataset;
     buffer.indices.resize(static_cast<std::size_t>(end - at.first));
     if (order != nullptr)
       std::copy_n(order->begin() + at.first, buffer.indices.size(), buffer.indices.begin());
@@ -378,7 +378,7 @@ struct Loader::Impl {
   }
 
   const std::int64_t samples, batch_size;
-  const int feed;
+  const int dataset;
   const std::function<RowRange(std::int64_t, std::int64_t)> share;
   const AgreeOnBad agree;
   const Allocate allocate;

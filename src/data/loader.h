@@ -55,7 +55,7 @@ struct LoaderOptions {
   /// asynchronous. What it allocates from outlives the loader and its batches.
   Allocate allocate{};
   BatchForm form = BatchForm::kFloats;
-  int feed = -1;  ///< what BatchView::feed of the batches says
+  int dataset = -1;  ///< BatchView::dataset of the batches
   /// Which positions of batch `number`, of so many, are this process's: no others are read, but for what they are mixed
   /// with. The same answer each time; any thread. Not set: all of them.
   std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};

@@ -13,17 +13,17 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 
 }  // namespace
 
-DeviceInput::DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const Feed& feed,
+DeviceInput::DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const DeviceDataset& dataset,
                          std::int64_t rows, int sets, const std::vector<bool>& wanted)
     : device_(device), stream_(stream) {
-  for (const Feed::Input& from : feed.inputs) {
+  for (const DeviceDataset::Input& from : dataset.inputs) {
     Input& input = inputs_.emplace_back();
     if (!wanted[inputs_.size() - 1]) continue;
     input.row_bytes = static_cast<std::size_t>(from.program.in_elements()) * size_of(from.type);
     input.pass = backend::make_pixel_pass(
         {.program = from.program, .type = from.type, .compute = compute, .rows = rows}, device);
-    if (feed.resident)
-      upload(from, feed.samples, input);
+    if (dataset.resident)
+      upload(from, dataset.samples, input);
     else
       for (int set = 0; set < sets; ++set)
         input.arriving.push_back(device.allocate(static_cast<std::size_t>(rows) * input.row_bytes));
@@ -32,7 +32,7 @@ DeviceInput::DeviceInput(DType compute, backend::Device& device, backend::Stream
     samples_.push_back(device.allocate(static_cast<std::size_t>(rows) * sizeof(std::int64_t)));
 }
 
-void DeviceInput::upload(const Feed::Input& from, std::int64_t samples, Input& to) {
+void DeviceInput::upload(const DeviceDataset::Input& from, std::int64_t samples, Input& to) {
   to.resident = device_.allocate(static_cast<std::size_t>(samples) * to.row_bytes);
   const auto per_piece = static_cast<std::int64_t>(std::max<std::size_t>(1, kPieceBytes / to.row_bytes));
   const auto piece = device_.allocate_host(static_cast<std::size_t>(std::min(per_piece, samples)) * to.row_bytes);

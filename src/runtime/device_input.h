@@ -2,7 +2,7 @@
 
 // DeviceInput: makes batches of a data set on the device by running the transforms as a program (backend/pixel_pass.h).
 // The samples are copied to device memory once, or arrive unconverted with each batch. Bytes are a quarter of the size
-// of the floats that the loader would make. Owned by a Staging, used on its thread and its stream.
+// of the floats that the loader would make. Owned by a DeviceBatches, used on its thread and its stream.
 
 #include <functional>
 #include <memory>
@@ -18,8 +18,8 @@ class DeviceInput {
  public:
   /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until resident samples are copied. `wanted`: per
   /// input of the model, whether to make it.
-  DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const Feed& feed, std::int64_t rows,
-              int sets, const std::vector<bool>& wanted);
+  DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const DeviceDataset& dataset,
+              std::int64_t rows, int sets, const std::vector<bool>& wanted);
 
   /// Queues the work that makes `outputs` from the slice. `outputs`: one per input of the model, null if it is not
   /// made.
@@ -35,7 +35,7 @@ class DeviceInput {
     std::unique_ptr<backend::PixelPass> pass;                ///< null: this input is not made
   };
 
-  void upload(const Feed::Input& from, std::int64_t samples, Input& to);
+  void upload(const DeviceDataset::Input& from, std::int64_t samples, Input& to);
 
   backend::Device& device_;
   backend::Stream& stream_;

@@ -495,8 +495,8 @@ void Replica::predict(const BatchView& slice, const std::vector<void*>& outputs)
   impl_->on_slots([&](StepRunner& slot) { slot.predict(slice, outputs); });
 }
 
-void Replica::add_feed(int number, const Feed& feed) {
-  impl_->on_slots([&](StepRunner& slot) { slot.add_feed(number, feed); });
+void Replica::add_dataset(int number, const DeviceDataset& dataset) {
+  impl_->on_slots([&](StepRunner& slot) { slot.add_dataset(number, dataset); });
 }
 void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
 void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }

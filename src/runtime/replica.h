@@ -2,7 +2,7 @@
 
 // Replica: a plan bound to one device per slot (most plans have one slot): arenas, ops, forward, backward, update. Made
 // and used on its own thread (see ReplicaSet), which is the thread of the first slot. The other slots have internal
-// threads. Arenas and ops are allocated at construction only; add_feed() and find_not_finite() allocate more memory.
+// threads. Arenas and ops are allocated at construction only; add_dataset() and find_not_finite() allocate more memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@
 namespace dptrain::runtime {
 
 /// A data set whose batches a device makes.
-struct Feed {
+struct DeviceDataset {
   /// The source of one graph input: sample i is row row(i) of `rows`.
   struct Input {
     kernels::PixelProgram program;
@@ -114,9 +114,9 @@ class Replica {
           Options options);
   ~Replica();
 
-  /// For batches that refer to it by `number`; called before the first of them. Throws Error{kMemory} if the feed does
-  /// not fit.
-  void add_feed(int number, const Feed& feed);
+  /// For batches that refer to it by `number`; called before the first of them. Throws Error{kMemory} if the data set
+  /// does not fit.
+  void add_dataset(int number, const DeviceDataset& dataset);
 
   /// Copy the host model to the device arenas, and back, with statistics and frozen weights. Optimizer state is
   /// separate.

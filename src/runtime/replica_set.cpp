@@ -406,8 +406,8 @@ void ReplicaSet::predict(const BatchView& batch, const std::vector<void*>& outpu
   });
 }
 
-void ReplicaSet::add_feed(int number, const Feed& feed) {
-  on_each([&](int, Replica& replica) { replica.add_feed(number, feed); });
+void ReplicaSet::add_dataset(int number, const DeviceDataset& dataset) {
+  on_each([&](int, Replica& replica) { replica.add_dataset(number, dataset); });
 }
 
 void ReplicaSet::push(const graph::Model& model) {

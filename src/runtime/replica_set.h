@@ -82,8 +82,8 @@ class ReplicaSet {
   int size() const;
   /// The device of the replica's first slot, for calls that any thread may make: allocate_host.
   backend::Device& device(int lane);
-  /// Adds the feed to every replica.
-  void add_feed(int number, const Feed& feed);
+  /// Adds the data set to every replica.
+  void add_dataset(int number, const DeviceDataset& dataset);
   void push(const graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
   void pull(graph::Model& model);  ///< from lane 0: all hold the same bits

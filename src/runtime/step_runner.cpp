@@ -52,7 +52,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       loss_scale_(arenas.loss_scale()),
       scales_loss_(arenas.scales_loss()),
       writer_(plan.tensors.size(), plan::kAbsent),
-      staging_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
+      batches_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
       heart_(options.heart),
       profiler_(plan, device, stream, ops_, needs_, options.rows) {
   if (slot_ != 0) {
@@ -148,7 +148,7 @@ void StepRunner::stage(const BatchView& slice, int set) {
     throw Error(ErrorKind::kInternal,
                 fmt::format("a slice of {} rows, but the replica was made for at most {}", slice.rows, rows_));
   if (heart_ != nullptr) heart_->beat("copying a batch to the device");
-  staging_.copy(slice, set);
+  batches_.copy(slice, set);
 }
 
 void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
@@ -157,8 +157,8 @@ void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
   sums_wanted_ = false;
   pack(bindings);
   if (slice.rows == 0) return;
-  place_ = staging_.arrive(slice, set, stream_);
-  bindings.bind_inputs(place_.inputs);
+  batch_ = batches_.arrive(slice, set, stream_);
+  bindings.bind_inputs(batch_.inputs);
 }
 
 void StepRunner::pack(const Bindings& bindings) {
@@ -288,8 +288,8 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
                           stream_);
     const backend::LossArgs args{.rows = slice.rows,
                                  .prediction = bindings.tensor(loss.prediction),
-                                 .labels = place_.labels[i],
-                                 .sample_weights = place_.sample_weights,
+                                 .labels = batch_.labels[i],
+                                 .sample_weights = batch_.sample_weights,
                                  .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
                                  .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
                                  .mask = mask,
@@ -420,7 +420,7 @@ std::vector<std::string> StepRunner::implementations() const {
 }
 
 std::size_t StepRunner::bytes() const {
-  std::size_t sum = tensors_->bytes() + buffers_->bytes() + staging_.bytes();
+  std::size_t sum = tensors_->bytes() + buffers_->bytes() + batches_.bytes();
   for (const auto* buffer : {&packed_room_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);

@@ -2,7 +2,7 @@
 
 // StepRunner: the plan's steps in one slot as ops of a device, and the arena of tensors they use. Runs forward, loss
 // and backward of one micro-batch: stage, then begin, forward, backward, release. Owned by a Replica, used on the
-// slot's thread. After construction only add_feed(), set_observer() and the profiler allocate memory.
+// slot's thread. After construction only add_dataset(), set_observer() and the profiler allocate memory.
 //
 // A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
 // wait for each other (crossings.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
@@ -19,10 +19,10 @@
 #include "runtime/arenas.h"
 #include "runtime/bindings.h"
 #include "runtime/crossings.h"
+#include "runtime/device_batches.h"
 #include "runtime/layer_profiler.h"
 #include "runtime/mask_counts.h"
 #include "runtime/replica.h"
-#include "runtime/staging.h"
 #include "runtime/step_buffers.h"
 #include "runtime/weight_mirror.h"
 
@@ -42,7 +42,7 @@ class StepRunner {
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
-  void add_feed(int number, const Feed& feed) { staging_.add_feed(number, feed); }
+  void add_dataset(int number, const DeviceDataset& dataset) { batches_.add_dataset(number, dataset); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
   void stage(const BatchView& slice, int set);
   /// Makes the ops read the staged slice, in training.
@@ -173,9 +173,9 @@ class StepRunner {
   std::vector<Packed> packed_;  ///< for the steps that need one
   std::unique_ptr<backend::Buffer>
       output_floats_;  ///< an output converted for the host; null if the compute type is float32
-  Staging staging_;
+  DeviceBatches batches_;
   Heartbeat* const heart_;  ///< null: no watchdog
-  Staging::Place place_;    ///< place of the running slice
+  DeviceBatch batch_;       ///< the running slice
   std::optional<Bindings> training_, inference_;
   std::function<void(std::size_t step, bool backward)> observer_;
   LayerProfiler profiler_;

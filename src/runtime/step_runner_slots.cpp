@@ -88,7 +88,7 @@ void StepRunner::release(int set) {
     gather_sums();
     crossings_->meet(slot_, stream_);
   }
-  staging_.release(set, stream_);
+  batches_.release(set, stream_);
 }
 
 }  // namespace dptrain::runtime

@@ -148,8 +148,8 @@ void look_at_data(const experiment::Experiment& experiment, const DeviceRequest&
   try {
     const SessionData data(experiment, result.model.graph, options,
                            {.global_batch = batch, .busy_threads = 1, .allocate = {}});
-    result.inputs = feed_memory(experiment, device.kind(), batch,
-                                share > result.replica_bytes ? share - result.replica_bytes : 0, data);
+    result.inputs = device_dataset_memory(experiment, device.kind(), batch,
+                                          share > result.replica_bytes ? share - result.replica_bytes : 0, data);
   } catch (const Error& error) {
     result.inputs_unknown = error.what();
   }
@@ -196,7 +196,7 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
 
 std::uint64_t DryPlan::all_bytes() const {
   std::uint64_t all = replica_bytes;
-  for (const FeedMemory& input : inputs) all += input.samples + input.working;
+  for (const DatasetMemory& input : inputs) all += input.samples + input.working;
   return all;
 }
 
@@ -208,7 +208,7 @@ std::string DryPlan::text() const {
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
-  for (const FeedMemory& input : inputs)
+  for (const DatasetMemory& input : inputs)
     lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
                      input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
                                                   human_bytes(input.samples), human_bytes(input.working))

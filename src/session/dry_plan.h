@@ -17,8 +17,8 @@
 #include "plan/memory.h"
 #include "plan/micro_batches.h"
 #include "plan/plan.h"
+#include "session/device_datasets.h"
 #include "session/devices.h"
-#include "session/feeds.h"
 
 namespace dptrain::session {
 
@@ -36,7 +36,7 @@ struct DryPlan {
   std::uint64_t batch_bytes = 0;    ///< the part that grows with the batch
   std::uint64_t staging_bytes = 0;  ///< the part for copies of batches on the device
   /// Not in replica_bytes: data sets from which the device makes batches. Only with DryOptions::data.
-  std::vector<FeedMemory> inputs;
+  std::vector<DatasetMemory> inputs;
   std::string inputs_unknown;      ///< error that kept the data sets from being opened
   std::string device;              ///< description of the device
   std::uint64_t device_bytes = 0;  ///< free memory of the device

@@ -16,9 +16,9 @@
 #include "nn/optimizer.h"
 #include "runtime/replica.h"
 #include "session/conv_cache.h"
+#include "session/device_datasets.h"
 #include "session/dry_plan.h"
 #include "session/environment.h"
-#include "session/feeds.h"
 #include "session/slots.h"
 
 namespace dptrain::session {
@@ -83,9 +83,9 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   decide_prefix(options);
   make_plan(options, *devices.front());
   make_replicas(options, std::move(devices));
-  if (options.feeds && !cache_.on) {
-    feeds_ = feed_devices(experiment_, devices_, global_batch_, *data_, *replicas_);
-    if (!feeds_.empty()) done("data to device");
+  if (options.device_datasets && !cache_.on) {
+    device_datasets_ = add_device_datasets(experiment_, devices_, global_batch_, *data_, *replicas_);
+    if (!device_datasets_.empty()) done("data to device");
   }
   if (options.training) {
     rate_factor_ = experiment::rate_factor(train, global_batch_);

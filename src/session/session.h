@@ -57,7 +57,7 @@ class Session {
   data::Loader* loader(const std::string& set) { return data_->loader(set); }  ///< null if it is not open
   std::shared_ptr<const data::Source> source(const std::string& set) const { return data_->source(set); }
   /// Data sets whose batches the device makes: "train resident (45 MiB)"; empty on CPUs.
-  const std::vector<std::string>& feeds() const { return feeds_; }
+  const std::vector<std::string>& device_datasets() const { return device_datasets_; }
   const ClassNames& class_names() const { return data_->class_names(); }
   std::vector<std::string> column_lines() const { return data_->column_lines(); }
   /// Result of data::Source::learn() for the training data, to be stored with the model.
@@ -121,7 +121,7 @@ class Session {
   std::unique_ptr<runtime::Connector> connector_;
   std::unique_ptr<runtime::ReplicaSet> replicas_;
   std::unique_ptr<SessionData> data_;  // destroyed before the replicas, whose devices allocate its batches
-  std::vector<std::string> feeds_;
+  std::vector<std::string> device_datasets_;
   nn::Rate rate_;
   double rate_factor_ = 1;
   std::vector<std::pair<std::string, double>> phases_;

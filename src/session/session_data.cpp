@@ -196,7 +196,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.numbered = !plan.in_order;
   setting_.share_batches(options);
   options.form = plan.form;
-  options.feed = plan.feed;
+  options.dataset = plan.dataset;
   data::ModelSide side = model_side();
   const std::vector<data::LabelForm> labels = plan.labels ? label_forms(side) : std::vector<data::LabelForm>{};
   if (!plan.features) {

@@ -45,7 +45,7 @@ struct SessionOptions {
   std::optional<std::int64_t> epochs{}, steps{};  ///< override the config: length of training
   double first_step_seconds = 600;  ///< devices with a driver: longest time without progress in the first step
   distributed::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
-  bool feeds = true;                            ///< false: batches always contain floats (verify)
+  bool device_datasets = true;                  ///< false: batches always contain floats (verify)
 };
 
 /// One pass over a data set.
@@ -56,7 +56,7 @@ struct LoaderPlan {
   bool features = false;    ///< the source contains outputs of the prefix, without transforms
   bool labels = true;
   data::BatchForm form = data::BatchForm::kFloats;
-  int feed = -1;  ///< number of the devices' feed, unless floats are delivered
+  int dataset = -1;  ///< number of the device data set, unless floats are delivered
 };
 
 class SessionData {

@@ -195,12 +195,12 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
   session::DryPlan dry;
   session::make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
   session::Session session(tiny, options_for(emu({0, 1})));
-  ASSERT_FALSE(session.feeds().empty());
-  ASSERT_EQ(dry.inputs.size(), session.feeds().size());
+  ASSERT_FALSE(session.device_datasets().empty());
+  ASSERT_EQ(dry.inputs.size(), session.device_datasets().size());
   std::uint64_t least = dry.replica_bytes, most = dry.replica_bytes + 1024;
   for (std::size_t i = 0; i < dry.inputs.size(); ++i) {
-    const session::FeedMemory& input = dry.inputs[i];
-    EXPECT_THAT(session.feeds()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
+    const session::DatasetMemory& input = dry.inputs[i];
+    EXPECT_THAT(session.device_datasets()[i], HasSubstr(input.name + (input.resident ? " resident" : " uploaded")));
     EXPECT_THAT(dry.text(), HasSubstr("data." + input.name));
     least += input.samples;
     most += input.samples + input.working;
@@ -228,7 +228,7 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
       session::DryPlan dry;
       session::make_dry_plan(tiny, emu({0, 1}), {}, dry);
       session::SessionOptions options = options_for(emu({0, 1}));
-      options.feeds = false;  // what data sets take is not the plan's
+      options.device_datasets = false;  // what data sets take is not the plan's
       session::Session session(tiny, options);
       session.replicas().on_each([&](int rank, runtime::Replica& replica) {
         if (rank != 0) return;

@@ -221,14 +221,14 @@ TEST(LoaderShare, DevicesGetTheNumbersOfTheOwnSamples) {
   for (const BatchForm form : {BatchForm::kSamples, BatchForm::kRows}) {
     LoaderOptions options = loader_options(7);
     options.form = form;
-    options.feed = 4;
+    options.dataset = 4;
     options.share = even_share(1, 2);
     Loader loader(numbered_source(25), {}, kLoaderModel, kLoaderClasses, options);
     const auto order = Loader::order(25, {}, 11, 0);
     for (std::int64_t first = 0; first < 25; first += 7) {
       const Batch batch = loader.next();
       const BatchView host = batch.host();
-      EXPECT_EQ(host.feed, 4);
+      EXPECT_EQ(host.dataset, 4);
       ASSERT_EQ(host.rows, options.share(batch.end() - batch.first(), 0).count);
       for (std::int64_t row = 0; row < host.rows; ++row) {
         const std::int64_t sample = order[static_cast<std::size_t>(first + host.first_row + row)];

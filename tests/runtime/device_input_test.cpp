@@ -141,9 +141,9 @@ TEST_P(Batches, AreTheLoaders) {
     ASSERT_TRUE(program);
     EXPECT_EQ(std::int64_t{program->out_height} * program->out_width * program->channels, c.wanted.elements());
     const auto stream = device->make_stream();
-    Feed feed{.samples = kSamples, .resident = resident, .inputs = {}};
-    feed.inputs.push_back({*program, type, rows[0].rows, [&](std::int64_t i) { return source->row(i); }});
-    DeviceInput input(DType::kF32, *device, *stream, feed, kBatch, 2, {true});
+    DeviceDataset dataset{.samples = kSamples, .resident = resident, .inputs = {}};
+    dataset.inputs.push_back({*program, type, rows[0].rows, [&](std::int64_t i) { return source->row(i); }});
+    DeviceInput input(DType::kF32, *device, *stream, dataset, kBatch, 2, {true});
     const auto made = device->allocate(static_cast<std::size_t>(kBatch * c.wanted.elements()) * sizeof(float));
     for (int number = 0; number < 10; ++number) {  // two epochs and a half
       data::Batch expected = floats.next(), batch = fed.next();
@@ -154,7 +154,7 @@ TEST_P(Batches, AreTheLoaders) {
       ASSERT_EQ(batch.rows(), expected.rows());
       ASSERT_EQ(batch.indices(), expected.indices());
       BatchView slice = batch.host();
-      slice.feed = 0;
+      slice.dataset = 0;
       input.make(slice, number % 2, {made->data()});
       ASSERT_EQ(slice.first_row, others);
       const float* const wanted = expected.input(0) + others * c.wanted.elements();

@@ -1,4 +1,4 @@
-#include "runtime/staging.h"
+#include "runtime/device_batches.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ void* data_of(const std::unique_ptr<backend::Buffer>& buffer) { return buffer ? 
 
 }  // namespace
 
-Staging::Staging(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot)
+DeviceBatches::DeviceBatches(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot)
     : plan_(plan), device_(device), rows_(rows) {
   if (device.reads_host_memory()) return;
   for (const int input : plan.inputs) reads_input_.push_back(reads(plan, input, slot));
@@ -60,21 +60,21 @@ Staging::Staging(const plan::Plan& plan, backend::Device& device, std::int64_t r
   }
 }
 
-void Staging::add_feed(int number, const Feed& feed) {
-  if (!stream_) throw Error(ErrorKind::kInternal, device_.name() + " reads the host's memory and needs no feed");
-  feeds_.try_emplace(number, plan_.compute, device_, *stream_, feed, rows_, static_cast<int>(sets_.size()),
-                     reads_input_);
+void DeviceBatches::add_dataset(int number, const DeviceDataset& dataset) {
+  if (!stream_) throw Error(ErrorKind::kInternal, device_.name() + " reads the host's memory and needs no data set");
+  datasets_.try_emplace(number, plan_.compute, device_, *stream_, dataset, rows_, static_cast<int>(sets_.size()),
+                        reads_input_);
 }
 
-void Staging::copy(const BatchView& slice, int s) {
+void DeviceBatches::copy(const BatchView& slice, int s) {
   if (!stream_ || slice.rows == 0) return;
   const trace::Span span("copy", "batch to the device");
   Set& set = sets_[at(s)];
   set.released->hold(*stream_);
-  if (slice.feed >= 0) {
+  if (slice.dataset >= 0) {
     std::vector<void*> inputs;
     for (const auto& input : set.inputs) inputs.push_back(data_of(input));
-    feeds_.at(slice.feed).make(slice, s, inputs);
+    datasets_.at(slice.dataset).make(slice, s, inputs);
   } else {
     copy_inputs(slice, set);
   }
@@ -89,7 +89,7 @@ void Staging::copy(const BatchView& slice, int s) {
   set.arrived->record(*stream_);
 }
 
-void Staging::copy_inputs(const BatchView& slice, Set& set) {
+void DeviceBatches::copy_inputs(const BatchView& slice, Set& set) {
   for (std::size_t i = 0; i < set.inputs.size(); ++i) {
     if (!set.inputs[i]) continue;
     const plan::Tensor& tensor = plan_.tensors[at(plan_.inputs[i])];
@@ -103,7 +103,7 @@ void Staging::copy_inputs(const BatchView& slice, Set& set) {
   }
 }
 
-Staging::Place Staging::arrive(const BatchView& slice, int s, backend::Stream& compute) {
+DeviceBatch DeviceBatches::arrive(const BatchView& slice, int s, backend::Stream& compute) {
   Place place;
   if (!stream_) {
     for (const Column& input : slice.inputs) place.inputs.push_back(input.data);
@@ -119,11 +119,11 @@ Staging::Place Staging::arrive(const BatchView& slice, int s, backend::Stream& c
   return place;
 }
 
-void Staging::release(int s, backend::Stream& compute) {
+void DeviceBatches::release(int s, backend::Stream& compute) {
   if (stream_) sets_[at(s)].released->record(compute);
 }
 
-std::size_t Staging::bytes() const {
+std::size_t DeviceBatches::bytes() const {
   std::size_t sum = floats_ ? floats_->bytes() : 0;
   for (const Set& set : sets_) {
     for (const auto* buffers : {&set.labels, &set.inputs})
@@ -131,7 +131,7 @@ std::size_t Staging::bytes() const {
         if (buffer) sum += buffer->bytes();
     if (set.sample_weights) sum += set.sample_weights->bytes();
   }
-  for (const auto& [number, feed] : feeds_) sum += feed.bytes();
+  for (const auto& [number, dataset] : datasets_) sum += dataset.bytes();
   return sum;
 }
 

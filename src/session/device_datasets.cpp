@@ -1,4 +1,4 @@
-#include "session/feeds.h"
+#include "session/device_datasets.h"
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@
 namespace dptrain::session {
 namespace {
 
-/// A data set, with what makes batches of it, may use at most 1/kRoomPart of the memory then free on a GPU.
-constexpr std::uint64_t kRoomPart = 4;
+/// A data set, with what makes batches of it, may use at most 1/kMemoryPart of the memory then free on a GPU.
+constexpr std::uint64_t kMemoryPart = 4;
 
 /// The most bytes that a device needs for each row of a batch to make it: two sets of what arrives, draws,
 /// and images between transforms.
@@ -24,50 +24,52 @@ std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t ro
   return kSets * (row_bytes + static_cast<std::uint64_t>(elements) * sizeof(float)) + kNumbers;
 }
 
-/// A data set in the devices' words.
-struct Offer {
-  runtime::Feed feed;
+/// A data set that devices could make batches of.
+struct Candidate {
+  runtime::DeviceDataset dataset;
   std::uint64_t bytes = 0;    ///< of all its rows
   std::uint64_t per_row = 0;  ///< of a batch, to make it
 };
 
-/// Where a set's samples lie when a replica has `free` bytes; nothing where there is no room even to make batches.
-std::optional<FeedMemory> place(const Offer& offer, const std::string& name, std::int64_t rows, std::uint64_t free) {
-  const std::uint64_t room = free / kRoomPart, working = static_cast<std::uint64_t>(rows) * offer.per_row;
-  if (working > room) return {};
-  const bool resident = offer.bytes + working <= room;
-  return FeedMemory{name, resident, resident ? offer.bytes : 0, working};
+/// Where a set's samples lie when a replica has `free` bytes; nothing where not even making batches fits.
+std::optional<DatasetMemory> place(const Candidate& candidate, const std::string& name, std::int64_t rows,
+                                   std::uint64_t free) {
+  const std::uint64_t allowed = free / kMemoryPart, working = static_cast<std::uint64_t>(rows) * candidate.per_row;
+  if (working > allowed) return {};
+  const bool resident = candidate.bytes + working <= allowed;
+  return DatasetMemory{name, resident, resident ? candidate.bytes : 0, working};
 }
 
 /// Nothing where the loader has to go on making the batches.
-std::optional<Offer> offer_of(const SessionData& data, const SessionData::Set& set, std::uint64_t seed) {
+std::optional<Candidate> candidate_of(const SessionData& data, const SessionData::Set& set, std::uint64_t seed) {
   const auto& source = set.source;
   if (source->u8_rows(0) == nullptr && source->f32_rows(0) == nullptr) return {};
   const std::vector<config::Typed> transforms = data.transforms(set.evaluation);
-  Offer offer{.feed = {.samples = source->size()}};
+  Candidate candidate{.dataset = {.samples = source->size()}};
   for (const data::RowsInMemory& rows : set.loader->rows_in_memory()) {
     const auto program = data::pixel_program(transforms, rows.sample, seed);
     if (!program) return {};
-    offer.feed.inputs.push_back(
+    candidate.dataset.inputs.push_back(
         {.program = *program, .type = rows.type, .rows = rows.rows, .row = [source](std::int64_t sample) {
            return source->row(sample);
          }});
-    offer.bytes += static_cast<std::uint64_t>(source->size()) * rows.row_bytes();
-    offer.per_row += working_bytes(*program, rows.row_bytes());
+    candidate.bytes += static_cast<std::uint64_t>(source->size()) * rows.row_bytes();
+    candidate.per_row += working_bytes(*program, rows.row_bytes());
   }
-  if (offer.feed.inputs.empty()) return {};
-  return offer;
+  if (candidate.dataset.inputs.empty()) return {};
+  return candidate;
 }
 
 }  // namespace
 
-std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, backend::DeviceKind kind,
-                                    std::int64_t global_batch, std::uint64_t free, const SessionData& data) {
-  std::vector<FeedMemory> all;
+std::vector<DatasetMemory> device_dataset_memory(const experiment::Experiment& experiment, backend::DeviceKind kind,
+                                                 std::int64_t global_batch, std::uint64_t free,
+                                                 const SessionData& data) {
+  std::vector<DatasetMemory> all;
   if (experiment.config.runtime.resident == experiment::Resident::kOff || !backend::has_pixel_pass(kind)) return all;
   for (const SessionData::Set& set : data.sets()) {
-    const std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
-    const auto placed = offer ? place(*offer, set.name, global_batch, free) : std::nullopt;
+    const std::optional<Candidate> candidate = candidate_of(data, set, experiment.config.seed);
+    const auto placed = candidate ? place(*candidate, set.name, global_batch, free) : std::nullopt;
     if (!placed) continue;
     free -= placed->samples + placed->working;
     all.push_back(*placed);
@@ -75,34 +77,35 @@ std::vector<FeedMemory> feed_memory(const experiment::Experiment& experiment, ba
   return all;
 }
 
-std::vector<std::string> feed_devices(const experiment::Experiment& experiment, const DeviceRequest& devices,
-                                      std::int64_t global_batch, SessionData& data, runtime::ReplicaSet& replicas) {
+std::vector<std::string> add_device_datasets(const experiment::Experiment& experiment, const DeviceRequest& devices,
+                                             std::int64_t global_batch, SessionData& data,
+                                             runtime::ReplicaSet& replicas) {
   std::vector<std::string> lines;
   if (experiment.config.runtime.resident == experiment::Resident::kOff) return lines;
   if (!backend::has_pixel_pass(replicas.device(0).kind())) return lines;
   for (SessionData::Set& set : data.sets()) {
-    std::optional<Offer> offer = offer_of(data, set, experiment.config.seed);
-    if (!offer) continue;
+    std::optional<Candidate> candidate = candidate_of(data, set, experiment.config.seed);
+    if (!candidate) continue;
     const std::uint64_t share = replicas.device(0).memory_available() / sharers_of_a_gpu(devices);
-    const auto placed = place(*offer, set.name, global_batch, share);
+    const auto placed = place(*candidate, set.name, global_batch, share);
     if (!placed) continue;
-    offer->feed.resident = placed->resident;
+    candidate->dataset.resident = placed->resident;
     const int number = static_cast<int>(lines.size());
     try {
-      replicas.add_feed(number, offer->feed);
+      replicas.add_dataset(number, candidate->dataset);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kMemory) throw;
       throw Error(ErrorKind::kMemory,
                   fmt::format("{}; runtime.resident: off leaves data.{} to the loader", error.what(), set.name));
     }
-    const bool resident = offer->feed.resident;
-    lines.push_back(resident ? fmt::format("{} resident ({})", set.name, human_bytes(offer->bytes))
+    const bool resident = candidate->dataset.resident;
+    lines.push_back(resident ? fmt::format("{} resident ({})", set.name, human_bytes(candidate->bytes))
                              : set.name + " uploaded as it is");
     set.loader = data.make_loader(set.source, {.name = set.name,
                                                .evaluation = set.evaluation,
                                                .in_order = set.evaluation,
                                                .form = resident ? data::BatchForm::kSamples : data::BatchForm::kRows,
-                                               .feed = number});
+                                               .dataset = number});
   }
   return lines;
 }

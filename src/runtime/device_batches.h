@@ -1,8 +1,9 @@
 #pragma once
 
-// Staging: brings a slice's inputs and labels from the host to where ops read them. A device that can read host memory
-// uses the slice in place. For other devices, copies on a separate stream fill one of up to two sets of buffers. So the
-// next micro-batch can arrive during the computation of the current one. Owned by a StepRunner, used on its thread.
+// DeviceBatches: brings a slice's inputs and labels from the host to where ops read them. A device that can read host
+// memory uses the slice in place. For other devices, copies on a separate stream fill one of up to two sets of buffers.
+// So the next micro-batch can arrive during the computation of the current one. Owned by a StepRunner, used on its
+// thread.
 //
 // The caller may change the host memory once it has the step's sums, because the computation waits for the copies.
 
@@ -17,24 +18,24 @@
 
 namespace dptrain::runtime {
 
-class Staging {
+/// A slice where ops read it.
+struct DeviceBatch {
+  std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type; null: not read in this slot
+  std::vector<const void*> labels{};  ///< one per loss, likewise
+  const float* sample_weights = nullptr;
+};
+
+class DeviceBatches {
  public:
   /// For slices of up to `rows` rows; `sets`: 1 or 2. Copies only the data that this slot of the plan reads.
-  Staging(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot = 0);
-  /// From now on slices may refer to a feed by `number` instead of having inputs.
-  void add_feed(int number, const Feed& feed);
-
-  /// Where ops read a slice.
-  struct Place {
-    std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type; null: not read in this slot
-    std::vector<const void*> labels{};  ///< one per loss, likewise
-    const float* sample_weights = nullptr;
-  };
+  DeviceBatches(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot = 0);
+  /// From now on slices may refer to a data set by `number` instead of having inputs.
+  void add_dataset(int number, const DeviceDataset& dataset);
 
   /// Queues the copies to a set, after the last use of it.
   void copy(const BatchView& slice, int set);
   /// Makes later work on `compute` wait for the copies.
-  Place arrive(const BatchView& slice, int set, backend::Stream& compute);
+  DeviceBatch arrive(const BatchView& slice, int set, backend::Stream& compute);
   /// Marks the work queued on `compute` so far as the last use of the set.
   void release(int set, backend::Stream& compute);
 
@@ -57,7 +58,7 @@ class Staging {
   std::unique_ptr<backend::Stream> stream_;       ///< null: the device reads host memory
   std::unique_ptr<backend::Buffer> floats_;       ///< an input before its conversion to the compute type
   std::vector<Set> sets_;
-  std::map<int, DeviceInput> feeds_;
+  std::map<int, DeviceInput> datasets_;
 };
 
 }  // namespace dptrain::runtime
