@@ -77,7 +77,7 @@ FAULTS = [
     Fault("a lost remainder", "kernels/cpu/thread_pool.cpp", "((slot + 1) * pieces + count - 1) / count;",
           "(slot + 1) * (pieces / count);", ["kernels"]),
     Fault("a missing barrier", "kernels/cuda/permute.cu", "  __syncthreads();\n", "", ["kernels_cuda"]),
-    Fault("a missing lock", "src/runtime/crew.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
+    Fault("a missing lock", "src/runtime/worker_group.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
           "return busy_;", ["runtime"], tsan=True),
     Fault("a stale copy", "src/runtime/arenas.cpp", "recording.replay(stream_);\n  ++updates_;", "recording.replay(stream_);",
           ["distributed"]),

@@ -88,7 +88,7 @@ void find_infinite(const Launch& at, const float* x, std::int64_t n, LossScale* 
 
 void count_skipped(const Launch& at, LossScale* scale) { DPTRAIN_LAUNCH_FLAT(at, count_skipped_kernel, 1, 1, scale); }
 
-void taint(const Launch& at, const double* value, float* gradient) {
+void mark_not_finite(const Launch& at, const double* value, float* gradient) {
   DPTRAIN_LAUNCH_FLAT(at, taint_kernel, 1, 1, value, gradient);
 }
 

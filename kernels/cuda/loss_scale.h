@@ -19,7 +19,7 @@ void unscale(const Launch& at, LossScale* scale, std::int64_t n, float* g);
 void find_infinite(const Launch& at, const float* x, std::int64_t n, LossScale* scale);
 
 /// Sets *gradient to NaN if *value is infinite or NaN.
-void taint(const Launch& at, const double* value, float* gradient);
+void mark_not_finite(const Launch& at, const double* value, float* gradient);
 
 /// After the optimizer, without loss scaling: counts a step with found_inf as skipped and clears found_inf.
 void count_skipped(const Launch& at, LossScale* scale);

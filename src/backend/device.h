@@ -94,7 +94,7 @@ class Device : public plan::Capabilities {
   virtual void fill(float* x, std::int64_t n, float value, Stream& stream) = 0;
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
   /// Sets *gradient to NaN if *value is infinite or NaN. Queued.
-  virtual void taint(const double* value, float* gradient, Stream& stream) = 0;
+  virtual void mark_not_finite(const double* value, float* gradient, Stream& stream) = 0;
   /// *valid += the number of ones in the mask of n bytes, each 0 or 1. Queued.
   virtual void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) = 0;
   /// *scale = positions / (the sum of `ranks` counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "runtime/crew.h"
 #include "runtime/replica_set.h"
+#include "runtime/worker_group.h"
 #include "session/agreement.h"
 
 namespace dptrain::bench {
@@ -65,21 +65,22 @@ std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::
   auto devices = session::make_devices(request, {});
   const auto at = [&](int rank) -> Rank& { return ranks[static_cast<std::size_t>(rank)]; };
   // Same thread setup as in a ReplicaSet.
-  runtime::Crew crew(request.replicas, runtime::Crew::First::kCaller, [&](int rank, const std::exception_ptr&) {
-    connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
-  });
+  runtime::WorkerGroup workers(request.replicas, runtime::WorkerGroup::First::kCaller,
+                               [&](int rank, const std::exception_ptr&) {
+                                 connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
+                               });
   const auto give_back = [&] {
-    crew.run([&](int rank) {
+    workers.run([&](int rank) {
       connector.drain(rank);
       if (at(rank).stream) at(rank).stream->synchronize();
     });
-    crew.run([&](int rank) {
+    workers.run([&](int rank) {
       connector.detach(rank);
       at(rank) = {};
     });
   };
   try {
-    crew.run([&](int rank) {
+    workers.run([&](int rank) {
       Rank& r = at(rank);
       r.device = std::move(devices[static_cast<std::size_t>(rank)]);
       r.device->enter();
@@ -88,12 +89,12 @@ std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::
       connector.attach(rank, *r.device, *r.stream, r.arena->as<float>(), plan);
     });
     for (int step = 0; step <= repeats; ++step)  // the first step connects the ranks and is not counted
-      crew.run([&](int rank) {
+      workers.run([&](int rank) {
         at(rank).fill(first_rank + rank, floats);
         at(rank).stream->synchronize();
         at(rank).sum(connector.sink(rank), step);
       });
-    crew.run([&](int rank) { at(rank).check(floats, all_ranks); });
+    workers.run([&](int rank) { at(rank).check(floats, all_ranks); });
   } catch (...) {
     give_back();
     throw;

@@ -39,7 +39,7 @@ void put_sums(std::string& to, const runtime::StepSums& sums) {
   put(to, sums.penalty);
   put(to, sums.left_out);
   put(to, sums.seconds);
-  put(to, sums.wishes);
+  put(to, sums.control_requests);
   put(to, sums.outputs.size());
   for (const double value : sums.outputs) put(to, value);
 }
@@ -51,7 +51,7 @@ runtime::StepSums get_sums(Reader& from) {
   sums.penalty = from.get<double>();
   sums.left_out = from.get<bool>();
   sums.seconds = from.get<double>();
-  sums.wishes = from.get<std::uint32_t>();
+  sums.control_requests = from.get<std::uint32_t>();
   for (auto left = from.get<std::size_t>(); left > 0; --left) sums.outputs.push_back(from.get<double>());
   return sums;
 }

@@ -74,12 +74,12 @@ data::ModelSide model_side(const graph::Graph& graph, const std::vector<plan::Ob
 }
 
 void check_length_buckets(config::Reader& reader, const DataSection& data, const graph::Graph& graph) {
-  const BucketByLength& wish = data.loader.bucket_by_length;
-  if (wish.window == 0) return;
+  const BucketByLength& setting = data.loader.bucket_by_length;
+  if (setting.window == 0) return;
   const data::ModelSide side = input_side(graph);
   for (std::size_t i = 0; i < side.input_shapes.size(); ++i)
     if (side.has_lengths(i)) return;
-  reader.error(wish.mark, data::kNoLengths);
+  reader.error(setting.mark, data::kNoLengths);
 }
 
 }  // namespace dptrain::experiment

@@ -16,7 +16,7 @@ std::size_t bytes_of(std::int64_t floats) { return static_cast<std::size_t>(floa
 }  // namespace
 
 ParameterArenas::ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
-                                 const Options& options)
+                                 const ReplicaOptions& options)
     : plan_(plan), device_(device), stream_(stream) {
   const config::Typed& optimizer = options.optimizer;
   parameters_ = allocate(plan.total);
@@ -88,7 +88,7 @@ ParameterArenas::Buffer ParameterArenas::allocate(std::int64_t floats) {
   return device_.allocate(bytes_of(std::max<std::int64_t>(floats, 1)));
 }
 
-ParameterArenas::Buffer ParameterArenas::gradient_memory(const Options& options) {
+ParameterArenas::Buffer ParameterArenas::gradient_memory(const ReplicaOptions& options) {
   const std::int64_t floats = std::max<std::int64_t>(plan_.statistics_end, 1);
   return options.gradient_memory ? options.gradient_memory(bytes_of(floats)) : allocate(floats);
 }

@@ -14,13 +14,14 @@
 
 namespace dptrain::runtime {
 
-struct Options;
+struct ReplicaOptions;
 
 class ParameterArenas {
  public:
   /// Without an optimizer, allocates only parameters. With micro-batches or shards, backward writes to a separate
   /// arena, from which each micro-batch is added to the gradients.
-  ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, const Options& options);
+  ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
+                  const ReplicaOptions& options);
 
   void push(const graph::Model& model);
   /// Sets all weights of the model. Weights that are not in the plan get their initial values.
@@ -64,7 +65,7 @@ class ParameterArenas {
 
   static float* floats(const Buffer& buffer) { return buffer ? buffer->as<float>() : nullptr; }
   Buffer allocate(std::int64_t floats);
-  Buffer gradient_memory(const Options& options);
+  Buffer gradient_memory(const ReplicaOptions& options);
   void make_tables(const config::Typed& optimizer);
   void draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed);
   void send(const plan::Parameter& p, const std::vector<float>& values);

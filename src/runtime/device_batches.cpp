@@ -104,19 +104,19 @@ void DeviceBatches::copy_inputs(const BatchView& slice, Set& set) {
 }
 
 DeviceBatch DeviceBatches::arrive(const BatchView& slice, int s, backend::Stream& compute) {
-  Place place;
+  DeviceBatch batch;
   if (!stream_) {
-    for (const Column& input : slice.inputs) place.inputs.push_back(input.data);
-    for (const Column& label : slice.labels) place.labels.push_back(label.data);
-    place.sample_weights = slice.sample_weights.as<float>();
-    return place;
+    for (const Column& input : slice.inputs) batch.inputs.push_back(input.data);
+    for (const Column& label : slice.labels) batch.labels.push_back(label.data);
+    batch.sample_weights = slice.sample_weights.as<float>();
+    return batch;
   }
   Set& set = sets_[at(s)];
   set.arrived->hold(compute);
-  for (const auto& input : set.inputs) place.inputs.push_back(data_of(input));
-  for (const auto& label : set.labels) place.labels.push_back(data_of(label));
-  if (slice.sample_weights && set.sample_weights) place.sample_weights = set.sample_weights->as<float>();
-  return place;
+  for (const auto& input : set.inputs) batch.inputs.push_back(data_of(input));
+  for (const auto& label : set.labels) batch.labels.push_back(data_of(label));
+  if (slice.sample_weights && set.sample_weights) batch.sample_weights = set.sample_weights->as<float>();
+  return batch;
 }
 
 void DeviceBatches::release(int s, backend::Stream& compute) {

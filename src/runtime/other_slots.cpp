@@ -9,22 +9,22 @@
 namespace dptrain::runtime {
 
 OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices,
-                       const ParameterArenas& home, Crossings& crossings, const Options& options)
+                       const ParameterArenas& home, Crossings& crossings, const ReplicaOptions& options)
     : plan_(plan),
       crossings_(crossings),
       slots_(devices.size()),
-      crew_(static_cast<int>(devices.size()), Crew::First::kOwnThread,
-            [this](int lane, const std::exception_ptr& failure) {
-              const std::string slot =
-                  fmt::format("slot {} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name());
-              fail(std::make_exception_ptr(as_error(failure).within(slot)));
-            }) {
+      workers_(static_cast<int>(devices.size()), WorkerGroup::First::kOwnThread,
+               [this](int lane, const std::exception_ptr& failure) {
+                 const std::string slot =
+                     fmt::format("slot {} ({})", plan_.slots[at(lane + 1)].front(), slots_[at(lane)].device->name());
+                 fail(std::make_exception_ptr(as_error(failure).within(slot)));
+               }) {
   if (at(plan.slot_count()) != devices.size() + 1)
     throw Error(ErrorKind::kInternal,
                 fmt::format("{} devices for a plan of {} slots", devices.size() + 1, plan.slot_count()));
   for (std::size_t i = 0; i < devices.size(); ++i) slots_[i].device = devices[i];
   try {
-    crew_.run([&](int lane) {
+    workers_.run([&](int lane) {
       Slot& slot = slots_[at(lane)];
       slot.device->enter();
       trace::name_thread(
@@ -36,14 +36,14 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device
   } catch (...) {
     const std::exception_ptr why = std::exchange(failure_, nullptr);
     drain();
-    crew_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
+    workers_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
     std::rethrow_exception(why);
   }
 }
 
 OtherSlots::~OtherSlots() {
   drain();
-  crew_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
+  workers_.run([this](int lane) { slots_[at(lane)].runner.reset(), slots_[at(lane)].stream.reset(); });
 }
 
 std::size_t OtherSlots::bytes() const {
@@ -62,15 +62,15 @@ void OtherSlots::fail(const std::exception_ptr& why) {
 
 void OtherSlots::run(const Work& other, const std::function<void()>& home) {
   crossings_.reset();
-  const Crew::Command command = [&](int lane) { other(*slots_[at(lane)].runner); };
-  crew_.begin(command);
+  const WorkerGroup::Command command = [&](int lane) { other(*slots_[at(lane)].runner); };
+  workers_.begin(command);
   try {
     home();
   } catch (...) {
     fail(std::current_exception());
   }
   try {
-    crew_.end();
+    workers_.end();
   } catch (...) {  // it has been heard of in fail()
   }
   if (const std::exception_ptr why = std::exchange(failure_, nullptr)) std::rethrow_exception(why);
@@ -78,7 +78,7 @@ void OtherSlots::run(const Work& other, const std::function<void()>& home) {
 
 void OtherSlots::drain() noexcept {
   try {
-    crew_.run([this](int lane) {
+    workers_.run([this](int lane) {
       if (slots_[at(lane)].stream) slots_[at(lane)].stream->synchronize();
     });
   } catch (...) {  // what failed has been thrown before

@@ -9,9 +9,9 @@
 
 #include "backend/device.h"
 #include "runtime/arenas.h"
-#include "runtime/crew.h"
 #include "runtime/crossings.h"
 #include "runtime/step_runner.h"
+#include "runtime/worker_group.h"
 
 namespace dptrain::runtime {
 
@@ -19,7 +19,7 @@ class OtherSlots {
  public:
   /// `devices`: of slots 1, 2, ...
   OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& home,
-             Crossings& crossings, const Options& options);
+             Crossings& crossings, const ReplicaOptions& options);
   ~OtherSlots();
 
   /// Runs `other` on every slot's thread and `home` on the calling thread; returns when all are done. The first failure
@@ -28,7 +28,7 @@ class OtherSlots {
   void run(const Work& other, const std::function<void()>& home);
   void drain() noexcept;
 
-  int size() const { return crew_.size(); }
+  int size() const { return workers_.size(); }
   std::size_t bytes() const;  ///< all arenas
   /// With nothing running.
   const StepRunner& runner(int index) const { return *slots_[at(index)].runner; }
@@ -47,7 +47,7 @@ class OtherSlots {
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::exception_ptr failure_;  ///< the first; guarded by the mutex
-  Crew crew_;                   ///< last: its threads use everything above
+  WorkerGroup workers_;         ///< last: its threads use everything above
 };
 
 }  // namespace dptrain::runtime

@@ -26,7 +26,7 @@ namespace {
 
 /// Throws Error{kUsage} where steps must be recorded (backend::Graphs::kOn) and this replica, of so many slots, cannot
 /// do so; `sums_too`: a recording may hold the sums over the replicas.
-void check_graphs(const Options& options, int slots, bool sums_too) {
+void check_graphs(const ReplicaOptions& options, int slots, bool sums_too) {
   if (options.graphs != backend::Graphs::kOn) return;
   if (slots > 1)
     throw Error(ErrorKind::kUsage,
@@ -42,12 +42,12 @@ void check_graphs(const Options& options, int slots, bool sums_too) {
 
 /// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard
 /// comes in the same number of slices.
-void check_shards(const Options& options, std::size_t slices) {
+void check_shards(const ReplicaOptions& options, std::size_t slices) {
   if (slices == 0 || slices % at(options.shards) != 0)
     throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
 }
 
-void check_micro_batches(const Options& options, std::size_t micro_batches, bool accumulates) {
+void check_micro_batches(const ReplicaOptions& options, std::size_t micro_batches, bool accumulates) {
   if (micro_batches == 0 || (micro_batches > 1 && !accumulates))
     throw Error(ErrorKind::kInternal, fmt::format("{} micro-batches for a replica made for {}", micro_batches,
                                                   accumulates ? "at least one" : "one"));
@@ -68,7 +68,7 @@ backend::Graphs graphs_for(backend::Graphs choice, int replicas) {
 
 struct Replica::Impl {
   Impl(const plan::Plan& plan_, backend::Device& device_, GradientSink& sink_, backend::Collective* collective_,
-       Options options_)
+       ReplicaOptions options_)
       : plan(plan_),
         device(device_),
         sink(sink_),
@@ -333,7 +333,7 @@ struct Replica::Impl {
   const plan::Plan& plan;
   backend::Device& device;
   GradientSink& sink;
-  const Options options;
+  const ReplicaOptions options;
   std::unique_ptr<backend::Stream> stream;
   StepTimes times;
   const std::unique_ptr<backend::Collective> timed_collective;  ///< null: the only replica
@@ -358,7 +358,7 @@ struct Replica::Impl {
 };
 
 Replica::Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
-                 Options options)
+                 ReplicaOptions options)
     : impl_(std::make_unique<Impl>(plan, device, sink, collective, std::move(options))) {}
 
 Replica::~Replica() = default;

@@ -62,11 +62,11 @@ struct StepSums {
   /// Whether the update was skipped because the loss or the gradients were not finite. Always false in mixed_float16,
   /// where skipped steps are part of the search for the scale.
   bool left_out = false;
-  double seconds = 0;        ///< time in which the replica itself computed in a step; not summed
-  std::uint32_t wishes = 0;  ///< control requests of the processes (ReplicaSet::set_wishes), OR-ed
+  double seconds = 0;                  ///< time in which the replica itself computed in a step; not summed
+  std::uint32_t control_requests = 0;  ///< control requests of the processes (ReplicaSet::set_control_requests), OR-ed
 };
 
-struct Options {
+struct ReplicaOptions {
   std::int64_t rows = 0;                   ///< largest number of rows of a slice
   std::vector<std::int64_t> row_counts{};  ///< all numbers of rows that occur, for Op::prepare
   config::Typed optimizer{};               ///< empty: inference only
@@ -111,7 +111,7 @@ backend::Graphs graphs_for(backend::Graphs choice, int replicas);
 class Replica {
  public:
   Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
-          Options options);
+          ReplicaOptions options);
   ~Replica();
 
   /// For batches that refer to it by `number`; called before the first of them. Throws Error{kMemory} if the data set

@@ -19,10 +19,10 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "runtime/crew.h"
-#include "runtime/lookout.h"
+#include "runtime/periodic_check.h"
 #include "runtime/shard_sums.h"
 #include "runtime/shares.h"
+#include "runtime/worker_group.h"
 
 namespace dptrain::runtime {
 namespace {
@@ -90,18 +90,18 @@ struct ReplicaSet::Impl {
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
-        crew(static_cast<int>(devices.size()),
-             devices.front()->binds_threads() ? Crew::First::kOwnThread : Crew::First::kCaller,
-             [this](int lane, const std::exception_ptr& failure) {
-               const Error why = as_error(failure).within(name(lane));
-               if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
-               connector.abort(why);
-             }) {
+        workers(static_cast<int>(devices.size()),
+                devices.front()->binds_threads() ? WorkerGroup::First::kOwnThread : WorkerGroup::First::kCaller,
+                [this](int lane, const std::exception_ptr& failure) {
+                  const Error why = as_error(failure).within(name(lane));
+                  if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
+                  connector.abort(why);
+                }) {
     if (!devices.front()->reads_host_memory()) {
       watchdog.emplace(
           names(), options.patience, [this](int lane) { return connector.waits(lane); },
           [this](const std::string& why) { connector.abort(Error(ErrorKind::kDeadline, why)); });
-      lookout.emplace(watchdog->period(), [this] { watchdog->look(crew.busy()); });
+      periodic_check.emplace(watchdog->period(), [this] { watchdog->check(workers.busy()); });
     }
     if (options.weights.size() != at(world.ranks) || devices.size() > at(world.ranks))
       throw Error(ErrorKind::kInternal, fmt::format("{} weights for {} replicas, {} of them here",
@@ -145,11 +145,11 @@ struct ReplicaSet::Impl {
       enter_first();
     } catch (const Error&) {  // the failure has already been thrown
     }
-    crew.run([this](int lane) {
+    workers.run([this](int lane) {
       if (replicas[at(lane)]) replicas[at(lane)]->drain();
       connector.drain(lane);
     });
-    crew.run([this](int lane) {
+    workers.run([this](int lane) {
       connector.detach(lane);
       replicas[at(lane)].reset();
     });
@@ -159,17 +159,18 @@ struct ReplicaSet::Impl {
     backend::Device& device = *devices[at(lane)];
     device.enter();
     trace::name_thread((lane == 0 ? "trainer and " : "") + name(lane));
-    Options o{.optimizer = options.optimizer,
-              .seed = options.seed,
-              .rank = world.rank(lane),
-              .replicas = world.ranks,
-              .accumulate = options.accumulate_steps > 1,
-              .shards = shares->shards(),
-              .graphs = options.virtual_shards > 0 ? backend::Graphs::kOff : options.graphs,
-              .goes_on = options.goes_on,
-              .gradient_memory =
-                  [this, lane, &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
-              .heart = watchdog ? &watchdog->heart(lane) : nullptr};
+    ReplicaOptions o{
+        .optimizer = options.optimizer,
+        .seed = options.seed,
+        .rank = world.rank(lane),
+        .replicas = world.ranks,
+        .accumulate = options.accumulate_steps > 1,
+        .shards = shares->shards(),
+        .graphs = options.virtual_shards > 0 ? backend::Graphs::kOff : options.graphs,
+        .goes_on = options.goes_on,
+        .gradient_memory = [this, lane,
+                            &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
+        .heart = watchdog ? &watchdog->heart(lane) : nullptr};
     const std::size_t each = others.size() / devices.size();
     for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());
     o.row_counts = shares->row_counts(world.rank(lane));
@@ -191,19 +192,19 @@ struct ReplicaSet::Impl {
   }
 
   /// Runs the command on every replica's thread (see ReplicaSet). `where`: ", step 412" or "".
-  void run(const std::string& where, const Crew::Command& command) {
+  void run(const std::string& where, const WorkerGroup::Command& command) {
     enter_first();
-    if (lookout) lookout->begin([&] { watchdog->begin(where); });
+    if (periodic_check) periodic_check->begin([&] { watchdog->begin(where); });
     std::exception_ptr failure;
     try {
-      crew.run(command);
+      workers.run(command);
     } catch (...) {
       failure = std::current_exception();
     }
     std::optional<Error> late;
-    if (lookout) lookout->end([&] { late = watchdog->end(); });
+    if (periodic_check) periodic_check->end([&] { late = watchdog->end(); });
     if (late) throw Error(*late);
-    if (failure) throw as_error(failure).within(name(crew.failed_lane()) + where);
+    if (failure) throw as_error(failure).within(name(workers.failed_lane()) + where);
   }
 
   void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
@@ -215,11 +216,11 @@ struct ReplicaSet::Impl {
 
   /// Sums of all processes. `step`: the batch if it is a training batch.
   StepSums total(const Whole& step) {
-    sums.front().wishes = own_wishes ? own_wishes() : 0;
+    sums.front().control_requests = own_requests ? own_requests() : 0;
     const std::vector<StepSums> of_all = connector.all_sums(sums);
     if (options.balance != nullptr && step.number >= 0) weigh(step, of_all);
     StepSums sum = sum_steps(of_all);
-    wishes |= sum.wishes;
+    control_requests |= sum.control_requests;
     mean_over_valid(sum);
     return sum;
   }
@@ -260,8 +261,8 @@ struct ReplicaSet::Impl {
   const SetOptions options;
   const World world;
   std::vector<StepSums> sums;  ///< per lane, of the last command
-  std::function<std::uint32_t()> own_wishes;
-  std::uint32_t wishes = 0;  ///< requests of all processes, not yet taken
+  std::function<std::uint32_t()> own_requests;
+  std::uint32_t control_requests = 0;  ///< requests of all processes, not yet taken
   /// Queued and not yet collected.
   struct Queued {
     std::string where;  ///< ", step 412"; "" for an evaluation
@@ -271,11 +272,11 @@ struct ReplicaSet::Impl {
   std::optional<NewShares> new_shares;  ///< not yet taken
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
-  std::optional<Shares> shares;      ///< set once the options are checked
-  std::optional<Watchdog> watchdog;  ///< only for devices with a driver
-  ExitGuard guard;                   ///< armed by the first failure, destroyed after all replicas
-  Crew crew;                         ///< its threads use everything above
-  std::optional<Lookout> lookout;    ///< as watchdog; last, because it reads the members above
+  std::optional<Shares> shares;                 ///< set once the options are checked
+  std::optional<Watchdog> watchdog;             ///< only for devices with a driver
+  ExitGuard guard;                              ///< armed by the first failure, destroyed after all replicas
+  WorkerGroup workers;                          ///< its threads use everything above
+  std::optional<PeriodicCheck> periodic_check;  ///< as watchdog; last, because it reads the members above
 };
 
 ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backend::Device>> devices,
@@ -299,7 +300,7 @@ StepTimes ReplicaSet::times() const {
   return slowest;
 }
 
-int ReplicaSet::size() const { return impl_->crew.size(); }
+int ReplicaSet::size() const { return impl_->workers.size(); }
 backend::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
 
 void ReplicaSet::queue_step(const BatchView& batch, const StepInputs& in) {
@@ -466,9 +467,11 @@ void ReplicaSet::check_equal(std::int64_t step) {
                           step, join(different, ", "), name(0)));
 }
 
-void ReplicaSet::set_wishes(std::function<std::uint32_t()> wishes) { impl_->own_wishes = std::move(wishes); }
+void ReplicaSet::set_control_requests(std::function<std::uint32_t()> control_requests) {
+  impl_->own_requests = std::move(control_requests);
+}
 
-std::uint32_t ReplicaSet::take_wishes() { return std::exchange(impl_->wishes, 0); }
+std::uint32_t ReplicaSet::take_control_requests() { return std::exchange(impl_->control_requests, 0); }
 
 std::optional<NewShares> ReplicaSet::take_new_shares() { return std::exchange(impl_->new_shares, std::nullopt); }
 

@@ -129,9 +129,9 @@ class ReplicaSet {
   void check_equal(std::int64_t step);
   /// Sets the source of this process's control requests, as bits that the caller defines. Called each time sums are
   /// collected.
-  void set_wishes(std::function<std::uint32_t()> wishes);
+  void set_control_requests(std::function<std::uint32_t()> control_requests);
   /// Control requests of all processes, OR-ed over the sums collected since the last call. Equal in all processes.
-  std::uint32_t take_wishes();
+  std::uint32_t take_control_requests();
   /// New shares from the balance since the last call, if any. Equal in all processes.
   std::optional<NewShares> take_new_shares();
   /// Called before the process ends because a device's driver hangs. Runs on a separate thread while the thread that

@@ -16,7 +16,7 @@ void add(StepSums& sum, const StepSums& more) {
   sum.samples += more.samples;
   sum.penalty += more.penalty;
   sum.left_out = sum.left_out || more.left_out;
-  sum.wishes |= more.wishes;
+  sum.control_requests |= more.control_requests;
 }
 
 StepSums merged(const std::vector<StepSums>& parts, const std::vector<int>& merges) {

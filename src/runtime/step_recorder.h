@@ -19,7 +19,7 @@ namespace dptrain::runtime {
 class StepRecorder {
  public:
   /// `sink`: reduces the gradients in a recording; null: no reduction. All references must outlive this object.
-  StepRecorder(backend::Device& device, backend::Stream& stream, const Options& options, GradientSink* sink)
+  StepRecorder(backend::Device& device, backend::Stream& stream, const ReplicaOptions& options, GradientSink* sink)
       : device_(device), stream_(stream), options_(options), sink_(sink) {}
 
   /// Whether to record or replay the step; called once for each step that could be recorded.
@@ -42,7 +42,7 @@ class StepRecorder {
 
   backend::Device& device_;
   backend::Stream& stream_;
-  const Options& options_;
+  const ReplicaOptions& options_;
   GradientSink* const sink_;
   int steps_ = 0;  ///< steps that could have been replayed
   bool able_ = true;

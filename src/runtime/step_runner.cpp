@@ -35,7 +35,7 @@ bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
 }  // namespace
 
 StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
-                       backend::Collective* collective, const ParameterArenas& arenas, const Options& options,
+                       backend::Collective* collective, const ParameterArenas& arenas, const ReplicaOptions& options,
                        SlotContext context)
     : plan_(plan),
       device_(device),
@@ -68,7 +68,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       if (tensor != plan::kAbsent) writer_[at(tensor)] = static_cast<int>(s);
 }
 
-void StepRunner::make_ops(const Options& options) {
+void StepRunner::make_ops(const ReplicaOptions& options) {
   for (const plan::Step& step : plan_.steps) {
     if (step.slot != slot_ || step.copies) {
       ops_.push_back(nullptr);
@@ -410,7 +410,7 @@ void StepRunner::mark_gradients_not_finite() {
   gather_sums();
   for (int shard = 0; shard < buffers_->shards(); ++shard)
     for (const plan::LossStep& loss : plan_.losses)
-      device_.taint(buffers_->sums_of(loss, shard), summed_gradients_, stream_);
+      device_.mark_not_finite(buffers_->sums_of(loss, shard), summed_gradients_, stream_);
 }
 
 std::vector<std::string> StepRunner::implementations() const {

@@ -38,7 +38,7 @@ class StepRunner {
  public:
   /// `arenas`: those of the home slot.
   StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
-             const ParameterArenas& arenas, const Options& options, SlotContext context = {});
+             const ParameterArenas& arenas, const ReplicaOptions& options, SlotContext context = {});
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
@@ -99,7 +99,7 @@ class StepRunner {
     std::optional<std::uint64_t> version;  ///< version of the arenas from which it was made
   };
 
-  void make_ops(const Options& options);
+  void make_ops(const ReplicaOptions& options);
   void prepare(std::int64_t rows);
   void plan_memory(const ParameterArenas& arenas, int shards);
 

@@ -37,7 +37,7 @@ void Watchdog::begin(const std::string& where) {
   for (Seat& seat : seats_) seat.beats = seat.heart.beats(), seat.since = begun_;
 }
 
-void Watchdog::look(const std::vector<bool>& busy) {
+void Watchdog::check(const std::vector<bool>& busy) {
   const double now = clock_();
   if (late_) {
     if (now - late_since_ > std::min(kFarewellSeconds, limit())) leave();

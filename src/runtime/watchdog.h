@@ -2,7 +2,7 @@
 
 // Watchdog: detects a replica whose thread makes no progress because a call of a driver or library does not return.
 // Such a thread can be neither interrupted nor joined. So the watchdog reports it, lets the other replicas stop, and
-// ends the process. The replicas' threads update the heartbeats; one thread at a time (Lookout) calls the other
+// ends the process. The replicas' threads update the heartbeats; one thread at a time (PeriodicCheck) calls the other
 // functions.
 
 #include <atomic>
@@ -53,7 +53,7 @@ struct Patience {
 class Watchdog {
  public:
   /// `waits`: whether a lane's thread waits for another lane. `stop`: stops the other replicas, with the reason; called
-  /// once, by look(). `clock`: in seconds.
+  /// once, by check(). `clock`: in seconds.
   Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int lane)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 
@@ -65,7 +65,7 @@ class Watchdog {
   void begin(const std::string& where);
   /// Called every period() seconds during a command; `busy`: per lane, whether it still runs. Ends the process with the
   /// exit code of ErrorKind::kDeadline if the command has not ended shortly after a thread was found to hang.
-  void look(const std::vector<bool>& busy);
+  void check(const std::vector<bool>& busy);
   /// The command has ended on all lanes. Returns the error of a thread that was late but has continued after all.
   std::optional<Error> end();
   /// The first step is done.

@@ -13,8 +13,8 @@
 namespace dptrain::session {
 namespace {
 
-[[noreturn]] void fail(const experiment::ClassWeight& wish, const std::string& message) {
-  throw config::error_at(ErrorKind::kUsage, wish.mark, "train.class_weight: " + message);
+[[noreturn]] void fail(const experiment::ClassWeight& setting, const std::string& message) {
+  throw config::error_at(ErrorKind::kUsage, setting.mark, "train.class_weight: " + message);
 }
 
 /// A class by its name, else by its number.
@@ -44,10 +44,10 @@ std::int64_t class_of(const data::Source& source, std::int64_t index, int which,
   return std::max_element(row.begin(), row.end()) - row.begin();
 }
 
-std::vector<float> balanced(const experiment::ClassWeight& wish, const ClassWeightContext& context,
+std::vector<float> balanced(const experiment::ClassWeight& setting, const ClassWeightContext& context,
                             std::size_t classes) {
   const data::Source& source = context.labels;
-  if (source.label_type(context.which) == data::LabelType::kNone) fail(wish, "the data set has no labels");
+  if (source.label_type(context.which) == data::LabelType::kNone) fail(setting, "the data set has no labels");
   std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width(context.which))));
   std::vector<std::int64_t> counts(classes, 0);
   std::int64_t samples = 0;
@@ -68,31 +68,31 @@ std::vector<float> balanced(const experiment::ClassWeight& wish, const ClassWeig
 
 }  // namespace
 
-std::vector<float> class_weights(const experiment::ClassWeight& wish, const ClassWeightContext& context) {
+std::vector<float> class_weights(const experiment::ClassWeight& setting, const ClassWeightContext& context) {
   const auto classes = static_cast<std::size_t>(std::max<std::int64_t>(2, context.outputs));
-  if (wish.balanced) return balanced(wish, context, classes);
+  if (setting.balanced) return balanced(setting, context, classes);
   const std::vector<std::string> names = context.labels.class_names(context.which);
   std::vector<float> weights(classes, 1.0F);
   std::vector<bool> given(classes, false);
-  for (const auto& [key, weight] : wish.weights) {
+  for (const auto& [key, weight] : setting.weights) {
     const std::optional<std::size_t> which = find_class(key, names, classes);
     if (!which && context.synthetic && names.empty()) continue;
-    if (!which) fail(wish, fmt::format("unknown class '{}'; {}", key, expected(names, classes, key)));
-    if (given[*which]) fail(wish, fmt::format("class '{}' has two weights, one by name and one by number", key));
+    if (!which) fail(setting, fmt::format("unknown class '{}'; {}", key, expected(names, classes, key)));
+    if (given[*which]) fail(setting, fmt::format("class '{}' has two weights, one by name and one by number", key));
     given[*which] = true;
     weights[*which] = static_cast<float>(weight);
   }
   return weights;
 }
 
-std::string describe_class_weights(const experiment::ClassWeight& wish, const std::vector<float>& weights,
+std::string describe_class_weights(const experiment::ClassWeight& setting, const std::vector<float>& weights,
                                    const std::vector<std::string>& names) {
   constexpr std::size_t kMostListed = 20;
   std::vector<std::string> parts;
   for (std::size_t c = 0; c < std::min(weights.size(), kMostListed); ++c)
     parts.push_back(fmt::format("{} {:.4g}", c < names.size() ? names[c] : std::to_string(c), weights[c]));
   if (weights.size() > kMostListed) parts.emplace_back("...");
-  return (wish.balanced ? "balanced: " : "of classes: ") + join(parts, ", ");
+  return (setting.balanced ? "balanced: " : "of classes: ") + join(parts, ", ");
 }
 
 }  // namespace dptrain::session

@@ -20,10 +20,10 @@ struct ClassWeightContext {
 
 /// Classes that are not named have 1, as in Keras. Balanced: samples / (classes that occur * samples of the class).
 /// Throws Error{kUsage} at the section's place for unknown classes and labels that are no classes.
-std::vector<float> class_weights(const experiment::ClassWeight& wish, const ClassWeightContext& context);
+std::vector<float> class_weights(const experiment::ClassWeight& setting, const ClassWeightContext& context);
 
 /// "balanced: daisy 1.2, roses 0.9"
-std::string describe_class_weights(const experiment::ClassWeight& wish, const std::vector<float>& weights,
+std::string describe_class_weights(const experiment::ClassWeight& setting, const std::vector<float>& weights,
                                    const std::vector<std::string>& names);
 
 }  // namespace dptrain::session

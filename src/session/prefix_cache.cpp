@@ -123,19 +123,19 @@ class FeatureFiller {
 
 CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Model& model,
                            const CacheQuestion& question) {
-  const experiment::CachePrefix& wish = config.runtime.cache_frozen_prefix;
+  const experiment::CachePrefix& setting = config.runtime.cache_frozen_prefix;
   CacheDecision decision;
-  if (wish.kind == Kind::kOff) return decision;
+  if (setting.kind == Kind::kOff) return decision;
   decision.prefix = plan::frozen_prefix(model);
-  const bool asked = wish.kind != Kind::kAuto;
-  if (wish.kind == Kind::kDisk) decision.folder = wish.folder.value;
+  const bool asked = setting.kind != Kind::kAuto;
+  if (setting.kind == Kind::kDisk) decision.folder = setting.folder.value;
 
   std::string why = obstacle(config, decision.prefix, question.data_draws);
   if (asked && !why.empty())
     throw Error(ErrorKind::kUsage,
                 fmt::format("runtime.cache_frozen_prefix: {}; nothing can be cached, use auto or off", why));
   const std::uint64_t bytes = data::feature_bytes(border_inputs(model.graph, decision.prefix), question.samples);
-  if (wish.kind == Kind::kMemory && bytes > question.free_memory)
+  if (setting.kind == Kind::kMemory && bytes > question.free_memory)
     throw Error(ErrorKind::kMemory,
                 fmt::format("runtime.cache_frozen_prefix: memory: features take {}, {} are free; use auto or "
                             "{{disk: FOLDER}}",

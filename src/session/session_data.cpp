@@ -95,26 +95,26 @@ void SessionData::open(const SessionOptions& options) {
 
 /// Only training knows class weights.
 void SessionData::resolve_class_weights(const SessionOptions& options) {
-  const std::optional<experiment::ClassWeight>& wish = experiment_.config.train.class_weight;
-  if (!wish || !options.training || objectives_.size() != 1 || !sources_.train) return;
+  const std::optional<experiment::ClassWeight>& setting = experiment_.config.train.class_weight;
+  if (!setting || !options.training || objectives_.size() != 1 || !sources_.train) return;
   objectives_.front().class_weights =
-      session::class_weights(*wish, {.labels = *sources_.train,
-                                     .which = data::find_label(*sources_.train, model_side().output_names.front()),
-                                     .outputs = model_side().outputs.front().elements(),
-                                     .synthetic = options.data == DataMode::kSynthetic});
+      session::class_weights(*setting, {.labels = *sources_.train,
+                                        .which = data::find_label(*sources_.train, model_side().output_names.front()),
+                                        .outputs = model_side().outputs.front().elements(),
+                                        .synthetic = options.data == DataMode::kSynthetic});
 }
 
 /// Only training has buckets.
 void SessionData::measure_lengths(const SessionOptions& options) {
-  const experiment::BucketByLength& wish = experiment_.config.data.loader.bucket_by_length;
-  if (wish.window == 0 || !options.training || !sources_.train) return;
+  const experiment::BucketByLength& setting = experiment_.config.data.loader.bucket_by_length;
+  if (setting.window == 0 || !options.training || !sources_.train) return;
   try {
-    buckets_ = {wish.window,
+    buckets_ = {setting.window,
                 std::make_shared<const std::vector<std::int32_t>>(data::sample_lengths(*sources_.train, model_side()))};
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage || !wish.mark.known()) throw;
+    if (error.kind() != ErrorKind::kUsage || !setting.mark.known()) throw;
     config::Diagnostics diagnostics;
-    diagnostics.error(wish.mark, error.what());
+    diagnostics.error(setting.mark, error.what());
     throw config::ConfigError(diagnostics, error.kind());
   }
 }

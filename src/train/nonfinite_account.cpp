@@ -6,12 +6,12 @@
 namespace dptrain::train {
 
 Reaction NonfiniteAccount::react(bool step) {
-  if (const auto* skip = wish_.get_if<experiment::SkipStepSpec>();
+  if (const auto* skip = setting_.get_if<experiment::SkipStepSpec>();
       skip != nullptr && step && skipped_steps_ < skip->at_most) {
     ++skipped_steps_;
     return Reaction::kSkip;
   }
-  if (const auto* rollback = wish_.get_if<experiment::RollbackSpec>();
+  if (const auto* rollback = setting_.get_if<experiment::RollbackSpec>();
       rollback != nullptr && rollbacks_ < rollback->at_most) {
     ++rollbacks_;
     return Reaction::kRollBack;
@@ -25,7 +25,7 @@ void NonfiniteAccount::restore(std::int64_t skipped_steps, std::int64_t rollback
 }
 
 double NonfiniteAccount::factor() const {
-  const auto* rollback = wish_.get_if<experiment::RollbackSpec>();
+  const auto* rollback = setting_.get_if<experiment::RollbackSpec>();
   return rollback != nullptr ? rollback->factor : 1;
 }
 

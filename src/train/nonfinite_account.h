@@ -15,7 +15,7 @@ enum class Reaction { kStop, kSkip, kRollBack };
 /// Includes the counts of earlier parts of a resumed run.
 class NonfiniteAccount {
  public:
-  explicit NonfiniteAccount(experiment::OnNonfinite wish) : wish_(std::move(wish)) {}
+  explicit NonfiniteAccount(experiment::OnNonfinite setting) : setting_(std::move(setting)) {}
 
   /// Counts a non-finite value. `step`: the devices have skipped the step, so that kSkip is possible.
   Reaction react(bool step);
@@ -28,7 +28,7 @@ class NonfiniteAccount {
   std::int64_t rollbacks() const { return rollbacks_; }
 
  private:
-  experiment::OnNonfinite wish_;
+  experiment::OnNonfinite setting_;
   std::int64_t skipped_steps_ = 0, rollbacks_ = 0;
 };
 

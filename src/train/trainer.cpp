@@ -25,7 +25,7 @@ namespace dptrain::train {
 namespace {
 
 /// Control requests of a process. All processes receive them with the sums of a step and act after the same step.
-enum Wish : std::uint32_t {
+enum ControlRequest : std::uint32_t {
   kStopForInterrupt = 1,
   kStopForTerminate = 2,
   kStopForTime = 4,
@@ -47,14 +47,14 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       faults_(run_, checkpoints_, ahead_),
       nonfinite_(session.experiment().config.train.on_nonfinite),
       trace_(options.traced, directory, session.processes()) {
-  session_.replicas().set_wishes([this] { return own_wishes(); });
+  session_.replicas().set_control_requests([this] { return own_requests(); });
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.sinks->bad_sample(bad); });
 }
 
 Trainer::~Trainer() {
   session_.on_bad_sample({});
   session_.replicas().set_last_words({});
-  session_.replicas().set_wishes({});
+  session_.replicas().set_control_requests({});
 }
 
 FitResult Trainer::fit() try {
@@ -289,7 +289,7 @@ bool Trainer::finished() const { return run_.is_stopping() || goal_.reached(run_
 
 std::string Trainer::epochs_text() const { return fmt::format("/{:.0f}", std::ceil(epochs_in_all())); }
 
-std::uint32_t Trainer::own_wishes() const {
+std::uint32_t Trainer::own_requests() const {
   std::uint32_t own = 0;
   const bool rolls = run_.world.is_first() && checkpoints_.is_last_old();
   if (Signals::take_save() || rolls) own |= kSave;
@@ -302,17 +302,17 @@ std::uint32_t Trainer::own_wishes() const {
 }
 
 /// Requests of all processes; for a single process, without waiting for a step.
-std::uint32_t Trainer::wishes() {
-  const std::uint32_t agreed = session_.replicas().take_wishes();
-  return run_.world.processes == 1 ? agreed | own_wishes() : agreed;
+std::uint32_t Trainer::control_requests() {
+  const std::uint32_t agreed = session_.replicas().take_control_requests();
+  return run_.world.processes == 1 ? agreed | own_requests() : agreed;
 }
 
 void Trainer::obey_signals() {
   const Position& position = run_.position;
-  std::uint32_t wanted = wishes();
+  std::uint32_t wanted = control_requests();
   if ((wanted & kSave) != 0) {
     catch_up();
-    wanted |= wishes();
+    wanted |= control_requests();
     checkpoints_.save_last();
   }
   if ((wanted & kStatus) != 0)

@@ -57,8 +57,8 @@ class Trainer {
   void keep_account();
   void roll_back();
   void obey_signals();
-  std::uint32_t own_wishes() const;
-  std::uint32_t wishes();
+  std::uint32_t own_requests() const;
+  std::uint32_t control_requests();
   bool finished() const;
   FitResult finish();
   EndReport end_report(const FitResult& result) const;

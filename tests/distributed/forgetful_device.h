@@ -63,8 +63,8 @@ class ForgetfulDevice final : public backend::Device {
                   backend::Stream& stream) override {
     device_->mask_scale(valid, ranks, stride, positions, scale, stream);
   }
-  void taint(const double* value, float* gradient, backend::Stream& stream) override {
-    device_->taint(value, gradient, stream);
+  void mark_not_finite(const double* value, float* gradient, backend::Stream& stream) override {
+    device_->mark_not_finite(value, gradient, stream);
   }
   void apply_fused(plan::LossStep::Fusion fusion, const void* logits, DType type, std::int64_t rows,
                    std::int64_t classes, float* values, backend::Stream& stream) override {

@@ -161,15 +161,15 @@ SpreadOutcome train_spread(const Seats& seats, runtime::Connector& connector) {
        .optimizer = value_of(nn::optimizer_family(), "adam"),
        .seed = 5,
        .check_every = 1});
-  set.set_wishes([&] { return 1U << seats.process; });
+  set.set_control_requests([&] { return 1U << seats.process; });
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 3; ++number) {
     const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
     const runtime::StepSums sums =
         set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
     EXPECT_EQ(sums.samples, kSpreadBatch);
-    EXPECT_EQ(set.take_wishes(), (1U << seats.processes()) - 1);
-    EXPECT_EQ(set.take_wishes(), 0U);
+    EXPECT_EQ(set.take_control_requests(), (1U << seats.processes()) - 1);
+    EXPECT_EQ(set.take_control_requests(), 0U);
     outcome.losses.push_back(sums.loss / static_cast<double>(kSpreadBatch) + sums.penalty);
   }
   set.pull(outcome.model);

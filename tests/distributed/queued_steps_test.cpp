@@ -100,7 +100,7 @@ TEST(QueuedSteps, AreBounded) {
   graph::Model model = model_of(kSmallNet);
   const plan::Plan plan = small_plan(model, *device);
   NoReduction sink;
-  Options options{.rows = kQueuedRows, .row_counts = {kQueuedRows}};
+  ReplicaOptions options{.rows = kQueuedRows, .row_counts = {kQueuedRows}};
   options.optimizer = value_of(nn::optimizer_family(), "SGD");
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(model);

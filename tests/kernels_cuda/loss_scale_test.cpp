@@ -70,13 +70,13 @@ TEST(LossScale, ALossThatIsNotFiniteTaintsAGradient) {
                            std::numeric_limits<double>::quiet_NaN()}) {
     Array<double> loss(std::vector<double>{bad});
     Array<float> g(std::vector<float>{1, 2});
-    taint(at_once(), loss.data(), g.data());
+    mark_not_finite(at_once(), loss.data(), g.data());
     EXPECT_TRUE(std::isnan(g.read()[0])) << bad;
     EXPECT_EQ(g.read()[1], 2);
   }
   Array<double> loss(std::vector<double>{1e300});
   Array<float> g(std::vector<float>{1});
-  taint(at_once(), loss.data(), g.data());
+  mark_not_finite(at_once(), loss.data(), g.data());
   EXPECT_EQ(g.read()[0], 1);
 }
 

@@ -35,7 +35,7 @@ struct ArenasFixture {
       : device(std::move(device_)), plan(std::move(plan_)) {
     device->enter();
     stream = device->make_stream();
-    arenas.emplace(plan, *device, *stream, Options{.optimizer = sgd()});
+    arenas.emplace(plan, *device, *stream, ReplicaOptions{.optimizer = sgd()});
   }
 
   std::unique_ptr<backend::Device> device;

@@ -64,7 +64,7 @@ layers:
                                           Pooling(*device, fuses));
   EXPECT_EQ(plan::tail_has<nn::MaxPooling2DSpec>(plan.steps[0]), fuses);
   NoSink sink;
-  Options options{.rows = kRows, .row_counts = {kRows}, .seed = 5};
+  ReplicaOptions options{.rows = kRows, .row_counts = {kRows}, .seed = 5};
   options.optimizer = sgd();
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.push(trained.model);

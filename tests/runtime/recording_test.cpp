@@ -33,7 +33,8 @@ struct Runner {
         device(device_of(device_name, 0, compute)),
         plan(small_plan(model, *device, compute)) {
     device->enter();
-    Options options{.rows = kRows, .row_counts = {kRows, 4}, .seed = 5, .accumulate = accumulate, .graphs = graphs};
+    ReplicaOptions options{
+        .rows = kRows, .row_counts = {kRows, 4}, .seed = 5, .accumulate = accumulate, .graphs = graphs};
     options.optimizer = value_of(nn::optimizer_family(), optimizer);
     replica.emplace(plan, *device, sink, nullptr, std::move(options));
     replica->push(model);

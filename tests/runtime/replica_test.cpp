@@ -31,7 +31,7 @@ struct Fixture {
                    config::Typed optimizer = sgd())
       : model(model_of(text)), plan(toy_plan(model, 64)), device(0, std::move(switches)) {
     device.enter();
-    Options options{.rows = rows, .row_counts = {rows}, .seed = 5, .accumulate = accumulate};
+    ReplicaOptions options{.rows = rows, .row_counts = {rows}, .seed = 5, .accumulate = accumulate};
     options.optimizer = std::move(optimizer);
     replica.emplace(plan, device, sink, nullptr, std::move(options));
     replica->push(model);

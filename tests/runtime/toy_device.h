@@ -137,7 +137,7 @@ class ToyDevice final : public backend::Device {
     for (int rank = 0; rank < ranks; ++rank) sum += valid[rank * stride];
     *scale = static_cast<float>(positions / sum);
   }
-  void taint(const double* value, float* gradient, backend::Stream&) override {
+  void mark_not_finite(const double* value, float* gradient, backend::Stream&) override {
     if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
   }
   void accumulate(void* y, const void* x, DType, std::int64_t n, backend::Stream&) override {

@@ -32,15 +32,15 @@ TEST(Watchdog, WhoeverBeatsOrHasEndedIsNotLate) {
   w.dog.begin("");
   for (int i = 0; i < 3; ++i) {
     w.rest(59);
-    w.dog.look(kBoth);
+    w.dog.check(kBoth);
     w.dog.heart(0).beat("forward of layer");
     w.dog.heart(1).beat("forward of layer");
   }
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   for (int i = 0; i < 3; ++i) {
     w.rest(59);
     w.dog.heart(0).beat("forward of layer");
-    w.dog.look({true, false});
+    w.dog.check({true, false});
   }
   EXPECT_EQ(w.dog.end(), std::nullopt);
   EXPECT_THAT(w.stopped, IsEmpty());
@@ -50,10 +50,10 @@ TEST(Watchdog, BeforeTheFirstStepItIsMorePatient) {
   Watched w;
   w.dog.begin("");
   w.rest(599);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   EXPECT_THAT(w.stopped, IsEmpty());
   w.rest(2);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   EXPECT_THAT(w.stopped, ElementsAre(HasSubstr("replica 0: no progress for 601 s in nothing yet")));
 }
 
@@ -64,15 +64,15 @@ TEST(Watchdog, NamesTheOneThatHangsAndNotThoseThatWaitForIt) {
   w.waiting = 0;
   w.dog.begin(", step 3");
   w.dog.heart(0).beat("summing gradients over the replicas");
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   w.rest(0.5);  // it began its layer when the other was already waiting
   w.dog.heart(1).beat("backward of layer", &layer);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   w.rest(60.2);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   ASSERT_THAT(w.stopped,
               ElementsAre(HasSubstr("replica 1, step 3: no progress for 60.2 s in backward of layer conv2; ")));
-  w.dog.look(kBoth);  // reported once
+  w.dog.check(kBoth);  // reported once
   EXPECT_EQ(w.stopped.size(), 1U);
   const auto late = w.dog.end();  // the replica returns late
   ASSERT_TRUE(late);
@@ -87,10 +87,10 @@ TEST(Watchdog, WhereAllWaitTheFirstIsNamed) {
   w.waiting = 0;
   w.dog.begin("");
   w.rest(61);
-  w.dog.look({true, false});
+  w.dog.check({true, false});
   EXPECT_THAT(w.stopped, IsEmpty());
   w.rest(2);
-  w.dog.look({true, false});
+  w.dog.check({true, false});
   EXPECT_THAT(w.stopped, ElementsAre(HasSubstr("replica 0: no progress")));
 }
 
@@ -102,10 +102,10 @@ TEST(Watchdog, AStepMayTakeThriceTheLongestBefore) {
   w.dog.warm();
   w.dog.begin("");
   w.rest(299);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   EXPECT_THAT(w.stopped, IsEmpty());
   w.rest(2);
-  w.dog.look(kBoth);
+  w.dog.check(kBoth);
   EXPECT_EQ(w.stopped.size(), 1U);
 }
 

@@ -133,7 +133,7 @@ void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
            static_cast<const float*>(logits), values, rows, classes);
 }
 
-void CpuDevice::taint(const double* value, float* gradient, Stream&) {
+void CpuDevice::mark_not_finite(const double* value, float* gradient, Stream&) {
   if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
 }
 void CpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream&) {

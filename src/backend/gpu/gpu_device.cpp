@@ -121,8 +121,8 @@ void GpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
     kernel::sigmoid_probabilities(launch(stream), type, logits, rows * classes, values);
 }
 
-void GpuDevice::taint(const double* value, float* gradient, Stream& stream) {
-  kernel::taint(launch(stream), value, gradient);
+void GpuDevice::mark_not_finite(const double* value, float* gradient, Stream& stream) {
+  kernel::mark_not_finite(launch(stream), value, gradient);
 }
 void GpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) {
   kernel::count_valid(launch(stream), mask, n, valid);

@@ -82,19 +82,20 @@ void check_declared(const LookOptions& options, const std::vector<std::string>& 
                                                  printable(name), type_name(type), did_you_mean(name, names)));
 }
 
-/// The formats that `wish` allows.
-NumberMarks allowed_marks(const DialectWish& wish) {
+/// The formats that `hints` allows.
+NumberMarks allowed_marks(const DialectHints& hints) {
   NumberMarks marks = 0;
   for (std::size_t i = 0; i < kNumberMarks.size(); ++i) {
     const auto [decimal, thousands] = kNumberMarks[i];
-    if (wish.decimal.value_or(decimal) == decimal && wish.thousands.value_or(thousands) == thousands) marks |= 1U << i;
+    if (hints.decimal.value_or(decimal) == decimal && hints.thousands.value_or(thousands) == thousands)
+      marks |= 1U << i;
   }
   return marks;
 }
 
 /// Chooses the formats of numbers of all columns.
-void settle_numbers(std::vector<ColumnSample>& columns, const DialectWish& wish) {
-  NumberChoice choice{.allowed = allowed_marks(wish)};
+void settle_numbers(std::vector<ColumnSample>& columns, const DialectHints& hints) {
+  NumberChoice choice{.allowed = allowed_marks(hints)};
   bool comma = false, point = false;  // some column has this mark and no other one
   for (ColumnSample& column : columns) {
     const char decimal = column.settle(choice).decimal;

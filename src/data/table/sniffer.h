@@ -32,7 +32,7 @@ struct ColumnFacts {
 };
 
 struct LookOptions {
-  DialectWish dialect{};
+  DialectHints dialect{};
   std::map<std::string, ColumnType> declared{};  ///< types that the config sets, by column
   std::vector<std::string> missing = usual_missing_words();
   std::int64_t rows = 10'000;    ///< least rows of the sample, if there are so many,

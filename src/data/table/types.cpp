@@ -313,11 +313,11 @@ std::string separator_name(char separator) {
   }
 }
 
-Dialect detect_dialect(std::string_view beginning, const DialectWish& wish) {
+Dialect detect_dialect(std::string_view beginning, const DialectHints& hints) {
   Dialect dialect;
-  dialect.separator = wish.separator ? *wish.separator : find_separator(beginning);
+  dialect.separator = hints.separator ? *hints.separator : find_separator(beginning);
   check_separator(dialect.separator);
-  dialect.header = wish.header ? *wish.header : find_header(first_rows(beginning, dialect.separator));
+  dialect.header = hints.header ? *hints.header : find_header(first_rows(beginning, dialect.separator));
   return dialect;
 }
 

@@ -67,7 +67,7 @@ struct Dialect {
 };
 
 /// The parts of the dialect that the config sets; the others are detected.
-struct DialectWish {
+struct DialectHints {
   std::optional<char> separator{};
   std::optional<bool> header{};
   std::optional<char> decimal{};    ///< decimal mark of all numbers, '.' or ','
@@ -78,7 +78,7 @@ struct DialectWish {
 /// same number of fields. If several do, the one with the most numbers among its fields wins, then the one with the
 /// most fields; if none does, the comma. The first row is a header if it is text above a column of numbers or dates.
 /// Without such columns it is a header if its words all differ and occur in no other row.
-Dialect detect_dialect(std::string_view beginning, const DialectWish& wish);
+Dialect detect_dialect(std::string_view beginning, const DialectHints& hints);
 
 /// Throws Error{kUsage} for a quote, the end of a line, or a byte that is not ASCII.
 void check_separator(char separator);

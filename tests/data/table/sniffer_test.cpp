@@ -77,10 +77,10 @@ TEST(Look, NumbersStayNumbersHoweverFewKinds) {
 
 /// The format of a column of n rows; "trouble" where it has some, "" where it is not one of numbers.
 template <class F>
-std::string format_of(const F& make, int n = 50, const DialectWish& wish = {}, const std::string& other = "a") {
+std::string format_of(const F& make, int n = 50, const DialectHints& hints = {}, const std::string& other = "a") {
   std::string text = "x;other\n";
   for (int i = 0; i < n; ++i) text += fmt::format("{};{}\n", make(i), other);
-  LookOptions options{.dialect = wish};
+  LookOptions options{.dialect = hints};
   options.dialect.separator = ';';
   options.dialect.header = true;
   const Looked found = looked(text, options);

@@ -1,4 +1,4 @@
-#include "runtime/crew.h"
+#include "runtime/worker_group.h"
 
 #include <system_error>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace dptrain::runtime {
 
-Crew::Crew(int size, First first, OnFailure on_failure)
+WorkerGroup::WorkerGroup(int size, First first, OnFailure on_failure)
     : size_(size), first_(first), on_failure_(std::move(on_failure)), busy_(static_cast<std::size_t>(size), false) {
   try {
     for (int lane = first == First::kCaller ? 1 : 0; lane < size; ++lane)
@@ -21,9 +21,9 @@ Crew::Crew(int size, First first, OnFailure on_failure)
   }
 }
 
-Crew::~Crew() { stop(); }
+WorkerGroup::~WorkerGroup() { stop(); }
 
-void Crew::stop() {
+void WorkerGroup::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -32,7 +32,7 @@ void Crew::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Crew::start(const Command& command) {
+void WorkerGroup::start(const Command& command) {
   command_ = &command;
   failure_ = nullptr;
   failed_lane_ = -1;
@@ -42,7 +42,7 @@ void Crew::start(const Command& command) {
   wake_.notify_all();
 }
 
-void Crew::run(const Command& command) {
+void WorkerGroup::run(const Command& command) {
   {
     const std::lock_guard lock(mutex_);
     start(command);
@@ -51,25 +51,25 @@ void Crew::run(const Command& command) {
   end();
 }
 
-void Crew::begin(const Command& command) {
+void WorkerGroup::begin(const Command& command) {
   if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
   const std::lock_guard lock(mutex_);
   start(command);
 }
 
-void Crew::end() {
+void WorkerGroup::end() {
   kernels::cpu::spin_until([this] { return running_ == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return running_ == 0; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-std::vector<bool> Crew::busy() const {
+std::vector<bool> WorkerGroup::busy() const {
   const std::lock_guard lock(mutex_);
   return busy_;
 }
 
-void Crew::work(int lane) {
+void WorkerGroup::work(int lane) {
   std::uint64_t seen = 0;
   const auto called = [&] { return stopping_ || generation_ != seen; };
   while (true) {
@@ -84,7 +84,7 @@ void Crew::work(int lane) {
   }
 }
 
-void Crew::run_lane(int lane) {
+void WorkerGroup::run_lane(int lane) {
   std::exception_ptr failure;
   try {
     (*command_)(lane);

@@ -1,4 +1,4 @@
-#include "runtime/lookout.h"
+#include "runtime/periodic_check.h"
 
 #include <chrono>
 #include <system_error>
@@ -9,7 +9,7 @@
 
 namespace dptrain::runtime {
 
-Lookout::Lookout(double period, std::function<void()> look) : look_(std::move(look)) {
+PeriodicCheck::PeriodicCheck(double period, std::function<void()> check) : check_(std::move(check)) {
   try {
     thread_ = std::thread([this, period] { work(period); });
   } catch (const std::system_error& error) {
@@ -17,7 +17,7 @@ Lookout::Lookout(double period, std::function<void()> look) : look_(std::move(lo
   }
 }
 
-Lookout::~Lookout() {
+PeriodicCheck::~PeriodicCheck() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -26,22 +26,22 @@ Lookout::~Lookout() {
   thread_.join();
 }
 
-void Lookout::begin(const std::function<void()>& change) {
+void PeriodicCheck::begin(const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
   change();
   on_ = true;
 }
 
-void Lookout::end(const std::function<void()>& change) {
+void PeriodicCheck::end(const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
   on_ = false;
   change();
 }
 
-void Lookout::work(double period) {
+void PeriodicCheck::work(double period) {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(period), [this] { return stopping_; }))
-    if (on_) look_();
+    if (on_) check_();
 }
 
 }  // namespace dptrain::runtime
