@@ -29,7 +29,7 @@ std::vector<SumTree::Node> Seats::nodes(int of_process) const {
   return SumTree(ranks()).nodes(first_ranks[at(of_process)], first_ranks[at(of_process + 1)]);
 }
 
-int Seats::speaker(int of_process) const { return speakers.empty() ? of_process : speakers[at(of_process)]; }
+int Seats::leader(int of_process) const { return leaders.empty() ? of_process : leaders[at(of_process)]; }
 
 BucketSum::BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
                      std::function<bool()> ready, std::function<void(const Error* failed)> done)
@@ -84,7 +84,7 @@ void BucketSum::begin(Transport& transport) {
     Other& other = others_[at(p)];
     other.sum_is_sending = other.sum_is_coming = other.has_sum = false;
     for (std::size_t i = 0; i < other.coming.size(); ++i)
-      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.speaker(p), nodes_tag_);
+      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.leader(p), nodes_tag_);
   }
   for (int step = 1; step < seats_.processes(); ++step)  // not all to the same first
     send_nodes(transport, (seats_.process + step) % seats_.processes());
@@ -95,7 +95,7 @@ void BucketSum::send_nodes(Transport& transport, int to) {
   const int first = seats_.first_ranks[at(seats_.process)];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const float* const sum = node_sum(nodes_[i], first, arenas_, other.part, other.sums[i]);
-    other.sending[i] = transport.send(sum, bytes_of(other.part), seats_.speaker(to), nodes_tag_);
+    other.sending[i] = transport.send(sum, bytes_of(other.part), seats_.leader(to), nodes_tag_);
   }
 }
 
@@ -117,7 +117,7 @@ void BucketSum::add_own_part(Transport& transport) {
   for (int step = 1; step < seats_.processes(); ++step) {
     const int to = (seats_.process + step) % seats_.processes();
     Other& other = others_[at(to)];
-    other.sum_sent = transport.send(out.front(), bytes_of(own_), seats_.speaker(to), sum_tag_);
+    other.sum_sent = transport.send(out.front(), bytes_of(own_), seats_.leader(to), sum_tag_);
     other.sum_is_sending = true;
   }
   added_ = true;
@@ -144,7 +144,7 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
     if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
       // Not before: the sum comes to where the arena was sent from.
       other.sum_comes =
-          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.speaker(p), sum_tag_);
+          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.leader(p), sum_tag_);
       other.sum_is_coming = moved = true;
     }
     if (other.sum_is_coming && transport.done(other.sum_comes)) {

@@ -22,11 +22,11 @@ struct Seats {
   std::vector<int> first_ranks;  ///< of each process, and behind them the number of all ranks
   /// Groups of processes that share memory may stand where else processes do: who speaks for each. Empty: all speak for
   /// themselves.
-  std::vector<int> speakers{};
+  std::vector<int> leaders{};
 
   int processes() const { return static_cast<int>(first_ranks.size()) - 1; }
   int ranks() const { return first_ranks.back(); }
-  int speaker(int of_process) const;
+  int leader(int of_process) const;
   std::vector<kernels::SumTree::Node> nodes(int of_process) const;
 };
 

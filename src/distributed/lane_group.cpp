@@ -41,14 +41,14 @@ void LaneGroup::find_group(const Seats& seats) {
   const std::vector<int>& firsts = processes_.groups();
   for (std::size_t g = 0; g + 1 < firsts.size(); ++g) {
     groups_.first_ranks.push_back(seats.first_ranks[at(firsts[g])]);
-    groups_.speakers.push_back(firsts[g]);
+    groups_.leaders.push_back(firsts[g]);
     if (seats.process < firsts[g] || seats.process >= firsts[g + 1]) continue;
     groups_.process = static_cast<int>(g);
     first_process_ = firsts[g];
     end_process_ = firsts[g + 1];
   }
   groups_.first_ranks.push_back(seats.ranks());
-  speaks_ = seats.process == first_process_;
+  is_leader_ = seats.process == first_process_;
   members_ = seats.first_ranks[at(end_process_)] - seats.first_ranks[at(first_process_)];
   own_first_ = seats.first_ranks[at(seats.process)] - seats.first_ranks[at(first_process_)];
   lanes_ = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
@@ -58,17 +58,17 @@ void LaneGroup::find_group(const Seats& seats) {
 void LaneGroup::make_board() {
   const std::size_t lines = sizeof(Board), gathers = lines + at(members_) * sizeof(Line);
   SharedMemory::Handle made;
-  if (speaks_) {
+  if (is_leader_) {
     board_ = SharedMemory::make(gathers + (is_all() ? SharedGather::bytes(members_) : 0));
     made = board_->handle();
   }
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
-  if (!speaks_)
+  if (!is_leader_)
     board_ = reach(SharedMemory::unpacked(all[at(first_process_)]).front(), processes_.name(first_process_));
   processes_.gather("");  // the speaker may let it go
   auto& board = *board_->as<Board>();
-  meeting_.emplace(board.place);
-  spoken_ = &board.spoken;
+  counts_.emplace(board.place);
+  exchanged_ = &board.exchanged;
   lines_ = board_->as<Line>(lines);
   for (int lane = 0; is_all() && lane < lanes_; ++lane)
     gathers_.emplace_back(board_->data() + gathers, members_, member(lane));
@@ -108,28 +108,28 @@ void LaneGroup::reach_arenas() {
   processes_.gather("");  // all are reached before one may be let go
 }
 
-void LaneGroup::say_ready(int lane) { meeting_->advance(lines_[member(lane)].ready); }
-void LaneGroup::say_summed(int lane) { meeting_->advance(lines_[member(lane)].summed); }
-void LaneGroup::say_spoken() { meeting_->advance(*spoken_); }
+void LaneGroup::signal_ready(int lane) { counts_->signal(lines_[member(lane)].ready); }
+void LaneGroup::signal_summed(int lane) { counts_->signal(lines_[member(lane)].summed); }
+void LaneGroup::signal_exchanged() { counts_->signal(*exchanged_); }
 
 bool LaneGroup::all_reached(SharedCounter Line::*counter, std::uint64_t target) const {
   return std::all_of(lines_, lines_ + members_,
-                     [&](const Line& line) { return SharedMeeting::reached(line.*counter, target); });
+                     [&](const Line& line) { return SharedEventCounts::is_reached(line.*counter, target); });
 }
 
 bool LaneGroup::all_ready(std::uint64_t buckets) { return all_reached(&Line::ready, buckets); }
 
 void LaneGroup::wait(const std::function<bool()>& ready) {
-  meeting_->wait(ready, [this] { throw_if_aborted(); });
+  counts_->wait(ready, [this] { throw_if_aborted(); });
 }
-void LaneGroup::wait_ready(std::uint64_t buckets) {
+void LaneGroup::wait_for_ready(std::uint64_t buckets) {
   wait([&] { return all_ready(buckets); });
 }
-void LaneGroup::wait_summed(std::uint64_t buckets) {
+void LaneGroup::wait_for_summed(std::uint64_t buckets) {
   wait([&] { return all_reached(&Line::summed, buckets); });
 }
-void LaneGroup::wait_spoken(std::uint64_t buckets) {
-  wait([&] { return SharedMeeting::reached(*spoken_, buckets); });
+void LaneGroup::wait_for_exchanged(std::uint64_t buckets) {
+  wait([&] { return SharedEventCounts::is_reached(*exchanged_, buckets); });
 }
 
 void LaneGroup::gather(int lane, const void* mine, std::size_t bytes, std::byte* all) {
@@ -148,7 +148,7 @@ void LaneGroup::abort(const std::string& why) noexcept {
     if (!aborted_.load()) why_ = why;
     aborted_.store(true);
   }
-  meeting_->tell();
+  counts_->notify();
 }
 
 void LaneGroup::throw_if_aborted() {

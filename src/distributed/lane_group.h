@@ -33,7 +33,7 @@ class LaneGroup {
   /// Whether the group contains all ranks of the run.
   bool is_all() const { return groups_.processes() == 1; }
   /// Whether this process exchanges messages for the group.
-  bool speaks() const { return speaks_; }
+  bool is_leader() const { return is_leader_; }
 
   /// Memory for a lane's gradients that the other members can access.
   std::unique_ptr<backend::Buffer> memory(int lane, backend::Device& device, std::size_t bytes);
@@ -43,16 +43,16 @@ class LaneGroup {
   const std::vector<float*>& arenas() const { return arenas_; }
 
   // The board. Counters accumulate over all steps.
-  void say_ready(int lane);                 ///< one more bucket is complete in the lane's arena
-  bool all_ready(std::uint64_t buckets);    ///< whether that many are complete in all members; any thread
-  void say_summed(int lane);                ///< the lane has summed its part of one more bucket
-  void say_spoken();                        ///< one more bucket is summed over all groups; communication thread
-  void wait_ready(std::uint64_t buckets);   ///< until all_ready()
-  void wait_summed(std::uint64_t buckets);  ///< until all members have summed that many
-  void wait_spoken(std::uint64_t buckets);
+  void signal_ready(int lane);                  ///< one more bucket is complete in the lane's arena
+  bool all_ready(std::uint64_t buckets);        ///< whether that many are complete in all members; any thread
+  void signal_summed(int lane);                 ///< the lane has summed its part of one more bucket
+  void signal_exchanged();                      ///< one more bucket is summed over all groups; communication thread
+  void wait_for_ready(std::uint64_t buckets);   ///< until all_ready()
+  void wait_for_summed(std::uint64_t buckets);  ///< until all members have summed that many
+  void wait_for_exchanged(std::uint64_t buckets);
   /// Waits for a condition that a thread of this process announces with tell().
   void wait(const std::function<bool()>& ready);
-  void tell() { meeting_->tell(); }
+  void notify() { counts_->notify(); }
 
   /// Only if is_all(): an all-gather of `bytes` bytes from each member, in member order.
   void gather(int lane, const void* mine, std::size_t bytes, std::byte* all);
@@ -66,8 +66,8 @@ class LaneGroup {
     SharedCounter ready, summed;
   };
   struct Board {
-    SharedMeeting::Place place;
-    SharedCounter spoken;
+    SharedEventCounts::Place place;
+    SharedCounter exchanged;
   };  // followed by a Line per member, then the memory of a SharedGather
 
   bool all_reached(SharedCounter Line::*counter, std::uint64_t target) const;
@@ -79,11 +79,11 @@ class LaneGroup {
   Seats groups_;
   int first_process_ = 0, end_process_ = 0;  ///< of the group
   int members_ = 0, own_first_ = 0, lanes_ = 0;
-  bool speaks_ = true;
+  bool is_leader_ = true;
 
   std::shared_ptr<SharedMemory> board_;
-  std::optional<SharedMeeting> meeting_;
-  SharedCounter* spoken_ = nullptr;
+  std::optional<SharedEventCounts> counts_;
+  SharedCounter* exchanged_ = nullptr;
   Line* lines_ = nullptr;              ///< one per member
   std::vector<SharedGather> gathers_;  ///< one per lane
 

@@ -11,7 +11,7 @@
 #include "core/index.h"
 #include "core/trace.h"
 #include "distributed/connector.h"
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 #include "distributed/parts.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/spin.h"
@@ -24,16 +24,16 @@ struct Shared {
   explicit Shared(int ranks_) : ranks(ranks_), arenas(at(ranks_)), gathered(2 * at(ranks_)) {}
 
   const int ranks;
-  Meeting meeting;
-  std::vector<float*> arenas;                  ///< per rank; each written by its rank before its first arrival
-  std::vector<Meeting::ApartCounter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
-  Meeting::ApartCounter summed;                ///< parts summed, over all buckets and steps
-  std::mutex attaching;                        ///< guards the size of `arrived`
+  EventCounts counts;
+  std::vector<float*> arenas;                       ///< per rank; each written by its rank before its first arrival
+  std::vector<EventCounts::PaddedCounter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
+  EventCounts::PaddedCounter summed;                ///< parts summed, over all buckets and steps
+  std::mutex attaching;                             ///< guards the size of `arrived`
 
   /// Inputs of all_gather by rank, in two alternating sets. A rank in round g + 2 has seen all ranks arrive in round
   /// g + 1, so no rank still uses the set of round g.
   std::vector<std::vector<std::byte>> gathered;
-  Meeting::ApartCounter gave;
+  EventCounts::PaddedCounter given;
 };
 
 /// Sinks of several ranks are adjacent in memory, and each is written for every bucket.
@@ -44,7 +44,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public runtime::GradientSi
   void attach(const plan::Plan& plan) { buckets_ = plan.buckets; }
 
   void begin(std::int64_t, bool) override {
-    shared_.meeting.throw_if_aborted();
+    shared_.counts.throw_if_aborted();
     ++steps_;
     ready_ = summed_ = 0;
   }
@@ -54,10 +54,10 @@ class alignas(kernels::cpu::kApart) LocalSink final : public runtime::GradientSi
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
-    shared_.meeting.throw_if_aborted();
-    shared_.meeting.advance(shared_.arrived[at(bucket)].count);
+    shared_.counts.throw_if_aborted();
+    shared_.counts.signal(shared_.arrived[at(bucket)].count);
     // Sum every bucket that is ready on all ranks; the others wait for the next call.
-    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)].count, due(1))) sum_next();
+    while (summed_ < ready_ && EventCounts::is_reached(shared_.arrived[at(summed_)].count, due(1))) sum_next();
   }
 
   void finish(backend::Stream&) override {
@@ -66,12 +66,12 @@ class alignas(kernels::cpu::kApart) LocalSink final : public runtime::GradientSi
     while (summed_ < ready_) {
       {
         const trace::Span span("wait", "others' gradients of bucket", summed_);
-        shared_.meeting.wait(shared_.arrived[at(summed_)].count, due(1));
+        shared_.counts.wait(shared_.arrived[at(summed_)].count, due(1));
       }
       sum_next();
     }
     const trace::Span span("wait", "others' sums");
-    shared_.meeting.wait(shared_.summed.count, due(buckets_.size()));
+    shared_.counts.wait(shared_.summed.count, due(buckets_.size()));
   }
 
  private:
@@ -83,7 +83,7 @@ class alignas(kernels::cpu::kApart) LocalSink final : public runtime::GradientSi
     const trace::Span span("all-reduce", "summing bucket", summed_);
     if (shared_.ranks > 1) kernels::cpu::sum_ranks(shared_.arenas.data(), shared_.ranks, part.begin, part.end);
     ++summed_;
-    shared_.meeting.advance(shared_.summed.count);
+    shared_.counts.signal(shared_.summed.count);
   }
 
   Shared& shared_;
@@ -105,9 +105,9 @@ class LocalCollective final : public backend::Collective {
     std::vector<std::byte>* set = &shared_.gathered[rounds_ % 2 * at(shared_.ranks)];
     set[rank_].assign(static_cast<const std::byte*>(mine), static_cast<const std::byte*>(mine) + bytes);
     ++rounds_;
-    shared_.meeting.throw_if_aborted();
-    shared_.meeting.advance(shared_.gave.count);
-    shared_.meeting.wait(shared_.gave.count, rounds_ * at(shared_.ranks));
+    shared_.counts.throw_if_aborted();
+    shared_.counts.signal(shared_.given.count);
+    shared_.counts.wait(shared_.given.count, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       if (static_cast<std::int64_t>(set[r].size()) != bytes)
         throw Error(ErrorKind::kInternal,
@@ -136,12 +136,12 @@ class LocalConnector final : public runtime::Connector {
 
   void attach(int rank, backend::Device&, backend::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
-    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::ApartCounter>(plan.buckets.size());
+    if (shared_.arrived.empty()) shared_.arrived = std::vector<EventCounts::PaddedCounter>(plan.buckets.size());
     shared_.arenas[at(rank)] = gradients;
     sinks_[at(rank)].attach(plan);
   }
 
-  void abort(const Error& why) noexcept override { shared_.meeting.abort(why.what()); }
+  void abort(const Error& why) noexcept override { shared_.counts.abort(why.what()); }
 
  private:
   Shared shared_;

@@ -16,7 +16,7 @@
 #include "core/format.h"
 #include "core/index.h"
 #include "distributed/connector.h"
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 #include "distributed/parts.h"
 
 namespace dptrain::distributed {
@@ -43,20 +43,20 @@ struct Seat {
 struct SharedStreams {
   explicit SharedStreams(int ranks_) : ranks(ranks_), seats(at(ranks_)), waits(at(ranks_)) {}
 
-  void wait(int rank, const Meeting::Counter& counter, std::uint64_t target) {
+  void wait(int rank, const EventCounts::Counter& counter, std::uint64_t target) {
     waits[at(rank)].store(true, std::memory_order_relaxed);
-    meeting.wait(counter, target);
+    counts.wait(counter, target);
     waits[at(rank)].store(false, std::memory_order_relaxed);
   }
 
   const int ranks;
-  Meeting meeting;
+  EventCounts counts;
   std::vector<Seat> seats;
-  std::vector<std::atomic<bool>> waits;   ///< per rank, for the watchdog: whether its thread waits for other ranks
-  std::vector<Meeting::Counter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
-  Meeting::Counter queued = 0;            ///< number of times a rank queued all its parts, over all steps
-  Meeting::Counter gave = 0;              ///< number of times a rank queued its input of a gather, over all rounds
-  std::mutex attaching;                   ///< guards the size of `arrived`
+  std::vector<std::atomic<bool>> waits;       ///< per rank, for the watchdog: whether its thread waits for other ranks
+  std::vector<EventCounts::Counter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
+  EventCounts::Counter queued = 0;            ///< number of times a rank queued all its parts, over all steps
+  EventCounts::Counter given = 0;             ///< number of times a rank queued its input of a gather, over all rounds
+  std::mutex attaching;                       ///< guards the size of `arrived`
 };
 
 class StreamSink final : public runtime::GradientSink {
@@ -83,7 +83,7 @@ class StreamSink final : public runtime::GradientSink {
   void detach() noexcept { communication_.reset(); }
 
   void begin(std::int64_t, bool) override {
-    shared_.meeting.throw_if_aborted();
+    shared_.counts.throw_if_aborted();
     ++steps_;
     ready_ = summed_ = 0;
   }
@@ -93,10 +93,10 @@ class StreamSink final : public runtime::GradientSink {
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
-    shared_.meeting.throw_if_aborted();
+    shared_.counts.throw_if_aborted();
     shared_.seats[at(rank_)].ready[at(bucket)]->record(compute);
-    shared_.meeting.advance(shared_.arrived[at(bucket)]);
-    while (summed_ < ready_ && Meeting::reached(shared_.arrived[at(summed_)], due())) queue_sum();
+    shared_.counts.signal(shared_.arrived[at(bucket)]);
+    while (summed_ < ready_ && EventCounts::is_reached(shared_.arrived[at(summed_)], due())) queue_sum();
   }
 
   void finish(backend::Stream& compute) override {
@@ -107,7 +107,7 @@ class StreamSink final : public runtime::GradientSink {
       queue_sum();
     }
     shared_.seats[at(rank_)].summed->record(*communication_);
-    shared_.meeting.advance(shared_.queued);
+    shared_.counts.signal(shared_.queued);
     shared_.wait(rank_, shared_.queued, due());
     for (Seat& seat : shared_.seats) seat.summed->hold(compute);
   }
@@ -151,10 +151,10 @@ class StreamCollective final : public backend::Collective {
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::size_t set = rounds_++ % 2;
-    shared_.meeting.throw_if_aborted();
+    shared_.counts.throw_if_aborted();
     give(shared_.seats[at(rank_)].slots[set], mine, bytes, stream);
-    shared_.meeting.advance(shared_.gave);
-    shared_.wait(rank_, shared_.gave, rounds_ * at(shared_.ranks));
+    shared_.counts.signal(shared_.given);
+    shared_.wait(rank_, shared_.given, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       const Seat::GatherSlot& slot = shared_.seats[at(r)].slots[set];
       if (slot.bytes != bytes)
@@ -198,7 +198,7 @@ class StreamConnector final : public runtime::Connector {
 
   void attach(int rank, backend::Device& device, backend::Stream&, float* gradients, const plan::Plan& plan) override {
     const std::lock_guard lock(shared_.attaching);
-    if (shared_.arrived.empty()) shared_.arrived = std::vector<Meeting::Counter>(plan.buckets.size());
+    if (shared_.arrived.empty()) shared_.arrived = std::vector<EventCounts::Counter>(plan.buckets.size());
     sinks_[at(rank)].attach(device, gradients, plan);
     collectives_[at(rank)].attach(device);
   }
@@ -211,7 +211,7 @@ class StreamConnector final : public runtime::Connector {
   }
 
   bool waits(int rank) const noexcept override { return shared_.waits[at(rank)].load(std::memory_order_relaxed); }
-  void abort(const Error& why) noexcept override { shared_.meeting.abort(why.what()); }
+  void abort(const Error& why) noexcept override { shared_.counts.abort(why.what()); }
 
  private:
   SharedStreams shared_;

@@ -37,8 +37,8 @@ class Waiting {
 
 }  // namespace
 
-Communicator::Communicator(const Api& api, Meeting& meeting, int rank, int ranks)
-    : api_(api), meeting_(meeting), rank_(rank), ranks_(ranks) {}
+Communicator::Communicator(const Api& api, EventCounts& counts, int rank, int ranks)
+    : api_(api), counts_(counts), rank_(rank), ranks_(ranks) {}
 
 Communicator::~Communicator() {
   abort();
@@ -51,7 +51,7 @@ void Communicator::run(const std::string& what, const Call& call) {
   Result result = kSuccess;
   {
     const std::lock_guard lock(mutex_);
-    meeting_.throw_if_aborted();  // under the lock: whoever aborts tells the meeting first, then takes the handle
+    counts_.throw_if_aborted();  // under the lock: whoever aborts tells the meeting first, then takes the handle
     if (handle_ == nullptr) throw Error(ErrorKind::kInternal, fmt::format("NCCL {}: the communicator is closed", what));
     result = call(handle_);
   }
@@ -66,7 +66,7 @@ void Communicator::open(const UniqueId& id, int blocks) {
   Result result = kSuccess;
   {
     const std::lock_guard lock(mutex_);
-    meeting_.throw_if_aborted();
+    counts_.throw_if_aborted();
     result = api_.init_rank(&handle_, ranks_, id, rank_, &config);
   }
   if (result != kSuccess && result != kInProgress) fail(result, doing_);
@@ -144,13 +144,13 @@ Result Communicator::state() {
   return asked == kSuccess ? state : asked;
 }
 
-void Communicator::look() {
+void Communicator::poll() {
   look_for_errors();
   throw_if_late();
 }
 
 void Communicator::look_for_errors() {
-  meeting_.throw_if_aborted();
+  counts_.throw_if_aborted();
   if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
 }
 
@@ -158,7 +158,7 @@ void Communicator::settle(const std::string& what) {
   const Waiting waiting(waits_);
   for (int polls = 0;; ++polls) {
     const Result now = state();
-    meeting_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
+    counts_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
     if (now == kSuccess) return;
     if (now != kInProgress) fail(now, what);
     throw_if_late();
@@ -170,7 +170,7 @@ void Communicator::wait(const std::string& what, const std::function<bool()>& re
   const Waiting waiting(waits_);
   doing_ = what;
   for (int polls = 0; !reached(); ++polls) {
-    look();
+    poll();
     pause(polls);
   }
 }

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 #include "distributed/nccl_api.h"
 
 namespace dptrain::distributed::nccl {
@@ -21,7 +21,7 @@ namespace dptrain::distributed::nccl {
 class Communicator {
  public:
   /// `meeting`: where all ranks learn that one has failed.
-  Communicator(const Api& api, Meeting& meeting, int rank, int ranks);
+  Communicator(const Api& api, EventCounts& counts, int rank, int ranks);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -53,7 +53,7 @@ class Communicator {
   void expect_progress(double seconds);
   void relax() { deadline_.reset(); }
   /// Throws when another rank has failed, when NCCL reports an error, or when the deadline has passed.
-  void look();
+  void poll();
   /// The same without the deadline.
   void look_for_errors();
 
@@ -78,7 +78,7 @@ class Communicator {
   std::string last_error() const;
 
   const Api& api_;
-  Meeting& meeting_;
+  EventCounts& counts_;
   const int rank_, ranks_;
   std::mutex mutex_;  ///< of the handle: abort() frees it while others may be about to use it
   Handle handle_ = nullptr;

@@ -35,8 +35,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/index.h"
+#include "distributed/event_counts.h"
 #include "distributed/gather.h"
-#include "distributed/meeting.h"
 #include "distributed/nccl_communicator.h"
 #include "distributed/parts.h"
 #include "distributed/process_sums.h"
@@ -45,22 +45,22 @@ namespace dptrain::distributed {
 namespace {
 
 /// Where ranks meet: those of this process, then, where there are several, the processes. Exchanges hold it, too.
-class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
+class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
  public:
-  MeetingPlace(int lanes, Processes* processes) : lanes_(lanes), processes_(processes) {}
+  RankBarrier(int lanes, Processes* processes) : lanes_(lanes), processes_(processes) {}
 
-  Meeting& meeting() { return meeting_; }
+  EventCounts& counts() { return counts_; }
 
   /// A lane has come to a meeting; the `number`-th, from 1 on. have_met() says when all others have, too.
-  void come(std::uint64_t number) {
+  void arrive(std::uint64_t number) {
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
-    if (processes_ == nullptr) return meeting_.advance(met_);
+    if (processes_ == nullptr) return counts_.signal(released_);
     processes_->post(std::make_shared<Gather>("", kLanesHead, kLanesRest,
                                               [self = shared_from_this()](Gather::Result, const Error* failed) {
-                                                if (failed == nullptr) self->meeting_.advance(self->met_);
+                                                if (failed == nullptr) self->counts_.signal(self->released_);
                                               }));
   }
-  bool have_met(std::uint64_t number) const { return Meeting::reached(met_, number); }
+  bool all_arrived(std::uint64_t number) const { return EventCounts::is_reached(released_, number); }
 
   bool is_whole() const { return processes_ == nullptr; }  ///< all ranks meet here
   /// Said before the rank comes to a meeting; all know behind it. For good.
@@ -78,8 +78,8 @@ class MeetingPlace : public std::enable_shared_from_this<MeetingPlace> {
   static constexpr int kNobody = std::numeric_limits<int>::max();
   const int lanes_;
   Processes* const processes_;
-  Meeting meeting_;
-  Meeting::Counter arrivals_ = 0, met_ = 0;
+  EventCounts counts_;
+  EventCounts::Counter arrivals_ = 0, released_ = 0;
   std::atomic<int> without_recording_ = kNobody;
 };
 
@@ -95,14 +95,14 @@ struct Ids {
 /// thread calls both in one order.
 class NcclRank final : public runtime::GradientSink, public backend::Collective {
  public:
-  NcclRank(const nccl::Api& api, MeetingPlace& place, const NcclOptions& options, int rank, int ranks)
-      : meeting_(place.meeting()),
+  NcclRank(const nccl::Api& api, RankBarrier& place, const NcclOptions& options, int rank, int ranks)
+      : counts_(place.counts()),
         place_(place),
         options_(options),
         rank_(rank),
         ranks_(ranks),
-        sums_(api, meeting_, rank, ranks),
-        gathers_(api, meeting_, rank, ranks) {}
+        sums_(api, counts_, rank, ranks),
+        gathers_(api, counts_, rank, ranks) {}
 
   /// Before the first call.
   void set_report(const std::function<std::string()>& report) {
@@ -130,7 +130,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     compute_ = &compute;
     if (options_.tree_order) make_room();
     if (options_.sums_in_bfloat16) make_rounded_room();
-    for (backend::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { look(); });
+    for (backend::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { poll(); });
     connect(device);
     relax();
   }
@@ -154,7 +154,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   }
 
   void begin(std::int64_t, bool loads) override {
-    meeting_.throw_if_aborted();
+    counts_.throw_if_aborted();
     progress();
     in_step_ = true;
     loads_ = loads;
@@ -308,8 +308,8 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   /// Returns when every rank has come here, with nothing on its stream.
   void meet(backend::Stream& stream) {
     stream.synchronize();
-    place_.come(++meetings_);
-    sums_.wait("meeting of the replicas", [&] { return place_.have_met(meetings_); });
+    place_.arrive(++barriers_);
+    sums_.wait("meeting of the replicas", [&] { return place_.all_arrived(barriers_); });
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
@@ -322,14 +322,14 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     for (nccl::Communicator* each : both()) each->relax();
   }
   /// Who is late is told of the last collective.
-  void look() {
+  void poll() {
     (last_ == &sums_ ? gathers_ : sums_).look_for_errors();
-    last_->look();
+    last_->poll();
   }
   std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
 
-  Meeting& meeting_;
-  MeetingPlace& place_;
+  EventCounts& counts_;
+  RankBarrier& place_;
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator sums_, gathers_;
@@ -343,7 +343,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   std::vector<plan::Bucket> buckets_;
   std::int64_t trainable_end_ = 0;  ///< behind it there are statistics
   int ready_ = 0;                   ///< buckets of this step handed over
-  std::uint64_t meetings_ = 0;
+  std::uint64_t barriers_ = 0;
   bool loads_ = true;  ///< see above
   bool recording_ = false;
   bool in_step_ = false;
@@ -357,7 +357,7 @@ class NcclConnector final : public runtime::Connector {
       : api_(api),
         processes_(together != nullptr ? &together->processes : nullptr),
         first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
-        place_(std::make_shared<MeetingPlace>(lanes, processes_)) {
+        place_(std::make_shared<RankBarrier>(lanes, processes_)) {
     if (processes_ == nullptr || processes_->is_first())
       for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) make_id(*id);
     if (processes_ != nullptr)
@@ -412,7 +412,7 @@ class NcclConnector final : public runtime::Connector {
 
   /// The lanes of this process.
   void stop(const Error& why) noexcept {
-    place_->meeting().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
+    place_->counts().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
     for (NcclRank& rank : ranks_) rank.abort();
   }
 
@@ -426,7 +426,7 @@ class NcclConnector final : public runtime::Connector {
   const nccl::Api api_;
   Processes* const processes_;
   const int first_rank_;
-  const std::shared_ptr<MeetingPlace> place_;
+  const std::shared_ptr<RankBarrier> place_;
   Ids ids_;
   std::deque<NcclRank> ranks_;
 };

@@ -67,7 +67,7 @@ class ProcessSink final : public runtime::GradientSink {
       throw Error(ErrorKind::kInternal, fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, count()));
     ++ready_;
     group_.throw_if_aborted();
-    group_.say_ready(lane_);
+    group_.signal_ready(lane_);
     if (!group_.is_all()) return post();
     // Sum every bucket that is ready on all members; the others wait for the next call.
     while (summed_ < ready_ && group_.all_ready(before_ + at(summed_ + 1))) sum_next();
@@ -78,16 +78,16 @@ class ProcessSink final : public runtime::GradientSink {
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, count()));
     if (!group_.is_all()) {
       const Processes::Hurry hurry(lanes_.processes);
-      return group_.wait_spoken(before_ + at(count()));
+      return group_.wait_for_exchanged(before_ + at(count()));
     }
     while (summed_ < ready_) {
       {
         const trace::Span span("wait", "others' gradients of bucket", summed_);
-        group_.wait_ready(before_ + at(summed_ + 1));
+        group_.wait_for_ready(before_ + at(summed_ + 1));
       }
       sum_next();
     }
-    group_.wait_summed(before_ + at(count()));
+    group_.wait_for_summed(before_ + at(count()));
   }
 
  private:
@@ -99,13 +99,13 @@ class ProcessSink final : public runtime::GradientSink {
     const trace::Span span("all-reduce", "summing bucket", summed_);
     if (group_.members() > 1) kernels::cpu::sum_ranks(arenas.data(), group_.members(), part.begin, part.end);
     ++summed_;
-    group_.say_summed(lane_);
+    group_.signal_summed(lane_);
   }
 
   /// Posts the sum when all lanes of this process have the bucket ready. The exchange itself waits for the rest of the
   /// group.
   void post() {
-    if (!group_.speaks()) return;
+    if (!group_.is_leader()) return;
     const std::lock_guard lock(lanes_.posting);
     ++lanes_.arrived[at(lane_)];
     while (lanes_.posted < *std::ranges::min_element(lanes_.arrived))
@@ -162,7 +162,7 @@ class ProcessCollective final : public backend::Collective {
                                                       if (failed != nullptr) return lanes->group.abort(failed->what());
                                                       round.all = std::move(all);
                                                       lanes->gathered.fetch_add(1);
-                                                      lanes->group.tell();
+                                                      lanes->group.notify();
                                                     }));
   }
 
@@ -194,7 +194,7 @@ class ProcessConnector final : public runtime::Connector {
     LaneGroup& group = lanes_->group;
     if (!group.attach(lane, gradients)) return;
     lanes_->buckets = plan.buckets;
-    for (std::size_t b = 0; b < plan.buckets.size() && !group.is_all() && group.speaks(); ++b)
+    for (std::size_t b = 0; b < plan.buckets.size() && !group.is_all() && group.is_leader(); ++b)
       lanes_->sums.push_back(std::make_shared<BucketSum>(
           group.groups(), plan.buckets[b], static_cast<int>(b), group.arenas(),
           [lanes = lanes_, b, step = std::uint64_t{0}]() mutable {
@@ -203,7 +203,7 @@ class ProcessConnector final : public runtime::Connector {
             return ready;
           },
           [lanes = lanes_](const Error* failed) {
-            failed == nullptr ? lanes->group.say_spoken() : lanes->group.abort(failed->what());
+            failed == nullptr ? lanes->group.signal_exchanged() : lanes->group.abort(failed->what());
           }));
   }
 

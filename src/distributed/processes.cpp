@@ -16,7 +16,7 @@
 #include "core/index.h"
 #include "core/log.h"
 #include "distributed/gather.h"
-#include "distributed/news.h"
+#include "distributed/status_messages.h"
 
 namespace dptrain::distributed {
 
@@ -194,7 +194,7 @@ void Processes::meet(Transport& transport) {
   process_ = transport.process();
   count_ = transport.processes();
   library_ = transport.library();
-  news_ = std::make_unique<News>(transport, now_seconds);
+  status_ = std::make_unique<StatusMessages>(transport, now_seconds);
   hosts_ = exchange(transport, transport.host());
   meet_in_memory(transport);
 }
@@ -204,7 +204,7 @@ std::vector<std::string> Processes::exchange(Transport& transport, std::string m
   std::vector<std::string> found;
   Gather gather(std::move(mine), kGatherHead, kGatherRest,
                 [&found](Gather::Result all, const Error*) { found = std::move(all); });
-  for (int looks = 0; gather.advance(transport) != Exchange::Progress::kDone;) pause(++looks);
+  for (int polls = 0; gather.advance(transport) != Exchange::Progress::kDone;) pause(++polls);
   return found;
 }
 
@@ -252,7 +252,7 @@ void Processes::drive(Transport& transport) {
       if (state_ == State::kFails) break;
       if (now_seconds() - last_look > kIdle.count()) {
         last_look = now_seconds();
-        if (const auto found = news_->look(silence)) {
+        if (const auto found = status_->poll(silence)) {
           const std::lock_guard lock(mutex_);
           failure_ = found->why.within(name(found->process));
           state_ = State::kFails;
@@ -272,7 +272,7 @@ void Processes::drive(Transport& transport) {
   if (state_ == State::kFails)
     end_in_failure();
   else
-    say_goodbye(transport);
+    exchange_goodbyes(transport);
 }
 
 bool Processes::poll(Transport& transport) {
@@ -302,12 +302,12 @@ void Processes::give_all_up(const Error& why) {
 void Processes::spread_failure(const Error& why) {
   constexpr double kEchoSeconds = 0.3;
   const Stopwatch watch;
-  news_->tell_failure(why);
-  for (int looks = 1; watch.seconds() < patience_.farewell_seconds / 2; ++looks) {
-    const auto found = news_->look(patience_.farewell_seconds);
-    if (found && found->process == 0 && News::shown(why) == found->why.what()) echo_ = true;
-    if (news_->told() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
-    pause(looks);
+  status_->send_failure(why);
+  for (int polls = 1; watch.seconds() < patience_.farewell_seconds / 2; ++polls) {
+    const auto found = status_->poll(patience_.farewell_seconds);
+    if (found && found->process == 0 && StatusMessages::shown(why) == found->why.what()) echo_ = true;
+    if (status_->all_sent() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
+    pause(polls);
   }
 }
 
@@ -339,13 +339,13 @@ void Processes::end_in_failure() {
 }
 
 /// The others may still be at it; they are waited for, so that nobody's launcher thinks that something went wrong.
-void Processes::say_goodbye(Transport& transport) {
+void Processes::exchange_goodbyes(Transport& transport) {
   try {
-    news_->tell_goodbye();
+    status_->send_goodbye();
     bool failed = false;
-    for (int looks = 1; !failed && !(news_->told() && news_->all_gone()); ++looks) {
-      failed = news_->look(patience_.silence_seconds).has_value();
-      pause(looks);
+    for (int polls = 1; !failed && !(status_->all_sent() && status_->all_ended()); ++polls) {
+      failed = status_->poll(patience_.silence_seconds).has_value();
+      pause(polls);
     }
     if (!failed) transport.finalize();
   } catch (const std::exception& error) {

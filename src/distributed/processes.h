@@ -31,7 +31,7 @@ namespace dptrain::distributed {
 /// if process p reaches the memory of q.
 std::vector<int> memory_groups(const std::vector<std::string>& reach);
 
-class News;
+class StatusMessages;
 
 class Processes {
  public:
@@ -112,7 +112,7 @@ class Processes {
   void give_all_up(const Error& why);
   void end_in_failure();
   void spread_failure(const Error& why);
-  void say_goodbye(Transport& transport);
+  void exchange_goodbyes(Transport& transport);
 
   Patience patience_;  ///< silence_seconds under mutex_
   int process_ = 0, count_ = 1;
@@ -135,7 +135,7 @@ class Processes {
   std::atomic<bool> failed_ = false;  ///< `failure_` is set
 
   // Used by the communication thread only.
-  std::unique_ptr<News> news_;
+  std::unique_ptr<StatusMessages> status_;
   std::vector<std::shared_ptr<Exchange>> active_, given_up_;
   std::thread thread_;
 };

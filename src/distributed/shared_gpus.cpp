@@ -1,6 +1,6 @@
 // Synchronization between the replicas of a GPU, in addition to local_streams.cpp. Each GPU has one speaker, the
 // replica that uses NCCL. Its thread signals the others when it has queued the NCCL work (and, in a step that may load
-// kernels, waited for it). Their streams then wait for its event. They signal the speaker when they have queued their
+// kernels, waited for it). Their streams then wait for its event. They signal the leader when they have queued their
 // copies. Its stream waits for their events before it overwrites the memory. Each side records its event again only
 // after the other side has signalled that its stream waits for the last record.
 
@@ -15,32 +15,32 @@
 #include "core/error.h"
 #include "core/index.h"
 #include "distributed/connector.h"
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 
 namespace dptrain::distributed {
 namespace {
 
 /// The replicas of one GPU.
 struct GpuGroup {
-  std::vector<int> lanes;  ///< the speaker first
+  std::vector<int> lanes;  ///< the leader first
   std::unique_ptr<runtime::Connector> local;
-  float* sums = nullptr;                      ///< the speaker's gradient arena
-  std::unique_ptr<backend::Buffer> gathered;  ///< all replicas' inputs of a gather, GPU by GPU; owned by the speaker
-  std::unique_ptr<backend::Event> said;       ///< recorded after the speaker's work of a step or gather
-  std::vector<backend::Event*> copied_marks;  ///< per number: recorded after the lane's copies
-  Meeting::Counter came = 0, attached = 0;    ///< lanes that have called attach(); whether the speaker is attached
-  Meeting::Counter spoken = 0, copied = 0;    ///< steps and gathers queued by the speaker, and by the others
+  float* sums = nullptr;                        ///< the leader's gradient arena
+  std::unique_ptr<backend::Buffer> gathered;    ///< all replicas' inputs of a gather, GPU by GPU; owned by the leader
+  std::unique_ptr<backend::Event> leader_done;  ///< recorded after the leader's work of a step or gather
+  std::vector<backend::Event*> copied_marks;    ///< per number: recorded after the lane's copies
+  EventCounts::Counter arrived = 0, attached = 0;  ///< lanes that have called attach(); whether the leader is attached
+  EventCounts::Counter exchanged = 0, copied = 0;  ///< steps and gathers queued by the leader, and by the others
 
   int size() const { return static_cast<int>(lanes.size()); }
 };
 
 /// State shared by all lanes.
 struct GpuGroups {
-  Meeting meeting;
+  EventCounts counts;
   std::deque<GpuGroup> groups;              ///< one for each GPU
   std::vector<std::pair<int, int>> places;  ///< per lane: its group and its number in the group
   int widest = 0;                           ///< largest number of replicas on a GPU
-  std::unique_ptr<runtime::Connector> speakers;
+  std::unique_ptr<runtime::Connector> leaders;
 };
 
 /// One replica's sink and collective; its thread calls both, in one order.
@@ -60,26 +60,26 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
     copied_ = device.make_event();
     group_.local->attach(number_, device, compute, gradients, plan);
     group_.copied_marks[at(number_)] = copied_.get();
-    shared_.meeting.advance(group_.came);
-    if (speaks()) {
+    shared_.counts.signal(group_.arrived);
+    if (is_leader()) {
       // No replica of the GPU may load anything while NCCL connects, so the others wait, too.
-      wait(group_.came, at(group_.size()));
+      wait(group_.arrived, at(group_.size()));
       group_.sums = gradients;
-      group_.said = device.make_event();
-      shared_.speakers->attach(gpu_, device, compute, gradients, plan);
-      shared_.meeting.advance(group_.attached);
+      group_.leader_done = device.make_event();
+      shared_.leaders->attach(gpu_, device, compute, gradients, plan);
+      shared_.counts.signal(group_.attached);
     }
     wait(group_.attached, 1);
   }
 
   void drain() noexcept {
-    if (speaks()) shared_.speakers->drain(gpu_);
+    if (is_leader()) shared_.leaders->drain(gpu_);
     group_.local->drain(number_);
   }
   void detach() noexcept {
-    if (speaks()) {
-      shared_.speakers->detach(gpu_);
-      group_.said.reset();
+    if (is_leader()) {
+      shared_.leaders->detach(gpu_);
+      group_.leader_done.reset();
       group_.gathered.reset();
     }
     group_.local->detach(number_);
@@ -90,12 +90,12 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
 
   bool waits() const {
     return waits_.load(std::memory_order_relaxed) || group_.local->waits(number_) ||
-           (speaks() && shared_.speakers->waits(gpu_));
+           (is_leader() && shared_.leaders->waits(gpu_));
   }
 
   void begin(std::int64_t step, bool loads) override {
     local_sink().begin(step, loads);
-    if (speaks()) speaker_sink().begin(step, loads);
+    if (is_leader()) leader_sink().begin(step, loads);
   }
   void bucket_ready(int bucket, backend::Stream& compute) override { local_sink().bucket_ready(bucket, compute); }
 
@@ -103,20 +103,20 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
     local_sink().finish(compute);
     speak(compute, [&] {
       for (int bucket = 0; bucket < static_cast<int>(buckets_.size()); ++bucket)
-        speaker_sink().bucket_ready(bucket, compute);
-      speaker_sink().finish(compute);
+        leader_sink().bucket_ready(bucket, compute);
+      leader_sink().finish(compute);
     });
-    if (!speaks() && !buckets_.empty()) {
+    if (!is_leader() && !buckets_.empty()) {
       const std::int64_t first = buckets_.front().begin, last = buckets_.back().end;
       device_->copy(gradients_ + first, group_.sums + first, static_cast<std::size_t>(last - first) * sizeof(float),
                     compute);
     }
-    hear(compute);
+    hold_for_leader(compute);
   }
 
   void end(bool idle) override {
     local_sink().end(idle);
-    if (speaks()) speaker_sink().end(idle);
+    if (is_leader()) leader_sink().end(idle);
   }
 
   int rank() const override { return lane_; }
@@ -128,7 +128,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
     group_.local->collective(number_)->all_gather(mine, bytes, own_->data(), stream);
     speak(stream, [&] {
       make_room(group_.gathered, block * static_cast<std::int64_t>(shared_.groups.size()));
-      shared_.speakers->collective(gpu_)->all_gather(own_->data(), block, group_.gathered->data(), stream);
+      shared_.leaders->collective(gpu_)->all_gather(own_->data(), block, group_.gathered->data(), stream);
     });
     for (int lane = 0; lane < size(); ++lane) {
       const auto [gpu, number] = shared_.places[at(lane)];
@@ -136,40 +136,40 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
                     group_.gathered->as<std::byte>() + gpu * block + number * bytes, static_cast<std::size_t>(bytes),
                     stream);
     }
-    hear(stream);
+    hold_for_leader(stream);
   }
 
  private:
-  bool speaks() const { return number_ == 0; }
+  bool is_leader() const { return number_ == 0; }
   runtime::GradientSink& local_sink() { return group_.local->sink(number_); }
-  runtime::GradientSink& speaker_sink() { return shared_.speakers->sink(gpu_); }
+  runtime::GradientSink& leader_sink() { return shared_.leaders->sink(gpu_); }
 
-  void wait(const Meeting::Counter& counter, std::uint64_t target) {
+  void wait(const EventCounts::Counter& counter, std::uint64_t target) {
     waits_.store(true, std::memory_order_relaxed);
-    shared_.meeting.wait(counter, target);
+    shared_.counts.wait(counter, target);
     waits_.store(false, std::memory_order_relaxed);
   }
 
-  /// Runs `work` on the speaker's thread. Later work on every lane's stream waits for the work queued by `work`.
+  /// Runs `work` on the leader's thread. Later work on every lane's stream waits for the work queued by `work`.
   template <class Work>
   void speak(backend::Stream& stream, const Work& work) {
     ++rounds_;
-    if (speaks()) {
+    if (is_leader()) {
       work();
-      group_.said->record(stream);
-      shared_.meeting.advance(group_.spoken);
+      group_.leader_done->record(stream);
+      shared_.counts.signal(group_.exchanged);
     } else {
-      wait(group_.spoken, rounds_);
-      group_.said->hold(stream);
+      wait(group_.exchanged, rounds_);
+      group_.leader_done->hold(stream);
     }
   }
 
-  /// Makes the speaker's stream wait until all other lanes have copied.
-  void hear(backend::Stream& stream) {
+  /// Makes the leader's stream wait until all other lanes have copied.
+  void hold_for_leader(backend::Stream& stream) {
     const std::uint64_t others = at(group_.size() - 1);
-    if (!speaks()) {
+    if (!is_leader()) {
       copied_->record(stream);
-      shared_.meeting.advance(group_.copied);
+      shared_.counts.signal(group_.copied);
       return;
     }
     wait(group_.copied, rounds_ * others);
@@ -201,11 +201,11 @@ class SharedConnector final : public runtime::Connector {
  public:
   SharedConnector(const std::vector<int>& gpus, const NcclOptions& options, const nccl::Api& api) {
     std::map<int, int> numbers;  // GPU -> number of its group
-    std::vector<int> speakers;
+    std::vector<int> leaders;
     for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) {
-      const auto [found, added] = numbers.try_emplace(gpus[at(lane)], static_cast<int>(speakers.size()));
+      const auto [found, added] = numbers.try_emplace(gpus[at(lane)], static_cast<int>(leaders.size()));
       if (added) {
-        speakers.push_back(gpus[at(lane)]);
+        leaders.push_back(gpus[at(lane)]);
         shared_.groups.emplace_back();
       }
       GpuGroup& group = shared_.groups[at(found->second)];
@@ -217,7 +217,7 @@ class SharedConnector final : public runtime::Connector {
       group.local = make_local_streams(group.size());
       group.copied_marks.resize(group.lanes.size());
     }
-    shared_.speakers = make_nccl(speakers, options, api);
+    shared_.leaders = make_nccl(leaders, options, api);
     for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) lanes_.emplace_back(shared_, lane);
   }
 
@@ -232,9 +232,9 @@ class SharedConnector final : public runtime::Connector {
   bool waits(int lane) const noexcept override { return lanes_[at(lane)].waits(); }
 
   void abort(const Error& why) noexcept override {
-    shared_.meeting.abort(why.what());
+    shared_.counts.abort(why.what());
     for (GpuGroup& group : shared_.groups) group.local->abort(why);
-    shared_.speakers->abort(why);
+    shared_.leaders->abort(why);
   }
 
  private:

@@ -139,7 +139,7 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
 
 namespace {
 
-/// As in distributed/meeting.cpp.
+/// As in distributed/event_counts.cpp.
 constexpr int kSharedLooks = 50;
 constexpr long kSleepNanoseconds = 20'000'000;
 
@@ -150,19 +150,19 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-void SharedMeeting::advance(SharedCounter& counter, std::uint64_t by) {
+void SharedEventCounts::signal(SharedCounter& counter, std::uint64_t by) {
   // Sequentially consistent on both sides: either this thread sees the sleeper or the sleeper sees the new count.
   counter.count.fetch_add(by, std::memory_order_seq_cst);
-  tell();
+  notify();
 }
 
-void SharedMeeting::tell() {
+void SharedEventCounts::notify() {
   if (place_.sleepers.load(std::memory_order_seq_cst) == 0) return;
-  place_.told.fetch_add(1, std::memory_order_seq_cst);
-  futex(place_.told, FUTEX_WAKE, INT_MAX, nullptr);
+  place_.notified.fetch_add(1, std::memory_order_seq_cst);
+  futex(place_.notified, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void SharedMeeting::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
+void SharedEventCounts::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
   for (int look = 0; look < kSharedLooks; ++look) {
     if (ready()) return;
     std::this_thread::yield();
@@ -175,20 +175,20 @@ void SharedMeeting::wait(const std::function<bool()>& ready, const std::function
     ~Awake() { sleepers.fetch_sub(1, std::memory_order_seq_cst); }
   } const awake{place_.sleepers};
   while (true) {
-    const std::uint32_t told = place_.told.load(std::memory_order_seq_cst);
+    const std::uint32_t notified = place_.notified.load(std::memory_order_seq_cst);
     if (ready()) return;
     check();
-    futex(place_.told, FUTEX_WAIT, told, &most);  // the loop tests `ready` again, whatever the result
+    futex(place_.notified, FUTEX_WAIT, notified, &most);  // the loop tests `ready` again, whatever the result
   }
 }
 
 std::size_t SharedGather::bytes(int members) {
-  return sizeof(SharedMeeting::Place) + static_cast<std::size_t>(members) * sizeof(Slot);
+  return sizeof(SharedEventCounts::Place) + static_cast<std::size_t>(members) * sizeof(Slot);
 }
 
 SharedGather::SharedGather(std::byte* memory, int members, int member)
-    : meeting_(*reinterpret_cast<SharedMeeting::Place*>(memory)),
-      slots_(reinterpret_cast<Slot*>(memory + sizeof(SharedMeeting::Place))),
+    : counts_(*reinterpret_cast<SharedEventCounts::Place*>(memory)),
+      slots_(reinterpret_cast<Slot*>(memory + sizeof(SharedEventCounts::Place))),
       members_(members),
       member_(member) {}
 
@@ -201,12 +201,12 @@ void SharedGather::gather(const void* mine, std::size_t bytes, const Place& plac
     const auto piece = [&](std::size_t all) { return all > done ? std::min(all - done, kRoundBytes) : 0; };
     own.bytes[set] = bytes;
     if (piece(bytes) > 0) std::memcpy(own.given[set], static_cast<const std::byte*>(mine) + done, piece(bytes));
-    meeting_.advance(own.gave);
+    counts_.signal(own.gave);
     const auto all_gave = [this] {
       return std::all_of(slots_, slots_ + members_,
-                         [this](const Slot& slot) { return SharedMeeting::reached(slot.gave, rounds_); });
+                         [this](const Slot& slot) { return SharedEventCounts::is_reached(slot.gave, rounds_); });
     };
-    meeting_.wait(all_gave, check);
+    counts_.wait(all_gave, check);
     for (int m = 0; m < members_; ++m) {
       const Slot& from = slots_[m];
       std::byte*& to = places[static_cast<std::size_t>(m)];

@@ -49,9 +49,9 @@ class SharedMemory {
   void* mapped_ = nullptr;
 };
 
-// SharedMeeting: counters in memory that several processes share, and waiting for them. As in distributed/meeting.h, a
-// waiting thread polls a few times, yielding, then sleeps. A process that ends unexpectedly leaves no lock. Waiting
-// threads detect its end through the regular calls of `check`.
+// SharedEventCounts: counters in memory that several processes share, and waiting for them. As in
+// distributed/event_counts.h, a waiting thread polls a few times, yielding, then sleeps. A process that ends
+// unexpectedly leaves no lock. Waiting threads detect its end through the regular calls of `check`.
 
 /// Only grows. A thread that reads a count sees everything written before the advance() to it. One cache line each.
 struct alignas(64) SharedCounter {
@@ -59,21 +59,21 @@ struct alignas(64) SharedCounter {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-class SharedMeeting {
+class SharedEventCounts {
  public:
   /// The part in shared memory, initially zero.
   struct alignas(64) Place {
-    std::atomic<std::uint32_t> told = 0, sleepers = 0;
+    std::atomic<std::uint32_t> notified = 0, sleepers = 0;
   };
 
-  explicit SharedMeeting(Place& place) : place_(place) {}
+  explicit SharedEventCounts(Place& place) : place_(place) {}
 
-  void advance(SharedCounter& counter, std::uint64_t by = 1);
-  static bool reached(const SharedCounter& counter, std::uint64_t target) {
+  void signal(SharedCounter& counter, std::uint64_t by = 1);
+  static bool is_reached(const SharedCounter& counter, std::uint64_t target) {
     return counter.count.load(std::memory_order_seq_cst) >= target;
   }
   /// Wakes the sleeping threads, which evaluate their conditions again.
-  void tell();
+  void notify();
   /// Returns when `ready` returns true; `ready` reads counters of this object. Calls `check` about fifty times a second
   /// or more often; `check` throws if waiting has become pointless.
   void wait(const std::function<bool()>& ready, const std::function<void()>& check);
@@ -94,7 +94,7 @@ class SharedGather {
 
   /// Called once for each member, in order: returns the destination of its bytes.
   using Place = std::function<std::byte*(int member, std::size_t bytes)>;
-  /// `check`: as in SharedMeeting::wait.
+  /// `check`: as in SharedEventCounts::wait.
   void gather(const void* mine, std::size_t bytes, const Place& place, const std::function<void()>& check);
 
  private:
@@ -103,12 +103,12 @@ class SharedGather {
   /// Two alternating sets of buffers. A member in round r + 2 has seen all others in round r + 1, so no member still
   /// uses the set of round r.
   struct Slot {
-    SharedCounter gave;
+    SharedCounter given;
     std::size_t bytes[2];  ///< size of the whole input, over all rounds
     alignas(64) std::byte given[2][kRoundBytes];
   };
 
-  SharedMeeting meeting_;
+  SharedEventCounts counts_;
   Slot* const slots_;  ///< one per member
   const int members_, member_;
   std::uint64_t rounds_ = 0;

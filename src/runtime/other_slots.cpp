@@ -9,9 +9,9 @@
 namespace dptrain::runtime {
 
 OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices,
-                       const ParameterArenas& home, Crossings& crossings, const ReplicaOptions& options)
+                       const ParameterArenas& home, SlotSync& sync, const ReplicaOptions& options)
     : plan_(plan),
-      crossings_(crossings),
+      sync_(sync),
       slots_(devices.size()),
       workers_(static_cast<int>(devices.size()), WorkerGroup::First::kOwnThread,
                [this](int lane, const std::exception_ptr& failure) {
@@ -31,7 +31,7 @@ OtherSlots::OtherSlots(const plan::Plan& plan, const std::vector<backend::Device
           fmt::format("replica {}, slot {} ({})", options.rank, plan.slots[at(lane + 1)].front(), slot.device->name()));
       slot.stream = slot.device->make_stream();
       slot.runner = std::make_unique<StepRunner>(plan, *slot.device, *slot.stream, nullptr, home, options,
-                                                 SlotContext{.slot = lane + 1, .crossings = &crossings});
+                                                 SlotContext{.slot = lane + 1, .sync = &sync});
     });
   } catch (...) {
     const std::exception_ptr why = std::exchange(failure_, nullptr);
@@ -57,11 +57,11 @@ void OtherSlots::fail(const std::exception_ptr& why) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = why;
   }
-  crossings_.abort();
+  sync_.abort();
 }
 
 void OtherSlots::run(const Work& other, const std::function<void()>& home) {
-  crossings_.reset();
+  sync_.reset();
   const WorkerGroup::Command command = [&](int lane) { other(*slots_[at(lane)].runner); };
   workers_.begin(command);
   try {

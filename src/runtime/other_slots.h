@@ -9,7 +9,7 @@
 
 #include "backend/device.h"
 #include "runtime/arenas.h"
-#include "runtime/crossings.h"
+#include "runtime/slot_sync.h"
 #include "runtime/step_runner.h"
 #include "runtime/worker_group.h"
 
@@ -19,7 +19,7 @@ class OtherSlots {
  public:
   /// `devices`: of slots 1, 2, ...
   OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& home,
-             Crossings& crossings, const ReplicaOptions& options);
+             SlotSync& sync, const ReplicaOptions& options);
   ~OtherSlots();
 
   /// Runs `other` on every slot's thread and `home` on the calling thread; returns when all are done. The first failure
@@ -43,7 +43,7 @@ class OtherSlots {
   void fail(const std::exception_ptr& why);
 
   const plan::Plan& plan_;
-  Crossings& crossings_;
+  SlotSync& sync_;
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::exception_ptr failure_;  ///< the first; guarded by the mutex

@@ -13,10 +13,10 @@
 #include "core/trace.h"
 #include "nn/optimizers.h"
 #include "runtime/arenas.h"
-#include "runtime/crossings.h"
 #include "runtime/non_finite_search.h"
 #include "runtime/other_slots.h"
 #include "runtime/shard_sums.h"
+#include "runtime/slot_sync.h"
 #include "runtime/step_recorder.h"
 #include "runtime/step_runner.h"
 #include "runtime/timed_collective.h"
@@ -78,9 +78,9 @@ struct Replica::Impl {
                                                 : std::make_unique<TimedCollective>(*collective_, times.comm_exposed)),
         collective(timed_collective.get()),
         arenas(plan, device, *stream, options),
-        crossings(plan.slot_count() > 1 ? std::make_unique<Crossings>(plan) : nullptr),
-        runner(plan, device, *stream, collective, arenas, options, {.slot = 0, .crossings = crossings.get()}) {
-    if (crossings) others.emplace(plan, options.other_slots, arenas, *crossings, options);
+        sync(plan.slot_count() > 1 ? std::make_unique<SlotSync>(plan) : nullptr),
+        runner(plan, device, *stream, collective, arenas, options, {.slot = 0, .sync = sync.get()}) {
+    if (sync) others.emplace(plan, options.other_slots, arenas, *sync, options);
     check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
@@ -339,8 +339,8 @@ struct Replica::Impl {
   const std::unique_ptr<backend::Collective> timed_collective;  ///< null: the only replica
   backend::Collective* const collective;
   ParameterArenas arenas;
-  std::unique_ptr<Crossings> crossings;  ///< null: the only slot
-  StepRunner runner;                     ///< the first slot's
+  std::unique_ptr<SlotSync> sync;  ///< null: the only slot
+  StepRunner runner;               ///< the first slot's
   std::optional<OtherSlots> others;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;

@@ -43,7 +43,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       collective_(collective),
       arenas_(arenas),
       slot_(context.slot),
-      crossings_(context.crossings),
+      sync_(context.sync),
       rows_(options.rows),
       gradients_(arenas.written()),
       summed_gradients_(arenas.gradients()),
@@ -135,9 +135,9 @@ void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   inference_.emplace(plan_, inference_memory_, memory, slot_);
   memory.gradients = gradients_;
   if (trains) training_.emplace(plan_, training_memory_, memory, slot_);
-  if (crossings_ == nullptr) return;
-  crossings_->attach(slot_, device_);
-  crossings_->publish_sums(slot_, buffers_->sums());
+  if (sync_ == nullptr) return;
+  sync_->attach(slot_, device_);
+  sync_->publish_sums(slot_, buffers_->sums());
   publish(*inference_, false);
   if (trains) publish(*training_, true);
 }
@@ -152,7 +152,7 @@ void StepRunner::stage(const BatchView& slice, int set) {
 }
 
 void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
-  if (crossings_ != nullptr) crossings_->meet(slot_, stream_);
+  if (sync_ != nullptr) sync_->barrier(slot_, stream_);
   if (mirror_) mirror_->refresh(stream_);
   sums_wanted_ = false;
   pack(bindings);
@@ -249,7 +249,7 @@ void StepRunner::forward_of(std::size_t s, const BatchView& slice, const StepInp
       pair(call, s, slice, in, bindings, training);
       ops_[s]->forward(call);
     });
-  if (crossings_ != nullptr) post_forward(s, training);
+  if (sync_ != nullptr) signal_forward(s, training);
 }
 
 /// Adds the valid positions of the slice to the counts. Its forward has written the masks.
@@ -301,7 +301,7 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
                                  .stream = &stream_};
     profiler_.time_loss(loss, slice.rows, [&] { losses_[i]->run(args); });
   }
-  if (crossings_ != nullptr) post_losses(training);
+  if (sync_ != nullptr) signal_losses(training);
 }
 
 void StepRunner::begin(const BatchView& slice, int set) {
@@ -332,14 +332,14 @@ void StepRunner::backward(const BatchView& slice, const StepInputs& in,
 }
 
 void StepRunner::run_item(const BackwardItem& item, const BatchView& slice, const StepInputs& in) {
-  if (crossings_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
+  if (sync_ != nullptr && plan::slot_of(plan_, item) != slot_) return;
   const bool empty = slice.rows == 0;
   switch (item.kind) {
     case BackwardItem::Kind::kStep: {
       const std::size_t s = at(item.step);
       if (!empty || ops_[s]->runs_empty())
         run_op(s, slice.rows, true, [&] { ops_[s]->backward(args(s, slice, in, *training_, true)); });
-      if (crossings_ != nullptr) post_backward(s);
+      if (sync_ != nullptr) signal_backward(s);
       return;
     }
     case BackwardItem::Kind::kAccumulateTensor: {

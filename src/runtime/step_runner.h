@@ -5,7 +5,7 @@
 // slot's thread. After construction only add_dataset(), set_observer() and the profiler allocate memory.
 //
 // A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
-// wait for each other (crossings.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
+// wait for each other (slot_sync.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
 // that are read, and the counts of masks.
 
 #include <functional>
@@ -18,11 +18,11 @@
 #include "core/index.h"
 #include "runtime/arenas.h"
 #include "runtime/bindings.h"
-#include "runtime/crossings.h"
 #include "runtime/device_batches.h"
 #include "runtime/layer_profiler.h"
 #include "runtime/mask_counts.h"
 #include "runtime/replica.h"
+#include "runtime/slot_sync.h"
 #include "runtime/step_buffers.h"
 #include "runtime/weight_mirror.h"
 
@@ -31,7 +31,7 @@ namespace dptrain::runtime {
 /// The slot of a replica that a StepRunner runs.
 struct SlotContext {
   int slot = 0;
-  Crossings* crossings = nullptr;  ///< null: the only slot
+  SlotSync* sync = nullptr;  ///< null: the only slot
 };
 
 class StepRunner {
@@ -118,10 +118,10 @@ class StepRunner {
   void run_copy(std::size_t step, const BatchView& slice, const Bindings& bindings, bool training);
   /// Copies a tensor of another slot to this one; with no rows only waits for it.
   void fetch(int tensor, void* to, std::int64_t rows, bool training);
-  void post(int tensor);
-  void post_losses(bool training);
-  void post_forward(std::size_t step, bool training);
-  void post_backward(std::size_t step);
+  void signal(int tensor);
+  void signal_losses(bool training);
+  void signal_forward(std::size_t step, bool training);
+  void signal_backward(std::size_t step);
   /// In the home slot: fetches the sums of losses from other slots, once in a pass.
   void gather_sums();
   void count_valid(const BatchView& slice);
@@ -146,7 +146,7 @@ class StepRunner {
   backend::Collective* collective_;
   const ParameterArenas& arenas_;
   const int slot_;
-  Crossings* const crossings_;                            ///< null: the only slot
+  SlotSync* const sync_;                                  ///< null: the only slot
   std::optional<WeightMirror> mirror_;                    ///< only outside the home slot
   bool sums_wanted_ = false;                              ///< sums of the running pass are yet to be gathered
   const std::int64_t rows_;                               ///< largest number of rows of a slice

@@ -26,8 +26,7 @@ void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchView& sli
 
 void StepRunner::publish(const Bindings& bindings, bool training) {
   for (int t = 0; t < static_cast<int>(plan_.tensors.size()); ++t)
-    if (crossings_->leaves(t) && plan_.tensors[at(t)].slot == slot_)
-      crossings_->publish(t, training, bindings.tensor(t));
+    if (sync_->is_shared(t) && plan_.tensors[at(t)].slot == slot_) sync_->publish(t, training, bindings.tensor(t));
 }
 
 void StepRunner::run_copy(std::size_t s, const BatchView& slice, const Bindings& bindings, bool training) {
@@ -39,35 +38,35 @@ void StepRunner::run_copy(std::size_t s, const BatchView& slice, const Bindings&
 
 void StepRunner::fetch(int tensor, void* to, std::int64_t rows, bool training) {
   const trace::Span span("copy", "copy from another slot");
-  crossings_->await(tensor, slot_, stream_);
+  sync_->wait(tensor, slot_, stream_);
   if (rows > 0)
-    device_.copy_between(to, crossings_->address(tensor, training), plan_.tensors[at(tensor)].bytes(rows), stream_);
+    device_.copy_between(to, sync_->address(tensor, training), plan_.tensors[at(tensor)].bytes(rows), stream_);
 }
 
-void StepRunner::post(int tensor) {
-  if (tensor != plan::kAbsent && crossings_->leaves(tensor)) crossings_->post(tensor, stream_);
+void StepRunner::signal(int tensor) {
+  if (tensor != plan::kAbsent && sync_->is_shared(tensor)) sync_->signal(tensor, stream_);
 }
 
-void StepRunner::post_forward(std::size_t s, bool training) {
+void StepRunner::signal_forward(std::size_t s, bool training) {
   const plan::Step& step = plan_.steps[s];
-  for (const int output : step.outputs) post(output);
+  for (const int output : step.outputs) signal(output);
   for (std::size_t k = 0; training && k < step.parameters.size(); ++k)
     if (plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kStatistic)
-      post(step.parameter_gradient_tensors[k]);
+      signal(step.parameter_gradient_tensors[k]);
 }
 
-void StepRunner::post_backward(std::size_t s) {
+void StepRunner::signal_backward(std::size_t s) {
   const plan::Step& step = plan_.steps[s];
-  for (const int gradient : step.input_gradients) post(gradient);
+  for (const int gradient : step.input_gradients) signal(gradient);
   for (std::size_t k = 0; k < step.parameters.size(); ++k)
     if (plan_.parameters[at(step.parameters[k])].kind != plan::ParameterKind::kStatistic)
-      post(step.parameter_gradient_tensors[k]);
+      signal(step.parameter_gradient_tensors[k]);
 }
 
-void StepRunner::post_losses(bool training) {
+void StepRunner::signal_losses(bool training) {
   for (const plan::LossStep& loss : plan_.losses)
-    if (training && is_mine(loss)) post(loss.prediction_gradient);
-  crossings_->post_sums(slot_, stream_);
+    if (training && is_mine(loss)) signal(loss.prediction_gradient);
+  sync_->signal_sums(slot_, stream_);
   sums_wanted_ = slot_ == 0;
 }
 
@@ -76,17 +75,16 @@ void StepRunner::gather_sums() {
   sums_wanted_ = false;
   for (const plan::LossStep& loss : plan_.losses) {
     if (is_mine(loss)) continue;
-    crossings_->await_sums(loss.slot, slot_, stream_);
-    device_.copy_between(buffers_->sums_of(loss),
-                         crossings_->sums(loss.slot) + (buffers_->sums_of(loss) - buffers_->sums()),
+    sync_->wait_for_sums(loss.slot, slot_, stream_);
+    device_.copy_between(buffers_->sums_of(loss), sync_->sums(loss.slot) + (buffers_->sums_of(loss) - buffers_->sums()),
                          loss.sums() * sizeof(double), stream_);
   }
 }
 
 void StepRunner::release(int set) {
-  if (crossings_ != nullptr) {
+  if (sync_ != nullptr) {
     gather_sums();
-    crossings_->meet(slot_, stream_);
+    sync_->barrier(slot_, stream_);
   }
   batches_.release(set, stream_);
 }

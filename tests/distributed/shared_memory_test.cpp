@@ -39,7 +39,7 @@ class Child {
 };
 
 struct Counters {
-  SharedMeeting::Place place;
+  SharedEventCounts::Place place;
   SharedCounter here, there;
 };
 
@@ -55,21 +55,22 @@ TEST(SharedMemory, IsReachedByAnotherProcess) {
     const auto theirs = SharedMemory::open(handle);
     if (theirs == nullptr || theirs->data() == memory->data()) return 1;  // a mapping of its own
     auto& counters = *theirs->as<Counters>();
-    SharedMeeting meeting(counters.place);
+    SharedEventCounts counts(counters.place);
     const Stopwatch watch;
     for (std::uint64_t round = 1; round <= 1000; ++round) {
-      meeting.advance(counters.there);
-      meeting.wait([&] { return SharedMeeting::reached(counters.here, round); }, [&] { within_ten_seconds(watch); });
+      counts.signal(counters.there);
+      counts.wait([&] { return SharedEventCounts::is_reached(counters.here, round); },
+                  [&] { within_ten_seconds(watch); });
     }
     return 0;
   });
-  SharedMeeting meeting(mine.place);
+  SharedEventCounts counts(mine.place);
   const Stopwatch watch;
   for (std::uint64_t round = 1; round <= 1000; ++round) {
-    ASSERT_NO_THROW(
-        meeting.wait([&] { return SharedMeeting::reached(mine.there, round); }, [&] { within_ten_seconds(watch); }));
+    ASSERT_NO_THROW(counts.wait([&] { return SharedEventCounts::is_reached(mine.there, round); },
+                                [&] { within_ten_seconds(watch); }));
     if (round % 100 == 0) ::usleep(3000);  // the other one sleeps by then
-    meeting.advance(mine.here);
+    counts.signal(mine.here);
   }
   EXPECT_EQ(child.wait(), 0);
 }
@@ -78,13 +79,13 @@ TEST(SharedMemory, IsReachedByAnotherProcess) {
 TEST(SharedMemory, OutlivesAProcessThatIsKilledWhileItWaits) {
   const auto memory = SharedMemory::make(sizeof(Counters));
   auto& mine = *memory->as<Counters>();
-  SharedMeeting meeting(mine.place);
+  SharedEventCounts counts(mine.place);
   const Stopwatch watch;
   {
     Child child([&] {
-      SharedMeeting own(mine.place);
-      own.advance(mine.there);
-      own.wait([&] { return SharedMeeting::reached(mine.here, 1); }, [&] { within_ten_seconds(watch); });
+      SharedEventCounts own(mine.place);
+      own.signal(mine.there);
+      own.wait([&] { return SharedEventCounts::is_reached(mine.here, 1); }, [&] { within_ten_seconds(watch); });
       return 0;
     });
     while (mine.place.sleepers == 0 && watch.seconds() < 10) ::usleep(1000);
@@ -93,13 +94,13 @@ TEST(SharedMemory, OutlivesAProcessThatIsKilledWhileItWaits) {
   }
   EXPECT_EQ(mine.place.sleepers, 1U);
   int asked = 0;
-  EXPECT_THROW(meeting.wait([&] { return SharedMeeting::reached(mine.there, 2); },
-                            [&] {
-                              if (++asked == 3) throw Error(ErrorKind::kDevice, "it has ended");
-                            }),
+  EXPECT_THROW(counts.wait([&] { return SharedEventCounts::is_reached(mine.there, 2); },
+                           [&] {
+                             if (++asked == 3) throw Error(ErrorKind::kDevice, "it has ended");
+                           }),
                Error);
-  meeting.advance(mine.there);
-  meeting.wait([&] { return SharedMeeting::reached(mine.there, 2); }, [&] { within_ten_seconds(watch); });
+  counts.signal(mine.there);
+  counts.wait([&] { return SharedEventCounts::is_reached(mine.there, 2); }, [&] { within_ten_seconds(watch); });
 }
 
 TEST(SharedMemory, IsNotSomethingElse) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Crossings: synchronization between the slots of one replica, which run a pass concurrently, each on its own thread
-// and stream. A slot that has written a tensor which another slot fetches calls post(). The other slot calls await():
+// SlotSync: synchronization between the slots of one replica, which run a pass concurrently, each on its own thread
+// and stream. A slot that has written a tensor which another slot fetches calls signal(). The other slot calls wait():
 // its thread waits until the writer has queued its work, and its stream waits until the work is done. The second part
 // uses events; CPUs run calls at once and need only the first.
 //
@@ -21,9 +21,9 @@
 
 namespace dptrain::runtime {
 
-class Crossings {
+class SlotSync {
  public:
-  explicit Crossings(const plan::Plan& plan);
+  explicit SlotSync(const plan::Plan& plan);
 
   /// Makes the events of the slot's device.
   void attach(int slot, backend::Device& device);
@@ -35,52 +35,52 @@ class Crossings {
   const double* sums(int slot) const { return slots_[at(slot)].sums; }
 
   /// Whether a step or backward item of another slot fetches the tensor.
-  bool leaves(int tensor) const { return tensors_[at(tensor)].leaves; }
+  bool is_shared(int tensor) const { return tensors_[at(tensor)].is_shared; }
 
   /// Clears an abort. Called while no slot is running.
   void reset();
   /// A barrier of all slots at the beginning and end of every pass, also between their streams: work queued before it
   /// precedes work queued after it. Like all waits of this class it throws if another slot has failed.
-  void meet(int slot, backend::Stream& stream);
-  /// Signals that the tensor has been written in this pass; await() waits for that.
-  void post(int tensor, backend::Stream& stream);
-  void await(int tensor, int slot, backend::Stream& stream);
-  /// As post() and await(), for the sums of a slot's losses.
-  void post_sums(int slot, backend::Stream& stream);
-  void await_sums(int of, int slot, backend::Stream& stream);
+  void barrier(int slot, backend::Stream& stream);
+  /// Signals that the tensor has been written in this pass; wait() returns after that.
+  void signal(int tensor, backend::Stream& stream);
+  void wait(int tensor, int slot, backend::Stream& stream);
+  /// As signal() and wait(), for the sums of a slot's losses.
+  void signal_sums(int slot, backend::Stream& stream);
+  void wait_for_sums(int of, int slot, backend::Stream& stream);
   /// Makes all waits throw.
   void abort() noexcept;
 
  private:
   /// A signal that is given once in a pass.
-  struct Word {
+  struct Signal {
     std::unique_ptr<backend::Event> event;
-    std::atomic<std::uint64_t> meeting = 0;  ///< number of the barrier before the last signal
+    std::atomic<std::uint64_t> barrier = 0;  ///< number of the barrier before the last signal
   };
-  struct Traveller {
-    bool leaves = false;
+  struct SharedTensor {
+    bool is_shared = false;
     int slot = 0;
     const void* address[2] = {nullptr, nullptr};
-    Word written;
+    Signal written;
   };
   struct Slot {
-    std::unique_ptr<backend::Event> came[2];  ///< a slow slot may still use the one of the previous barrier
-    std::uint64_t meetings = 0;               ///< barriers that the slot has reached
+    std::unique_ptr<backend::Event> arrived[2];  ///< a slow slot may still use the one of the previous barrier
+    std::uint64_t barriers = 0;                  ///< barriers that the slot has reached
     const double* sums = nullptr;
-    Word summed;
+    Signal summed;
   };
 
-  void say(Word& word, int slot, backend::Stream& stream);
-  void hear(Word& word, int slot, backend::Stream& stream);
+  void send(Signal& signal, int slot, backend::Stream& stream);
+  void receive(Signal& signal, int slot, backend::Stream& stream);
   template <class Reached>
   void wait(const Reached& reached);
 
-  std::vector<Traveller> tensors_;
+  std::vector<SharedTensor> tensors_;
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::atomic<std::uint64_t> met_ = 0;  ///< barriers that all slots have reached
-  std::size_t present_ = 0;             ///< slots that have reached the next barrier; guarded by `mutex_`
+  std::atomic<std::uint64_t> passed_ = 0;  ///< barriers that all slots have reached
+  std::size_t arrived_ = 0;                ///< slots that have reached the next barrier; guarded by `mutex_`
   std::atomic<bool> failed_ = false;
 };
 

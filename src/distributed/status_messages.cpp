@@ -1,4 +1,4 @@
-#include "distributed/news.h"
+#include "distributed/status_messages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,67 +10,69 @@
 
 namespace dptrain::distributed {
 
-News::News(Transport& transport, std::function<double()> clock)
+StatusMessages::StatusMessages(Transport& transport, std::function<double()> clock)
     : transport_(transport), clock_(std::move(clock)), others_(at(transport.processes())), last_alive_(clock_()) {
   const int n = transport_.processes(), me = transport_.process();
   for (int p = 0; p < n; ++p) {
     if (p == me) continue;
     Other& other = others_[at(p)];
     other.neighbour = p == (me + 1) % n || p == (me + n - 1) % n;
-    other.heard = clock_();
+    other.last_received = clock_();
     receive(p);
   }
 }
 
-void News::receive(int process) {
+void StatusMessages::receive(int process) {
   Other& other = others_[at(process)];
   other.receives = transport_.receive(&other.comes, sizeof(Message), process, kNews);
 }
 
-void News::tell(const Message& message, int to) {
+void StatusMessages::send(const Message& message, int to) {
   auto own = std::make_unique<Message>(message);
   const Ticket ticket = transport_.send(own.get(), sizeof(Message), to, kNews);
   sent_.push_back({std::move(own), ticket, to});
 }
 
-void News::tell_all(const Message& message) {
+void StatusMessages::send_to_all(const Message& message) {
   for (int p = 0; p < transport_.processes(); ++p)
-    if (p != transport_.process()) tell(message, p);
+    if (p != transport_.process()) send(message, p);
 }
 
-bool News::told() {
+bool StatusMessages::all_sent() {
   std::erase_if(sent_, [this](Sent& sent) { return transport_.done(sent.ticket); });
   return sent_.empty();
 }
 
-bool News::all_gone() const {
-  return std::ranges::count(others_, true, &Other::gone) == static_cast<std::ptrdiff_t>(others_.size()) - 1;
+bool StatusMessages::all_ended() const {
+  return std::ranges::count(others_, true, &Other::ended) == static_cast<std::ptrdiff_t>(others_.size()) - 1;
 }
 
-void News::tell_failure(const Error& why) {
+void StatusMessages::send_failure(const Error& why) {
   Message message{.kind = Kind::kFailed, .code = why.exit_code()};
   const std::string words = shown(why);
   std::memcpy(message.text.data(), words.data(), words.size());
-  tell_all(message);
+  send_to_all(message);
 }
 
-std::string News::shown(const Error& why) { return std::string(why.what()).substr(0, Message{}.text.size() - 1); }
+std::string StatusMessages::shown(const Error& why) {
+  return std::string(why.what()).substr(0, Message{}.text.size() - 1);
+}
 
-void News::tell_goodbye() { tell_all({.kind = Kind::kGoodbye}); }
+void StatusMessages::send_goodbye() { send_to_all({.kind = Kind::kGoodbye}); }
 
-std::optional<News::Failure> News::look(double silence_seconds) {
+std::optional<StatusMessages::Failure> StatusMessages::poll(double silence_seconds) {
   const double now = clock_();
   std::optional<Failure> failure;
   for (int p = 0; p < static_cast<int>(others_.size()); ++p) {
     Other& other = others_[at(p)];
-    if (p == transport_.process() || other.gone) continue;
+    if (p == transport_.process() || other.ended) continue;
     if (transport_.done(other.receives)) {
-      other.heard = now;
+      other.last_received = now;
       if (other.comes.kind == Kind::kFailed && !failure)
         failure = {p, Error(static_cast<ErrorKind>(other.comes.code), other.comes.text.data())};
-      other.gone = other.comes.kind != Kind::kAlive;
-      if (!other.gone) receive(p);
-    } else if (other.neighbour && now - other.heard > silence_seconds && !failure) {
+      other.ended = other.comes.kind != Kind::kAlive;
+      if (!other.ended) receive(p);
+    } else if (other.neighbour && now - other.last_received > silence_seconds && !failure) {
       failure = {p,
                  Error(ErrorKind::kDeadline,
                        fmt::format("nothing heard of it for {:g} s: it hangs, its machine is gone or the link is cut",
@@ -80,10 +82,10 @@ std::optional<News::Failure> News::look(double silence_seconds) {
   // Often enough that a lost one is no accident, seldom enough to cost nothing.
   if (now - last_alive_ > std::min(1.0, silence_seconds / 8)) {
     last_alive_ = now;
-    told();
+    all_sent();
     for (int p = 0; p < static_cast<int>(others_.size()); ++p) {
       const bool under_way = std::ranges::any_of(sent_, [p](const Sent& sent) { return sent.to == p; });
-      if (others_[at(p)].neighbour && !others_[at(p)].gone && !under_way) tell({}, p);
+      if (others_[at(p)].neighbour && !others_[at(p)].ended && !under_way) send({}, p);
     }
   }
   return failure;

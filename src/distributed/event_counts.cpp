@@ -1,4 +1,4 @@
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 
 #include <algorithm>
 #include <thread>
@@ -14,7 +14,7 @@ constexpr int kLooks = 50;
 
 }  // namespace
 
-void Meeting::advance(Counter& counter) {
+void EventCounts::signal(Counter& counter) {
   // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
   const std::uint64_t now = counter.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
@@ -22,29 +22,29 @@ void Meeting::advance(Counter& counter) {
   {
     const std::lock_guard lock(mutex_);  // a sleeper that has looked is asleep by now
     awaited = std::ranges::any_of(
-        asleep_, [&](const Sleeper* sleeper) { return sleeper->counter == &counter && sleeper->target <= now; });
+        sleeping_, [&](const Sleeper* sleeper) { return sleeper->counter == &counter && sleeper->target <= now; });
   }
   if (awaited) changed_.notify_all();
 }
 
-void Meeting::wait(const Counter& counter, std::uint64_t target) {
+void EventCounts::wait(const Counter& counter, std::uint64_t target) {
   for (int look = 0; look < kLooks; ++look) {
     throw_if_aborted();
-    if (reached(counter, target)) return;
+    if (is_reached(counter, target)) return;
     std::this_thread::yield();
   }
   const Sleeper self{&counter, target};
   std::unique_lock lock(mutex_);
-  asleep_.push_back(&self);
+  sleeping_.push_back(&self);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   changed_.wait(lock, [&] { return counter.load(std::memory_order_seq_cst) >= target || aborted_.load(); });
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-  std::erase(asleep_, &self);
+  std::erase(sleeping_, &self);
   lock.unlock();
   throw_if_aborted();
 }
 
-void Meeting::abort(const std::string& why) noexcept {
+void EventCounts::abort(const std::string& why) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (!aborted_.load()) why_ = why;
@@ -53,7 +53,7 @@ void Meeting::abort(const std::string& why) noexcept {
   changed_.notify_all();
 }
 
-void Meeting::throw_if_aborted() {
+void EventCounts::throw_if_aborted() {
   if (!aborted_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
   throw Error(ErrorKind::kDevice, "stopped, because of " + why_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// News: short messages of a process to the others beside all exchanges: that it is alive, that it has failed and why,
-// that it has come to its end. The communication thread's.
+// StatusMessages: short messages of a process to the others beside all exchanges: that it is alive, that it has failed
+// and why, that it has come to its end. The communication thread's.
 
 #include <array>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace dptrain::distributed {
 
-class News {
+class StatusMessages {
  public:
   struct Failure {
     int process = 0;
@@ -23,19 +23,19 @@ class News {
   };
 
   /// `clock`: in seconds.
-  News(Transport& transport, std::function<double()> clock);
+  StatusMessages(Transport& transport, std::function<double()> clock);
 
   /// Looks at what has come; tells the neighbours now and then that this process lives. The first failure that it
   /// learns of: one that was told, or a neighbour that was not heard of for `silence_seconds`.
-  std::optional<Failure> look(double silence_seconds);
+  std::optional<Failure> poll(double silence_seconds);
   /// To all others, once.
-  void tell_failure(const Error& why);
+  void send_failure(const Error& why);
   /// As much of its words as they get.
   static std::string shown(const Error& why);
-  void tell_goodbye();
+  void send_goodbye();
   /// Whether all that was told is on its way; whether all others have said goodbye.
-  bool told();
-  bool all_gone() const;
+  bool all_sent();
+  bool all_ended() const;
 
  private:
   enum class Kind : std::int32_t { kAlive = 1, kFailed, kGoodbye };
@@ -49,8 +49,8 @@ class News {
   struct Other {
     Message comes;
     Ticket receives = 0;
-    bool gone = false, neighbour = false;
-    double heard = 0;
+    bool ended = false, neighbour = false;
+    double last_received = 0;
   };
   struct Sent {
     std::unique_ptr<Message> message;
@@ -58,8 +58,8 @@ class News {
     int to = 0;
   };
 
-  void tell(const Message& message, int to);
-  void tell_all(const Message& message);
+  void send(const Message& message, int to);
+  void send_to_all(const Message& message);
   void receive(int process);
 
   Transport& transport_;

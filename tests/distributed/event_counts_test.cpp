@@ -1,4 +1,4 @@
-#include "distributed/meeting.h"
+#include "distributed/event_counts.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -21,53 +21,53 @@ long sleeps() {
 
 void doze(int microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
 
-TEST(Meeting, WhoSleepsIsWokenByTheLastAlone) {
+TEST(EventCounts, WhoSleepsIsWokenByTheLastAlone) {
   constexpr std::uint64_t kTarget = 200;
-  Meeting meeting;
-  Meeting::Counter counter = 0, other = 0;
+  EventCounts counts;
+  EventCounts::Counter counter = 0, other = 0;
   long slept = 0;
   std::thread sleeper([&] {
     const long before = sleeps();
-    meeting.wait(counter, kTarget);
+    counts.wait(counter, kTarget);
     slept = sleeps() - before;
   });
   doze(5000);  // far longer than it looks
   for (std::uint64_t i = 0; i < kTarget; ++i) {
-    meeting.advance(other);
+    counts.signal(other);
     doze(20);
-    meeting.advance(counter);
+    counts.signal(counter);
     doze(20);  // who is woken has time to sleep again
   }
   sleeper.join();
   EXPECT_LT(slept, 20);  // one sleep, the mutex, and what the system adds; each advance woke it once
 }
 
-TEST(Meeting, SleepersOfSeveralCountersAndTargetsAllComeBack) {
+TEST(EventCounts, SleepersOfSeveralCountersAndTargetsAllComeBack) {
   constexpr int kThreads = 5, kRounds = 200;
-  Meeting meeting;
-  Meeting::ApartCounter counters[3];
+  EventCounts counts;
+  EventCounts::PaddedCounter counters[3];
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread)
     threads.emplace_back([&, thread] {
       for (int round = 0; round < kRounds; ++round) {
-        Meeting::Counter& counter = counters[round % 3].count;
+        EventCounts::Counter& counter = counters[round % 3].count;
         if ((round + thread) % 7 == 0) doze(200);  // the others sleep
-        meeting.advance(counter);
-        meeting.wait(counter, static_cast<std::uint64_t>((round / 3 + 1) * kThreads));
+        counts.signal(counter);
+        counts.wait(counter, static_cast<std::uint64_t>((round / 3 + 1) * kThreads));
       }
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counters[0].count + counters[1].count + counters[2].count, kThreads * kRounds);
 }
 
-TEST(Meeting, AnAbortWakesThoseWhoseCounterStandsStill) {
-  Meeting meeting;
-  Meeting::Counter counter = 0;
-  std::thread sleeper([&] { EXPECT_THROW(meeting.wait(counter, 1), Error); });
+TEST(EventCounts, AnAbortWakesThoseWhoseCounterStandsStill) {
+  EventCounts counts;
+  EventCounts::Counter counter = 0;
+  std::thread sleeper([&] { EXPECT_THROW(counts.wait(counter, 1), Error); });
   doze(2000);
-  meeting.abort("replica 3");
+  counts.abort("replica 3");
   sleeper.join();
-  EXPECT_THROW(meeting.wait(counter, 1), Error);
+  EXPECT_THROW(counts.wait(counter, 1), Error);
 }
 
 }  // namespace
