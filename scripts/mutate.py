@@ -43,7 +43,7 @@ FAULTS = [
           "end = at.first + batch_size;", ["data"]),
     Fault("a number that forgets what is missing", "src/core/batch_view.h",
           "return position - (std::ranges::lower_bound(missing, position) - missing.begin());", "return position;", ["data", "runtime"]),
-    Fault("a share of others' rows", "src/data/loader.cpp", "const std::int64_t position = slot.share.first + row;",
+    Fault("a share of others' rows", "src/data/loader.cpp", "const std::int64_t position = buffer.share.first + row;",
           "const std::int64_t position = row;", ["data"]),
     Fault("another process's file removed", "src/data/cache_disk.cpp", "out_.lock(F_WRLCK, kPresence, false) && has_name", "has_name", ["data"]),
     Fault("an unchecked key", "src/data/cache_disk.cpp", "|| header.key != key ||", "||", ["data"]),
