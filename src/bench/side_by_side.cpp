@@ -88,7 +88,7 @@ std::int64_t Side::skipped() {
 std::vector<std::vector<float>> Side::gradients() {
   std::vector<float> arena;
   session.replicas().on_each([&](int rank, runtime::Replica& replica) {
-    if (rank == 0) arena = replica.pull_gradients();
+    if (rank == 0) arena = replica.arenas().pull_gradients();
   });
   std::vector<std::vector<float>> out(session.model().weights.size());
   for (const plan::Parameter& parameter : session.plan().parameters) {

@@ -203,11 +203,17 @@ std::vector<std::vector<float>> ParameterArenas::pull_state() {
 }
 
 void ParameterArenas::push_loss_scale(const kernels::LossScale& scale) {
+  skipped_ = scale.skipped;
   if (!loss_scale_) return;
   kernels::LossScale sent = scale;
   if (!scales_loss()) sent.scale = 1;
   device_.copy_to_device(loss_scale_->data(), &sent, sizeof(sent), stream_);
   stream_.synchronize();
+}
+
+std::uint64_t ParameterArenas::hash() {
+  catch_up();
+  return device_.hash(parameters(), plan_.total, stream_);
 }
 
 std::optional<kernels::LossScale> ParameterArenas::pull_loss_scale() {

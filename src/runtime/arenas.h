@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "backend/device.h"
@@ -23,9 +24,11 @@ class ParameterArenas {
   ParameterArenas(const plan::Plan& plan, backend::Device& device, backend::Stream& stream,
                   const ReplicaOptions& options);
 
+  /// Copy the host model to the arenas, and back, with statistics and frozen weights, without optimizer state.
   void push(const graph::Model& model);
   /// Sets all weights of the model. Weights that are not in the plan get their initial values.
   void pull(graph::Model& model);
+  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average if use_ema.
   void push_state(const std::vector<std::vector<float>>& state);
   std::vector<std::vector<float>> pull_state();
   /// Queues the optimizer's update of the arenas, or a recording that contains an update().
@@ -35,12 +38,17 @@ class ParameterArenas {
   std::uint64_t version() const { return pushes_ + updates_; }
   std::uint64_t frozen_version() const { return pushes_; }
 
-  /// The scale has an effect in mixed_float16 only. Without an optimizer there is no loss scale.
+  /// Includes the number of skipped steps; the scale has an effect in mixed_float16 only. Without an optimizer there is
+  /// no loss scale. A pushed scale with found_inf 0 permits updates again after a skipped step.
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
+  /// Whether `account` counts steps skipped since the last call or push_loss_scale().
+  bool has_new_skips(const kernels::LossScale& account) {
+    return account.skipped != std::exchange(skipped_, account.skipped);
+  }
 
   const float* parameters() const { return floats(parameters_); }
-  float* gradients() const { return floats(gradients_); }
+  float* gradients() const { return floats(gradients_); }  ///< [0, statistics_end); null without an optimizer
   /// The parameters as ops read them: in the compute type, or parameters() itself if that is float32.
   const void* compute() const { return compute_ ? compute_->data() : parameters(); }
   const kernels::LossScale* loss_scale() const { return update_buffers_.loss_scale; }  ///< null without an optimizer
@@ -49,6 +57,8 @@ class ParameterArenas {
   float* written() const { return written_ ? floats(written_) : gradients(); }
   bool accumulates() const { return written_ != nullptr; }
   std::size_t bytes() const;
+  /// Hash of [0, total) of the parameters, pending updates of tables included.
+  std::uint64_t hash();
 
   /// One per parameter, null for parameters that are not tables; empty without an optimizer.
   std::vector<backend::RowTable*> tables() const;
@@ -57,7 +67,8 @@ class ParameterArenas {
   void share_tables(backend::Collective* collective);
   /// Applies all pending updates to the rows of tables. Required before anything but ops reads parameters or state.
   void catch_up();
-  /// [0, tables_end): the gradients, followed by the gradients of tables as whole arrays.
+  /// [0, tables_end): the gradients, followed by the gradients of tables as whole arrays. After a step these are the
+  /// sums over all replicas.
   std::vector<float> pull_gradients();
 
  private:
@@ -82,6 +93,7 @@ class ParameterArenas {
   std::vector<std::unique_ptr<backend::RowTable>> tables_;  ///< as update_buffers_.tables
   backend::UpdateBuffers update_buffers_;
   std::uint64_t pushes_ = 0, updates_ = 0;
+  std::int64_t skipped_ = 0;  ///< LossScale::skipped of the last account
 };
 
 }  // namespace dptrain::runtime

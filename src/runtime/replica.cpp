@@ -225,7 +225,7 @@ struct Replica::Impl {
 
   /// Whether the step that produced `account` was left out.
   bool left_out(const kernels::LossScale& account) {
-    const bool more = account.skipped != std::exchange(skipped, account.skipped);
+    const bool more = arenas.has_new_skips(account);
     return !arenas.scales_loss() && (account.found_inf != 0 || more);
   }
 
@@ -347,7 +347,6 @@ struct Replica::Impl {
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
   std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row and samples of recorded steps
   bool replayed = false;
-  std::int64_t skipped = 0;           ///< LossScale::skipped of the last collected step
   int last_set = kSets - 1;           ///< last set used
   std::size_t oldest = 0, count = 0;  ///< of the queued steps
   struct Queued {
@@ -498,25 +497,7 @@ void Replica::predict(const BatchView& slice, const std::vector<void*>& outputs)
 void Replica::add_dataset(int number, const DeviceDataset& dataset) {
   impl_->on_slots([&](StepRunner& slot) { slot.add_dataset(number, dataset); });
 }
-void Replica::push(const graph::Model& model) { impl_->arenas.push(model); }
-void Replica::pull(graph::Model& model) { impl_->arenas.pull(model); }
-void Replica::push_state(const std::vector<std::vector<float>>& state) { impl_->arenas.push_state(state); }
-std::vector<std::vector<float>> Replica::pull_state() { return impl_->arenas.pull_state(); }
-void Replica::push_loss_scale(const kernels::LossScale& scale) {
-  impl_->arenas.push_loss_scale(scale);
-  impl_->skipped = scale.skipped;
-}
-std::optional<kernels::LossScale> Replica::pull_loss_scale() { return impl_->arenas.pull_loss_scale(); }
-
-std::uint64_t Replica::parameter_hash() {
-  impl_->arenas.catch_up();
-  return impl_->device.hash(impl_->arenas.parameters(), impl_->plan.total, *impl_->stream);
-}
-
-std::vector<float> Replica::pull_gradients() { return impl_->arenas.pull_gradients(); }
-
-float* Replica::gradient_arena() { return impl_->arenas.gradients(); }
-const float* Replica::parameter_arena() { return impl_->arenas.parameters(); }
+ParameterArenas& Replica::arenas() { return impl_->arenas; }
 backend::Stream& Replica::stream() { return *impl_->stream; }
 
 void Replica::drain() noexcept {

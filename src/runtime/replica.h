@@ -19,6 +19,7 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "plan/traffic.h"
+#include "runtime/arenas.h"
 #include "runtime/gradient_sink.h"
 #include "runtime/watchdog.h"
 
@@ -118,17 +119,8 @@ class Replica {
   /// does not fit.
   void add_dataset(int number, const DeviceDataset& dataset);
 
-  /// Copy the host model to the device arenas, and back, with statistics and frozen weights. Optimizer state is
-  /// separate.
-  void push(const graph::Model& model);
-  void pull(graph::Model& model);
-  /// Optimizer state as flat host arrays in the plan's arena order: slots in order, then the average if use_ema.
-  void push_state(const std::vector<std::vector<float>>& state);
-  std::vector<std::vector<float>> pull_state();
-  /// Includes the account of skipped steps; the scale has an effect in mixed_float16 only. Empty without an optimizer.
-  /// found_inf 0 permits updates again after a skipped step.
-  void push_loss_scale(const kernels::LossScale& scale);
-  std::optional<kernels::LossScale> pull_loss_scale();
+  /// Weights, gradients and optimizer state of the replica.
+  ParameterArenas& arenas();
 
   /// Maximum number of queued steps that are not yet collected.
   static constexpr std::size_t kMostQueued = 3;
@@ -165,13 +157,6 @@ class Replica {
   /// replicas call it together; nothing may be queued.
   std::optional<NotFinite> find_not_finite(const std::vector<BatchView>& micro_batches, const StepInputs& in);
 
-  /// Hash of [0, total) of the parameter arena.
-  std::uint64_t parameter_hash();
-  /// Host copy of [0, tables_end): the gradient arena, followed by the gradients of tables, in the axis order of the
-  /// device. After step() these are the sums over all replicas.
-  std::vector<float> pull_gradients();
-  float* gradient_arena();  ///< device memory, [0, statistics_end)
-  const float* parameter_arena();
   backend::Stream& stream();  ///< compute stream
   /// Waits for queued work, even if it fails and without the stream's watcher, and destroys recordings. Required before
   /// replicas that share memory are destroyed. Also required before the sink's drain, which may wait for resources of

@@ -177,8 +177,8 @@ struct ReplicaSet::Impl {
     capacity[at(lane)] = o.rows = shares->most_rows(world.rank(lane));
     auto& replica = replicas[at(lane)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
-    if (replica->gradient_arena() != nullptr)
-      connector.attach(lane, device, replica->stream(), replica->gradient_arena(), plan);
+    if (replica->arenas().gradients() != nullptr)
+      connector.attach(lane, device, replica->stream(), replica->arenas().gradients(), plan);
   }
 
   /// A lane's share of a batch in training.
@@ -375,7 +375,7 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchView& batch, con
   set.run(fmt::format(", step {}", in.number), [&](int lane) {
     Replica& replica = *set.replicas[at(lane)];
     found[at(lane)] = replica.find_not_finite(set.slices(batch, lane), in);
-    gradients[at(lane)] = replica.pull_gradients();
+    gradients[at(lane)] = replica.arenas().pull_gradients();
   });
   for (const auto& one : found)
     if (one) return one;
@@ -412,35 +412,35 @@ void ReplicaSet::add_dataset(int number, const DeviceDataset& dataset) {
 }
 
 void ReplicaSet::push(const graph::Model& model) {
-  on_each([&](int, Replica& replica) { replica.push(model); });
+  on_each([&](int, Replica& replica) { replica.arenas().push(model); });
 }
 
 void ReplicaSet::push_state(const std::vector<std::vector<float>>& state) {
-  on_each([&](int, Replica& replica) { replica.push_state(state); });
+  on_each([&](int, Replica& replica) { replica.arenas().push_state(state); });
 }
 
 void ReplicaSet::pull(graph::Model& model) {
   on_each([&](int lane, Replica& replica) {
-    if (lane == 0) replica.pull(model);
+    if (lane == 0) replica.arenas().pull(model);
   });
 }
 
 std::vector<std::vector<float>> ReplicaSet::pull_state() {
   std::vector<std::vector<float>> state;
   on_each([&](int lane, Replica& replica) {
-    if (lane == 0) state = replica.pull_state();
+    if (lane == 0) state = replica.arenas().pull_state();
   });
   return state;
 }
 
 void ReplicaSet::push_loss_scale(const kernels::LossScale& scale) {
-  on_each([&](int, Replica& replica) { replica.push_loss_scale(scale); });
+  on_each([&](int, Replica& replica) { replica.arenas().push_loss_scale(scale); });
 }
 
 std::optional<kernels::LossScale> ReplicaSet::pull_loss_scale() {
   std::optional<kernels::LossScale> scale;
   on_each([&](int lane, Replica& replica) {
-    if (lane == 0) scale = replica.pull_loss_scale();
+    if (lane == 0) scale = replica.arenas().pull_loss_scale();
   });
   return scale;
 }
@@ -451,7 +451,7 @@ void ReplicaSet::on_each(const std::function<void(int lane, Replica& replica)>& 
 
 void ReplicaSet::check_equal(std::int64_t step) {
   std::vector<std::uint64_t> hashes(impl_->replicas.size());
-  on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.parameter_hash(); });
+  on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.arenas().hash(); });
   hashes = impl_->connector.all_numbers(std::move(hashes));
   const auto name = [&](int rank) {
     const int lane = rank - impl_->world.first_rank;

@@ -24,7 +24,7 @@ std::vector<NamedValues> Control::gradients() {
   std::vector<float> arena;
   double scale = 1;  // loss scale of mixed_float16
   replicas.on_each([&](int lane, runtime::Replica& replica) {
-    if (lane == 0) arena = replica.pull_gradients();
+    if (lane == 0) arena = replica.arenas().pull_gradients();
   });
   if (run_.session.plan().compute == DType::kF16)
     if (const auto loss_scale = replicas.pull_loss_scale()) scale = loss_scale->scale;

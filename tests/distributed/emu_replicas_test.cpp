@@ -96,7 +96,7 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   set.pull(o.model);
   o.state = set.pull_state();
   o.hashes.resize(run.devices.size());
-  set.on_each([&](int rank, runtime::Replica& r) { o.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
+  set.on_each([&](int rank, runtime::Replica& r) { o.hashes[static_cast<std::size_t>(rank)] = r.arenas().hash(); });
   const SampleBatch other(7, kSmallNetInput, 3, 99);
   o.evaluated = set.evaluate(other.host());
   o.predicted.resize(7 * 3);

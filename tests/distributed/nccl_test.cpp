@@ -150,7 +150,7 @@ TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
     std::vector<FakeNccl::Call> expected;
     for (int step = 0; step < 2; ++step)
       for (const auto& [begin, end] : f.plan.buckets)
-        expected.push_back({replica.gradient_arena() + begin, static_cast<std::size_t>(end - begin)});
+        expected.push_back({replica.arenas().gradients() + begin, static_cast<std::size_t>(end - begin)});
     EXPECT_EQ(nccl.sums.at(rank), expected);
   });
 }
@@ -164,9 +164,9 @@ TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
   const SampleBatch batch(kNcclRows, 6, 3, 0);
   std::vector<std::vector<float>> parts(3), sums(3);
   f.set->gradients(batch.host(), kNcclRows, 0);
-  f.set->on_each([&](int rank, runtime::Replica& replica) { parts[at(rank)] = replica.pull_gradients(); });
+  f.set->on_each([&](int rank, runtime::Replica& replica) { parts[at(rank)] = replica.arenas().pull_gradients(); });
   f.step(0);
-  f.set->on_each([&](int rank, runtime::Replica& replica) { sums[at(rank)] = replica.pull_gradients(); });
+  f.set->on_each([&](int rank, runtime::Replica& replica) { sums[at(rank)] = replica.arenas().pull_gradients(); });
   EXPECT_EQ(sums[0], sums[1]);
   EXPECT_EQ(sums[0], sums[2]);
   const auto rounded = [](float x) { return float_of_bf16(bf16_of(x)); };

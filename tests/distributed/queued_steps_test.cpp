@@ -103,7 +103,7 @@ TEST(QueuedSteps, AreBounded) {
   ReplicaOptions options{.rows = kQueuedRows, .row_counts = {kQueuedRows}};
   options.optimizer = value_of(nn::optimizer_family(), "SGD");
   Replica replica(plan, *device, sink, nullptr, std::move(options));
-  replica.push(model);
+  replica.arenas().push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
   const std::vector<BatchView> slices{batch.host().sub(0, kQueuedRows)};
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i)

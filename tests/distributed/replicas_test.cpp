@@ -48,7 +48,7 @@ Outcome train(const Training& run) {
   set.pull(outcome.model);
   outcome.hashes.resize(run.weights.size());
   set.on_each(
-      [&](int rank, runtime::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.parameter_hash(); });
+      [&](int rank, runtime::Replica& r) { outcome.hashes[static_cast<std::size_t>(rank)] = r.arenas().hash(); });
   return outcome;
 }
 

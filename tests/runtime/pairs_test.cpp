@@ -73,13 +73,13 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
   PairsSink sink;
   Replica replica(plan, *device, sink, nullptr,
                   {.rows = rows, .row_counts = {rows, 5}, .optimizer = sgd(), .seed = 5, .pairs = pairs});
-  replica.push(outcome.model);
+  replica.arenas().push(outcome.model);
   const SampleBatch batch(rows, floats, 3);
   for (std::int64_t number = 0; number < 3; ++number)
     outcome.losses.push_back(
         replica.step({batch.host().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .valid = rows}).loss);
   outcome.losses.push_back(replica.evaluate(batch.host().sub(0, 5)).loss);
-  replica.pull(outcome.model);
+  replica.arenas().pull(outcome.model);
 
   std::vector<std::unique_ptr<backend::Op>> ops;
   for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = rows}));

@@ -67,13 +67,13 @@ layers:
   ReplicaOptions options{.rows = kRows, .row_counts = {kRows}, .seed = 5};
   options.optimizer = sgd();
   Replica replica(plan, *device, sink, nullptr, std::move(options));
-  replica.push(trained.model);
+  replica.arenas().push(trained.model);
   const SampleBatch batch(kRows, 9 * 7 * channels, 3);
   const BatchView slice = batch.host();
   for (int step = 0; step < 3; ++step)
     trained.losses.push_back(replica.step({slice}, {.number = step, .learning_rate = 0.05, .valid = kRows}).loss);
   trained.evaluated = replica.evaluate(slice).loss;
-  replica.pull(trained.model);
+  replica.arenas().pull(trained.model);
   return trained;
 }
 

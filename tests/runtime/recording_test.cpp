@@ -37,7 +37,7 @@ struct Runner {
         .rows = kRows, .row_counts = {kRows, 4}, .seed = 5, .accumulate = accumulate, .graphs = graphs};
     options.optimizer = value_of(nn::optimizer_family(), optimizer);
     replica.emplace(plan, *device, sink, nullptr, std::move(options));
-    replica->push(model);
+    replica->arenas().push(model);
   }
 
   Outcome train(int steps) {
@@ -52,8 +52,8 @@ struct Runner {
       o.replayed.push_back(replica->replayed());
       if (number == 6) o.losses.push_back(replica->evaluate(batch.host().sub(0, rows)).loss);
     }
-    replica->pull(o.model);
-    o.state = replica->pull_state();
+    replica->arenas().pull(o.model);
+    o.state = replica->arenas().pull_state();
     return o;
   }
 
@@ -88,10 +88,10 @@ TEST(Recording, SurvivesNewWeightsAndState) {
   Runner a("emu:0", backend::Graphs::kOn, "Adam"), b("emu:0", backend::Graphs::kOff, "Adam");
   a.train(5);
   const Outcome start = b.train(7);
-  b.replica->push(start.model);
-  b.replica->push_state(start.state);
-  a.replica->push(start.model);
-  a.replica->push_state(start.state);
+  b.replica->arenas().push(start.model);
+  b.replica->arenas().push_state(start.state);
+  a.replica->arenas().push(start.model);
+  a.replica->arenas().push_state(start.state);
   const Outcome x = a.train(4), y = b.train(4);
   EXPECT_THAT(x.replayed, ::testing::Each(true));
   EXPECT_EQ(distance(x.model, y.model), 0);
@@ -143,26 +143,26 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
   RandomStream random(4, 2);
   for (graph::Weight& weight : pushed.weights)
     for (float& v : weight.values) v = static_cast<float>(random.normal());
-  r.replica->push(pushed);
+  r.replica->arenas().push(pushed);
   graph::Model pulled = r.model;
-  r.replica->pull(pulled);
+  r.replica->arenas().pull(pulled);
   for (std::size_t w = 0; w < pushed.weights.size(); ++w) EXPECT_EQ(pushed.weights[w].values, pulled.weights[w].values);
 
-  std::vector<std::vector<float>> state = r.replica->pull_state();
+  std::vector<std::vector<float>> state = r.replica->arenas().pull_state();
   ASSERT_EQ(state.size(), 3U);
   for (const plan::Parameter& p : r.plan.parameters)  // gaps between parameters stay zero
     if (p.kind == plan::ParameterKind::kTrainable)
       for (auto& array : state)
         for (std::int64_t i = 0; i < p.elements(); ++i)
           array[static_cast<std::size_t>(p.offset + i)] = static_cast<float>(random.normal());
-  r.replica->push_state(state);
-  EXPECT_EQ(r.replica->pull_state(), state);
+  r.replica->arenas().push_state(state);
+  EXPECT_EQ(r.replica->arenas().pull_state(), state);
 
   // On the device the kernel is in KRSC order: element (h, w, c, k) of Keras is at (k, h, w, c).
   const auto found = std::ranges::find_if(r.plan.parameters, [](const auto& p) { return p.shape.rank() == 4; });
   ASSERT_NE(found, r.plan.parameters.end());
   std::vector<float> device(static_cast<std::size_t>(found->elements()));
-  r.device->copy_to_host(device.data(), r.replica->parameter_arena() + found->offset, device.size() * sizeof(float),
+  r.device->copy_to_host(device.data(), r.replica->arenas().parameters() + found->offset, device.size() * sizeof(float),
                          r.replica->stream());
   const std::vector<float>& keras = pushed.weights[static_cast<std::size_t>(found->weight)].values;
   const std::size_t in = 9 * 2, out = 5;

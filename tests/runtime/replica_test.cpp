@@ -34,11 +34,11 @@ struct Fixture {
     ReplicaOptions options{.rows = rows, .row_counts = {rows}, .seed = 5, .accumulate = accumulate};
     options.optimizer = std::move(optimizer);
     replica.emplace(plan, device, sink, nullptr, std::move(options));
-    replica->push(model);
+    replica->arenas().push(model);
   }
   graph::Model pulled() {
     graph::Model now = model;
-    replica->pull(now);
+    replica->arenas().pull(now);
     return now;
   }
 
@@ -55,21 +55,22 @@ TEST(Replica, TrainsAfterASearchThatFailed) {
   EXPECT_THROW(f.replica->find_not_finite({batch.host()}, {.number = 1, .valid = 9}), Error);
   const StepInputs in{.number = 2, .learning_rate = 0.1, .valid = 9};
   EXPECT_EQ(f.replica->step({batch.host()}, in).loss, plain.replica->step({batch.host()}, in).loss);
-  EXPECT_EQ(f.replica->parameter_hash(), plain.replica->parameter_hash());
+  EXPECT_EQ(f.replica->arenas().hash(), plain.replica->arenas().hash());
 }
 
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
   Fixture f(kToyModel, 7);
   const SampleBatch batch(7, 6, 3, 4);  // the step moves no pre-activation across its kink at 0
   f.replica->gradients({batch.host().sub(0, 7)}, 7, 4);
-  const std::vector<float> gradients(f.replica->gradient_arena(), f.replica->gradient_arena() + f.plan.trainable_end);
+  const std::vector<float> gradients(f.replica->arenas().gradients(),
+                                     f.replica->arenas().gradients() + f.plan.trainable_end);
   for (const plan::Parameter& p : f.plan.parameters) {
     if (p.kind != plan::ParameterKind::kTrainable) continue;
     for (std::int64_t i = 0; i < p.elements(); ++i) {
       const auto loss_at = [&](float delta) {
         graph::Model moved = f.model;
         moved.weights[static_cast<std::size_t>(p.weight)].values[static_cast<std::size_t>(i)] += delta;
-        f.replica->push(moved);
+        f.replica->arenas().push(moved);
         return f.replica->gradients({batch.host().sub(0, 7)}, 7, 4).loss / 7;
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
@@ -135,7 +136,7 @@ TEST(Replica, ASliceWithoutRowsGivesZeros) {
   const SampleBatch batch(9, 6, 3);
   f.replica->gradients({batch.host().sub(0, 9)}, 9, 0);
   f.replica->gradients({batch.host().sub(0, 0)}, 9, 0);
-  for (std::int64_t i = 0; i < f.plan.statistics_end; ++i) ASSERT_EQ(f.replica->gradient_arena()[i], 0) << i;
+  for (std::int64_t i = 0; i < f.plan.statistics_end; ++i) ASSERT_EQ(f.replica->arenas().gradients()[i], 0) << i;
 }
 
 TEST(Replica, StagesBatchesWhereTheDeviceCannotReadThem) {
@@ -146,7 +147,7 @@ TEST(Replica, StagesBatchesWhereTheDeviceCannotReadThem) {
   EXPECT_EQ(direct.replica->step({batch.host().sub(0, 9)}, in).loss,
             staged.replica->step({batch.host().sub(0, 9)}, in).loss);
   EXPECT_EQ(distance(direct.pulled(), staged.pulled()), 0);
-  EXPECT_EQ(direct.replica->parameter_hash(), staged.replica->parameter_hash());
+  EXPECT_EQ(direct.replica->arenas().hash(), staged.replica->arenas().hash());
 }
 
 TEST(Replica, UpdatesSharedStatisticsAsTwoCallsInARow) {
@@ -174,7 +175,7 @@ layers:
 TEST(Replica, EvaluatesAndPredictsInInferenceMode) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
-  const std::uint64_t before = f.replica->parameter_hash();
+  const std::uint64_t before = f.replica->arenas().hash();
   const StepSums sums = f.replica->evaluate(batch.host().sub(0, 9));
   std::vector<float> rows(9 * 3);
   f.replica->predict(batch.host().sub(0, 9), {rows.data()});
@@ -188,13 +189,13 @@ TEST(Replica, EvaluatesAndPredictsInInferenceMode) {
   EXPECT_NEAR(sums.loss, loss, 1e-5);
   EXPECT_EQ(sums.outputs.at(1), hits);
   EXPECT_GT(sums.penalty, 0);
-  EXPECT_EQ(f.replica->parameter_hash(), before);
+  EXPECT_EQ(f.replica->arenas().hash(), before);
 }
 
 TEST(Replica, WithoutAnOptimizerHasNoGradientsButThePenalty) {
   Fixture f(kToyModel, 9, {}, false, config::Typed());
   const SampleBatch batch(9, 6, 3);
-  EXPECT_EQ(f.replica->gradient_arena(), nullptr);
+  EXPECT_EQ(f.replica->arenas().gradients(), nullptr);
   EXPECT_GT(f.replica->evaluate(batch.host().sub(0, 9)).penalty, 0);
   EXPECT_THROW(f.replica->gradients({batch.host().sub(0, 9)}, 9, 0), Error);
 }
@@ -206,12 +207,12 @@ TEST(Replica, GoesOnFromPulledState) {
     f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   step(once, 0);
-  twice.replica->push(once.pulled());
-  twice.replica->push_state(once.replica->pull_state());
+  twice.replica->arenas().push(once.pulled());
+  twice.replica->arenas().push_state(once.replica->arenas().pull_state());
   step(once, 1);
   step(twice, 1);
   EXPECT_EQ(distance(once.pulled(), twice.pulled()), 0);
-  EXPECT_THROW(once.replica->push_state({}), Error);
+  EXPECT_THROW(once.replica->arenas().push_state({}), Error);
 }
 
 TEST(Replica, TakesARowCountThatNobodyAnnouncedButNoLargerOne) {

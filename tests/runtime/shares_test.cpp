@@ -107,7 +107,7 @@ ShareOutcome run_shares(const std::vector<int>& lanes, const std::vector<double>
       process->set->step(own, {.number = step, .learning_rate = 0.1, .valid = batch.rows()});
     std::vector<std::uint64_t> hashes(static_cast<std::size_t>(process->lanes));
     process->set->on_each(
-        [&](int lane, Replica& replica) { hashes[static_cast<std::size_t>(lane)] = replica.parameter_hash(); });
+        [&](int lane, Replica& replica) { hashes[static_cast<std::size_t>(lane)] = replica.arenas().hash(); });
     out.hashes.insert(out.hashes.end(), hashes.begin(), hashes.end());
   }
   return out;

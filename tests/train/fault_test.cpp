@@ -100,7 +100,7 @@ TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
     session.replicas().pull(other);
     other.weights[0].values[0] += 1;
     session.replicas().on_each([&](int rank, runtime::Replica& replica) {
-      if (rank == 1) replica.push(other);
+      if (rank == 1) replica.arenas().push(other);
     });
   };
   ASSERT_EQ(fit(2, {"parallel.check_replicas=1 step"}, disturb), ErrorKind::kDevice);
