@@ -6,6 +6,7 @@
 #include "nn/optimizer.h"
 #include "nn/optimizers.h"
 #include "plan/weight_order.h"
+#include "runtime/arenas.h"
 #include "session/session.h"
 
 namespace dptrain::bench {

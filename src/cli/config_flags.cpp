@@ -1,5 +1,8 @@
 #include "cli/config_flags.h"
 
+#include <charconv>
+#include <cmath>
+
 #include "cli/device_flags.h"
 #include "config/node.h"
 #include "core/error.h"
@@ -20,6 +23,13 @@ std::string text_set(const std::string& key, const std::string& value) {
 void set_one(std::vector<std::string>& sets, const std::string& key, const std::string& other, std::int64_t value) {
   sets.push_back(fmt::format("{}={}", key, value));
   sets.push_back(other + "=null");
+}
+
+std::optional<double> positive_number(const std::string& text) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value) && value > 0;
+  return good ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -86,6 +96,23 @@ experiment::Overrides ConfigFlags::overrides() const {
     overrides.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
   return overrides;
+}
+
+train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps) {
+  const std::size_t dots = text.find("..");
+  const double low = positive_number(text.substr(0, dots)).value_or(0);
+  const double high = dots == std::string::npos ? 0 : positive_number(text.substr(dots + 2)).value_or(0);
+  if (low <= 0 || low >= high)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--find-lr must be two learning rates, the smaller first, as in --find-lr=1e-7..10; found "
+                            "'{}'",
+                            text));
+  constexpr std::int64_t kFewest = 20;
+  if (steps && *steps < kFewest)
+    throw Error(ErrorKind::kUsage, fmt::format("--find-lr needs {} --steps or more, found {}", kFewest, *steps));
+  train::RateRange range{.low = low, .high = high};
+  if (steps) range.steps = *steps;
+  return range;
 }
 
 void add_gate_flags(Command& command, evaluation::GateOptions& options) {

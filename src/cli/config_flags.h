@@ -10,6 +10,7 @@
 
 #include "cli/app.h"
 #include "experiment/experiment.h"
+#include "train/rate_test.h"
 
 namespace dptrain::evaluation {
 struct GateOptions;
@@ -36,6 +37,9 @@ struct ConfigFlags {
   /// Throws Error{kUsage}.
   experiment::Overrides overrides() const;
 };
+
+/// The value of --find-lr, "1e-7..10". Throws Error{kUsage}.
+train::RateRange parse_rate_range(const std::string& text, const std::optional<std::int64_t>& steps);
 
 void add_gate_flags(Command& command, evaluation::GateOptions& options);
 

@@ -8,9 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/data_scan.h"
 #include "cli/data_sets.h"
-#include "cli/data_stats.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -18,6 +16,7 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/images/finish.h"
+#include "data/inspection.h"
 #include "data/transforms/normalization.h"
 #include "plot/contact_sheet.h"
 #include "plot/file.h"
@@ -156,8 +155,8 @@ bool is_folder(const std::string& path) {
 int run_scan(const DataCommandFlags& flags) {
   bool damaged = false;
   for (const NamedSet& set : open_data_sets(flags.path, flags.overrides.overrides(), flags.on).sets) {
-    const DataScan found = scan(*set.source);
-    print_fitted(scan_report(set.name, found));
+    const data::DataScan found = data::scan(*set.source);
+    print_fitted(data::scan_report(set.name, found));
     damaged = damaged || !found.damaged.empty();
   }
   return damaged ? static_cast<int>(ErrorKind::kData) : 0;
@@ -199,9 +198,9 @@ int run_stats(const DataCommandFlags& flags) {
     for (int input = 0; input < set.source->inputs(); ++input) {
       if (!set.source->column_lines().empty() && set.source->input_shape(input).rank() == 1) continue;  // printed above
       const std::string of = set.source->input_name(input);
-      print_fitted(stats_report(of.empty() ? set.name : set.name + " " + of,
-                                data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)),
-                                values));
+      print_fitted(data::stats_report(
+          of.empty() ? set.name : set.name + " " + of,
+          data::data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
     }
   return 0;
 }

@@ -1,17 +1,10 @@
 #include "cli/data_sets.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
 #include "cli/config_flags.h"
-#include "core/activity.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/machine.h"
 #include "data/sources/dataset.h"
 #include "data/transform.h"
 #include "experiment/model_side.h"
@@ -66,32 +59,6 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
     throw Error(ErrorKind::kUsage, only ? fmt::format("--on {}: the config has no data.{}", *only, *only)
                                         : fmt::format("{}: the config names no data set", path));
   return found;
-}
-
-void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f) {
-  Activity activity(what, samples);
-  std::atomic<std::int64_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr error;
-  std::int64_t error_at = samples;
-  const auto work = [&] {
-    for (std::int64_t index = next++; index < samples; index = next++) {
-      try {
-        f(index);
-        activity.advance();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (index < error_at) error = std::current_exception(), error_at = index;
-      }
-    }
-  };
-  const std::int64_t count = std::clamp<std::int64_t>(machine::cpus(), 1, std::max<std::int64_t>(1, samples));
-  {
-    std::vector<std::jthread> threads;
-    for (std::int64_t t = 1; t < count; ++t) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace dptrain::cli

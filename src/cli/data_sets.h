@@ -2,8 +2,6 @@
 
 // DIR|CONFIG of `dptrain data`: opens data sets without a plan or a device. Main thread; any thread may read them.
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,9 +28,5 @@ struct DataSets {
 /// for a config. Throws Error{kUsage, kData}.
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only);
-
-/// Calls f(index) once for every sample, on as many threads as the process has cores. Rethrows the exception with the
-/// lowest index when all are done. `what` is shown with the progress.
-void for_each_sample(const std::string& what, std::int64_t samples, const std::function<void(std::int64_t)>& f);
 
 }  // namespace dptrain::cli

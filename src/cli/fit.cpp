@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "cli/find_lr.h"
 #include "cli/fit_report.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
@@ -37,6 +36,7 @@
 #include "session/session.h"
 #include "session/shared_file.h"
 #include "sweep/sweep_file.h"
+#include "train/find_lr.h"
 #include "train/model_source.h"
 #include "train/run_directory.h"
 #include "train/signals.h"
@@ -419,7 +419,7 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
     formats::load_weights(weights, session.model(), formats::Coverage::kAll);
   }
   if (state || flags.init_from) session.replicas().push(session.model());
-  if (rates) return find_lr(session, *rates, flags.run_dir, progress_mode(flags, context));
+  if (rates) return train::find_lr(session, *rates, flags.run_dir, progress_mode(flags, context)), 0;
   if (flags.init_optimizer) beginning.optimizer = initial_optimizer(initial.path(), session);
   return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, gates, context);
 }

@@ -8,7 +8,6 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/output.h"
-#include "cli/rate_chart.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -20,6 +19,7 @@
 #include "session/slots.h"
 #include "train/line_file.h"
 #include "train/model_source.h"
+#include "train/rate_charts.h"
 
 namespace dptrain::cli {
 namespace {
@@ -62,7 +62,7 @@ int run(const SummaryFlags& flags) {
     log::info(fmt::format("wrote {}; draw it with: dot -Tsvg {} -o graph.svg", *flags.dot, *flags.dot));
   }
   if (flags.schedule) {
-    plot::write(*flags.schedule, plot::draw(rate_chart(experiment, devices)));
+    plot::write(*flags.schedule, plot::draw(train::rate_chart(experiment, devices)));
     log::info("wrote " + *flags.schedule);
   }
   return 0;

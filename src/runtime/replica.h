@@ -19,11 +19,12 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "plan/traffic.h"
-#include "runtime/arenas.h"
 #include "runtime/gradient_sink.h"
 #include "runtime/watchdog.h"
 
 namespace dptrain::runtime {
+
+class ParameterArenas;
 
 /// A data set whose batches a device makes.
 struct DeviceDataset {

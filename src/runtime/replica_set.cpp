@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "core/trace.h"
+#include "runtime/arenas.h"
 #include "runtime/periodic_check.h"
 #include "runtime/shard_sums.h"
 #include "runtime/shares.h"

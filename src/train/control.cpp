@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "distributed/processes.h"
 #include "experiment/model_side.h"
+#include "runtime/arenas.h"
 #include "runtime/replica_set.h"
 #include "session/session.h"
 

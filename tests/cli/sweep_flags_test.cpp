@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/find_lr.h"
+#include "cli/config_flags.h"
 #include "core/error.h"
 #include "core/machine.h"
 

@@ -15,6 +15,7 @@
 #include "distributed/connector.h"
 #include "distributed/fake_nccl.h"
 #include "distributed/nccl_connector.h"
+#include "runtime/arenas.h"
 #include "runtime/sample_batch.h"
 #include "support/error_thrown.h"
 

@@ -8,6 +8,7 @@
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
 #include "distributed/connector.h"
+#include "runtime/arenas.h"
 #include "runtime/small_net.h"
 #include "support/sanitizer.h"
 

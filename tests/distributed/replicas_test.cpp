@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "distributed/connector.h"
+#include "runtime/arenas.h"
 #include "runtime/sample_batch.h"
 
 namespace dptrain::distributed {

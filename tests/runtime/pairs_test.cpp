@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/piecewise.h"
+#include "runtime/arenas.h"
 #include "runtime/sample_batch.h"
 
 namespace dptrain::runtime {

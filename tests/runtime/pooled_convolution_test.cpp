@@ -5,6 +5,7 @@
 #include "nn/convolutions.h"
 #include "nn/pooling.h"
 #include "plan/tail.h"
+#include "runtime/arenas.h"
 #include "runtime/replica.h"
 #include "runtime/small_net.h"
 

@@ -5,6 +5,7 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
+#include "runtime/arenas.h"
 #include "runtime/replica.h"
 #include "runtime/small_net.h"
 #include "support/sanitizer.h"

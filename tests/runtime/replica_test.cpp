@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/arenas.h"
 #include "runtime/sample_batch.h"
 
 namespace dptrain::runtime {

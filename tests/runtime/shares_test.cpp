@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/apart.h"
+#include "runtime/arenas.h"
 #include "runtime/shares.h"
 #include "runtime/small_net.h"
 

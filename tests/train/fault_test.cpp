@@ -1,6 +1,7 @@
 // The files of a run that ended with an error, and the replay that reproduces it.
 
 #include "train/fault.h"
+#include "runtime/arenas.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

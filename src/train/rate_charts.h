@@ -1,12 +1,14 @@
 #pragma once
 
-// `dptrain summary --plot-schedule`: the learning rate over the training. Main thread.
+// Charts of learning rates: a schedule over the training (`dptrain summary --plot-schedule`) and the range test
+// (`dptrain fit --find-lr`). Main thread.
 
 #include "experiment/experiment.h"
 #include "plot/chart.h"
 #include "session/devices.h"
+#include "train/rate_test.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 
 /// The rate at every step; opens the data to count steps. Throws Error{kUsage} for a config without a section train.
 plot::Chart rate_chart(const experiment::Experiment& experiment, const session::DeviceRequest& devices);
@@ -15,4 +17,7 @@ plot::Chart rate_chart(const experiment::Experiment& experiment, const session::
 plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& rates, std::int64_t steps,
                        std::int64_t steps_per_epoch);
 
-}  // namespace dptrain::cli
+/// Loss over the learning rate, with a ring at the suggestion.
+plot::Chart rate_test_chart(const std::string& name, const RateCurve& curve);
+
+}  // namespace dptrain::train

@@ -1,22 +1,21 @@
-// scan and stats of `dptrain data`, on a source in memory; files and pictures are for tests/e2e/data_commands.sh.
+// scan() and data_stats() on a source in memory; tests/e2e/data_commands.sh covers files and images.
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 
-#include "cli/data_scan.h"
-#include "cli/data_stats.h"
 #include "config/family.h"
 #include "core/error.h"
+#include "data/inspection.h"
 #include "data/transform.h"
 #include "data/transforms/normalization.h"
 
-namespace dptrain::cli {
+namespace dptrain::data {
 namespace {
 
 /// Images [2 + index % 2, 3, 2] of numbers that are easy to add up; sample `bad` cannot be read.
-class Numbers : public data::Source {
+class Numbers : public Source {
  public:
   Numbers(std::int64_t samples, std::int64_t bad = -1, std::int64_t other_channels = -1)
       : samples_(samples), bad_(bad), other_channels_(other_channels) {}
@@ -25,8 +24,8 @@ class Numbers : public data::Source {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {}; }
-  void read(std::int64_t index, int, data::Array& out, const data::ReadHint&) const override {
-    if (index == bad_) throw data::SampleError({.file = "item 1", .byte = 17, .words = "it is broken"});
+  void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
+    if (index == bad_) throw SampleError({.file = "item 1", .byte = 17, .words = "it is broken"});
     const std::int64_t channels = index == other_channels_ ? 1 : 2;
     out.shape = Shape{2 + index % 2, 3, channels};
     out.type = DType::kU8;
@@ -34,7 +33,7 @@ class Numbers : public data::Source {
     for (std::size_t i = 0; i < out.u8.size(); ++i)
       out.u8[i] = static_cast<std::uint8_t>(i % 2 == 0 ? 10 + index : 200);
   }
-  data::LabelType label_type(int) const override { return data::LabelType::kClass; }
+  LabelType label_type(int) const override { return LabelType::kClass; }
   std::int64_t label_width(int) const override { return 1; }
   std::int64_t label_class(std::int64_t index, int) const override { return index % 2; }
   void label_values(std::int64_t, float*, int) const override {}
@@ -78,7 +77,7 @@ TEST(DataScan, CountsClassesAndSizesAndNamesWhatIsDamaged) {
 
 TEST(DataStats, EveryPixelCountsAlike) {
   // Channel 0 is 10, 11, 12 in images of 6, 9 and 6 pixels; channel 1 is 200 throughout.
-  const DataStats found = data_stats(Numbers(3), 0, data::Pipeline());
+  const DataStats found = data_stats(Numbers(3), 0, Pipeline());
   const double mean = (10 * 6 + 11 * 9 + 12 * 6) / 21.0;
   const double variance = (6 * std::pow(10 - mean, 2) + 9 * std::pow(11 - mean, 2) + 6 * std::pow(12 - mean, 2)) / 21;
   EXPECT_EQ(found.pixels, 21);
@@ -93,19 +92,19 @@ TEST(DataStats, EveryPixelCountsAlike) {
 }
 
 TEST(DataStats, OfWhatTransformsMake) {
-  data::RescalingSpec rescaling;
+  RescalingSpec rescaling;
   rescaling.scale = 0.5;
-  const data::Pipeline half({data::transform_family().make(rescaling)}, true);
+  const Pipeline half({transform_family().make(rescaling)}, true);
   EXPECT_NEAR(data_stats(Numbers(3), 0, half).mean[1], 100, 1e-12);
 }
 
 TEST(DataStats, WhatCannotBeReadIsLeftOut) {
-  const DataStats found = data_stats(Numbers(3, 1), 0, data::Pipeline());
+  const DataStats found = data_stats(Numbers(3, 1), 0, Pipeline());
   EXPECT_EQ(found.left_out, 1);
   EXPECT_EQ(found.pixels, 12);
   EXPECT_NEAR(found.mean[0], 11, 1e-12);
-  EXPECT_THROW(data_stats(Numbers(1, 0), 0, data::Pipeline()), Error);
-  EXPECT_THROW(data_stats(Numbers(3, -1, 2), 0, data::Pipeline()), Error) << "other channels";
+  EXPECT_THROW(data_stats(Numbers(1, 0), 0, Pipeline()), Error);
+  EXPECT_THROW(data_stats(Numbers(3, -1, 2), 0, Pipeline()), Error) << "other channels";
 }
 
 TEST(DataStats, ReportEndsWithTheNormalization) {
@@ -144,4 +143,4 @@ TEST(ForEachSample, EachOnceAndTheFirstErrorByIndex) {
 }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::data

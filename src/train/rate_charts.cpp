@@ -1,6 +1,7 @@
-#include "cli/rate_chart.h"
+#include "train/rate_charts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -8,7 +9,7 @@
 #include "nn/optimizer.h"
 #include "session/session.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 namespace {
 
 /// Steps of the whole training and of one epoch; opens the data to count them.
@@ -57,4 +58,33 @@ plot::Chart rate_chart(const std::string& name, const std::vector<plot::Point>& 
   return {.title = name, .panels = {std::move(panel)}};
 }
 
-}  // namespace dptrain::cli
+plot::Chart rate_test_chart(const std::string& name, const RateCurve& curve) {
+  plot::Line raw{.name = "loss of a step", .width = 1, .opacity = 0.45, .marks = false};
+  plot::Line smooth{.name = "smoothed", .width = 2.4, .marks = false};
+  double most = 0;
+  for (const RatePoint& point : curve.points()) most = std::max(most, point.smoothed);
+  for (const RatePoint& point : curve.points()) {
+    if (point.loss <= 1.5 * most) raw.points.push_back({point.rate, point.loss});
+    smooth.points.push_back({point.rate, point.smoothed});
+  }
+  if (const auto advice = curve.advice()) {
+    const auto near = [&](const plot::Point& a, const plot::Point& b) {
+      return std::abs(std::log(a.x / advice->rate)) < std::abs(std::log(b.x / advice->rate));
+    };
+    smooth.best = static_cast<std::size_t>(std::ranges::min_element(smooth.points, near) - smooth.points.begin());
+    smooth.best_text = "suggestion " + shortest(advice->rate);
+  }
+  plot::Panel panel{.title = "loss",
+                    .note = std::string("thin: of each step") + (curve.diverged() ? "; until it diverged" : ""),
+                    .x_label = "learning rate (log scale)",
+                    .lines = {std::move(raw), std::move(smooth)},
+                    .scale = plot::Scale::kAuto,
+                    .log_x = true,
+                    .height = 380};
+  using Sample = plot::LegendEntry::Sample;
+  return {.title = name + ": learning-rate range test",
+          .keys = {{.name = "smoothed", .sample = Sample::kLine}, {.name = "suggestion", .sample = Sample::kRing}},
+          .panels = {std::move(panel)}};
+}
+
+}  // namespace dptrain::train

@@ -1,10 +1,10 @@
-#include "cli/rate_chart.h"
+#include "train/rate_charts.h"
 
 #include <gtest/gtest.h>
 
 #include "plot/svg.h"
 
-namespace dptrain::cli {
+namespace dptrain::train {
 namespace {
 
 TEST(RateChart, HasStepsBelowAndEpochsAbove) {
@@ -28,4 +28,4 @@ TEST(RateChart, SmallRatesAreSeen) {
 TEST(RateChart, TakesOneStep) { EXPECT_NO_THROW(plot::draw(rate_chart("net", {{0, 1e-3}}, 1, 1))); }
 
 }  // namespace
-}  // namespace dptrain::cli
+}  // namespace dptrain::train
