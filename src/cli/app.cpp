@@ -20,6 +20,8 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "sweep/runner.h"
+#include "train/line_file.h"
 #include "train/progress.h"
 
 namespace dptrain::cli {
@@ -87,32 +89,43 @@ int fail(const std::string& text, int code) {
   return code;
 }
 
-/// The JSON line of an error with a location; "" without one.
-std::string json_line(const Error& error) {
-  const SourceLocation& location = error.location();
-  if (!location.is_known()) return "";
-  const nlohmann::ordered_json line{{"level", "error"},
-                                    {"file", location.file},
-                                    {"line", location.line},
-                                    {"column", location.column},
-                                    {"message", error.message()}};
+/// The error as JSON lines: one for each place of a config, otherwise one, with a location if it has one.
+std::string json_lines(const Error& error) {
+  if (const auto* config = dynamic_cast<const config::ConfigError*>(&error)) return config->json();
+  nlohmann::ordered_json line{{"level", "error"}};
+  if (const SourceLocation& location = error.location(); location.is_known()) {
+    line["file"] = location.file;
+    line["line"] = location.line;
+    line["column"] = location.column;
+  }
+  line["message"] = error.message();
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+/// Writes the error to the file that `dptrain sweep` reads. Without the file the sweep reports the exit code alone.
+void store_for_sweep(const Error& error) {
+  const char* file = std::getenv(sweep::kErrorFile);
+  if (file == nullptr || *file == '\0') return;
+  try {
+    train::write_text(file, json_lines(error));
+  } catch (const Error&) {  // the disk is full, for example; the error is printed all the same
+  }
 }
 
 }  // namespace
 
 int print_error(const Error& error) {
+  store_for_sweep(error);
   const bool json = output_flags().log == "json";
-  const auto* config = dynamic_cast<const config::ConfigError*>(&error);
-  const std::string lines = !json ? "" : config != nullptr ? config->json() : json_line(error);
-  if (lines.empty()) {
-    std::string text = (json || error.is_complete() ? "" : "error: ") + std::string(error.what());
-    const std::string excerpt = config == nullptr ? config::excerpt_of(error.location()) : "";
-    if (!excerpt.empty()) text += "\n" + excerpt.substr(0, excerpt.size() - 1);
-    return fail(text, error.exit_code());
+  const bool is_config = dynamic_cast<const config::ConfigError*>(&error) != nullptr;
+  if (json && (is_config || error.location().is_known())) {
+    std::fputs(json_lines(error).c_str(), stderr);
+    return error.exit_code();
   }
-  std::fputs(lines.c_str(), stderr);
-  return error.exit_code();
+  std::string text = (json || error.is_complete() ? "" : "error: ") + std::string(error.what());
+  const std::string excerpt = is_config ? "" : config::excerpt_of(error.location());
+  if (!excerpt.empty()) text += "\n" + excerpt.substr(0, excerpt.size() - 1);
+  return fail(text, error.exit_code());
 }
 
 App::App() = default;
@@ -139,8 +152,10 @@ int App::run(int argc, const char* const* argv) {
            fmt::format("cannot start a thread: {}; raise the limit on processes (ulimit -u, or that of the container), "
                        "or ask for fewer with --cpus and data.loader.workers",
                        system->code().message())});
-    return fail(fmt::format("internal error: {}; please report it with the command line and the config", error.what()),
-                static_cast<int>(ErrorKind::kInternal));
+    const std::string text =
+        fmt::format("internal error: {}; please report it with the command line and the config", error.what());
+    store_for_sweep({ErrorKind::kInternal, text});
+    return fail(text, static_cast<int>(ErrorKind::kInternal));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -96,21 +97,7 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
 constexpr std::size_t kMostReason = 300;
 
-/// The last error message of a run, on one line.
-std::string last_error(const std::string& log) {
-  std::string found;
-  for (const std::string& line : train::LineFile::read(log)) {
-    const bool error = line.starts_with("error: ") || line.starts_with("internal error: ") ||
-                       line.find(": error: ") != std::string::npos;
-    if (error) found = line;
-  }
-  if (found.starts_with("error: ")) found.erase(0, 7);
-  if (found.size() > kMostReason) found = found.substr(0, kMostReason) + "...";
-  return printable(found);
-}
-
-std::string reason_of(int status, const std::string& log) {
-  const std::string words = last_error(log);
+std::string reason_of(int status, const std::string& words, const std::string& log) {
   const std::string behind = words.empty() ? "" : ": " + words;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
@@ -124,7 +111,8 @@ std::string reason_of(int status, const std::string& log) {
 }
 
 /// Runs in the child between fork and exec: system calls only.
-[[noreturn]] void become(const std::vector<char*>& words, const char* directory, int log, pid_t parent) {
+[[noreturn]] void become(const std::vector<char*>& words, const std::vector<char*>& environment, const char* directory,
+                         int log, pid_t parent) {
   setpgid(0, 0);  // the terminal's Ctrl-C signals only the sweep, which forwards it
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kNotStarted);
@@ -135,8 +123,18 @@ std::string reason_of(int status, const std::string& log) {
   if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
       chdir(directory) != 0)
     _exit(kNotStarted);
-  execv(words.front(), words.data());
+  execve(words.front(), words.data(), environment.data());
   _exit(kNotStarted);
+}
+
+/// This process's environment with the variable set; `set` is "NAME=value". Both must outlive the result.
+std::vector<char*> environment_with(std::string& set) {
+  const std::string name = set.substr(0, set.find('=') + 1);
+  std::vector<char*> all{set.data()};
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with(name)) all.push_back(*variable);
+  all.push_back(nullptr);
+  return all;
 }
 
 /// waitpid() that retries after EINTR.
@@ -188,6 +186,20 @@ Outcome outcome_of(const Plan& plan, const std::string& run) {
   return outcome;
 }
 
+std::string stored_error(const std::string& file) try {
+  std::error_code missing;
+  if (!fs::exists(file, missing)) return "";
+  const std::vector<std::string> lines = train::LineFile::read(file);
+  const auto json = lines.empty() ? nlohmann::json() : nlohmann::json::parse(lines.front(), nullptr, false);
+  if (!json.is_object()) return "";
+  const SourceLocation location{json.value("file", ""), json.value("line", 0), json.value("column", 0)};
+  std::string text = (location.is_known() ? location.text() + ": " : "") + json.value("message", "");
+  if (text.size() > kMostReason) text = text.substr(0, kMostReason) + "...";
+  return printable(text);
+} catch (const nlohmann::json::exception&) {  // not written by dptrain
+  return "";
+}
+
 bool wait_until_free(const std::string& run, double seconds) {
   const int file = open((fs::path(run) / experiment::kRunLock).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return true;
@@ -217,6 +229,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
   Child& child = children_[at(slot)];
   child.run = (fs::path(options_.folder) / trial.folder()).string();
   child.log = child.run + ".log";
+  child.error_file = child.run + ".error.json";
   const Outcome so_far = outcome_of(plan_, child.run);
   if (has_ended(so_far, epochs) && so_far.objective) {
     at_once_.push_back({.slot = slot, .how = Ended::How::kDone, .outcome = so_far});
@@ -238,10 +251,14 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
 
   const int log = open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (log < 0) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}", child.log, std::strerror(errno)));
+  std::error_code ignored;
+  fs::remove(child.error_file, ignored);
+  std::string variable = fmt::format("{}={}", kErrorFile, child.error_file);
+  const std::vector<char*> environment = environment_with(variable);
   const pid_t parent = getpid();
   child.process = fork();
   const int failure = errno;
-  if (child.process == 0) become(pointers, plan_.directory.c_str(), log, parent);
+  if (child.process == 0) become(pointers, environment, plan_.directory.c_str(), log, parent);
   close(log);
   if (child.process < 0) {
     child.process = 0;
@@ -281,7 +298,9 @@ Ended ProcessRunner::ended(int slot, int status) const {
   // A signal to the whole process group may reach the trial before this process has seen it.
   const bool stops = stopping_ || train::Signals::stop_signal() != 0;
   ended.how = stops && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
-  if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, child.log);
+  if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, stored_error(child.error_file), child.log);
+  std::error_code ignored;
+  fs::remove(child.error_file, ignored);
   return ended;
 }
 

@@ -12,6 +12,9 @@
 
 namespace dptrain::sweep {
 
+/// Environment variable of a trial: the file in which it stores its error as JSON lines, as `--log json` prints them.
+inline constexpr const char* kErrorFile = "DPTRAIN_ERROR_FILE";
+
 struct Ended {
   enum class How { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
 
@@ -72,7 +75,7 @@ class ProcessRunner final : public Runner {
  private:
   struct Child {
     int process = 0;  ///< 0: none
-    std::string run, log;
+    std::string run, log, error_file;
   };
 
   Ended ended(int slot, int status) const;
@@ -86,6 +89,10 @@ class ProcessRunner final : public Runner {
 
 /// The outcome stored in the train.csv and result.json of a trial's run.
 Outcome outcome_of(const Plan& plan, const std::string& run);
+
+/// The first error in a file of kErrorFile, on one line: "message", or "file:line:column: message". "" if there is
+/// none.
+std::string stored_error(const std::string& file);
 
 /// Waits up to `seconds` until no process trains into the folder; false if one still does.
 bool wait_until_free(const std::string& run, double seconds);

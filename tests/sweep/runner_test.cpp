@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "core/index.h"
 #include "sweep/schedule.h"
+#include "tests/support/folder.h"
 
 namespace dptrain::sweep {
 namespace {
@@ -108,6 +110,26 @@ std::vector<std::int64_t> numbers(const Sweep& sweep, std::size_t rung) {
   for (const Trial& trial : sweep.trials)
     if (trial.rung >= rung) all.push_back(trial.number);
   return all;
+}
+
+TEST(StoredError, IsTheFirstOfTheFileOnOneLine) {
+  const test::Folder folder;
+  const std::string file = folder / "001.error.json";
+  EXPECT_EQ(stored_error(file), "") << "no file";
+  const auto stored = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return stored_error(file);
+  };
+  EXPECT_EQ(stored(R"({"level":"error","message":"replica 1 (cpu:1): out\nof memory"})"
+                   "\n"),
+            R"(replica 1 (cpu:1): out\nof memory)");
+  EXPECT_EQ(stored(R"({"level":"error","file":"a.yaml","line":3,"column":7,"message":"unknown key 'x'"})"
+                   "\n"
+                   R"({"level":"error","file":"a.yaml","line":9,"column":1,"message":"second"})"
+                   "\n"),
+            "a.yaml:3:7: unknown key 'x'");
+  EXPECT_EQ(stored(std::string(R"({"message":")") + std::string(400, 'x') + "\"}\n").size(), 303U);
+  for (const char* text : {"", "\n", "not JSON\n", "[1]\n", R"({"message": 7})"}) EXPECT_EQ(stored(text), "") << text;
 }
 
 TEST(Rungs, GoDownFromTheEpochs) {
