@@ -6,7 +6,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// The convolution in oneDNN's words: logical order is NCHW and OIHW (GOIHW with groups), whatever lies in memory.
+/// The convolution in oneDNN's terms: logical order is NCHW and OIHW (GOIHW with groups) for any layout in memory.
 struct Description {
   Dims source, weights, bias, destination, strides, dilates, pad_begin, pad_end;
   Tag weights_tag;
@@ -27,10 +27,10 @@ struct Description {
   }
 };
 
-/// A ReLU follows in place: oneDNN's own makes 0 of NaN.
+/// ReLU is a separate pass in place, because oneDNN's own turns NaN into 0.
 class DnnlConv final : public ConvPass {
  public:
-  /// `rectified`: values of the output that a ReLU follows, 0 without.
+  /// `rectified`: number of output values that ReLU is applied to; 0: no ReLU.
   DnnlConv(std::string name, Job job, std::int64_t rectified, bool one_thread)
       : name_(std::move(name)), job_(std::move(job)), rectified_(rectified), one_thread_(one_thread) {}
 
@@ -121,7 +121,7 @@ class Maker {
   static constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
 
   bool has_bias() const { return bias_ != Desc(); }
-  // Asked of oneDNN.
+  // Layouts that the primitives read and write.
   Desc source(DataType type) const { return desc(d_.source, images_, type); }
   Desc weights(DataType type) const { return desc(d_.weights, Tag::any, type); }
   Desc destination(DataType type) const { return desc(d_.destination, images_, type); }
@@ -148,7 +148,7 @@ class Maker {
   Dnnl& dnnl_;
   Tag images_;
   DataType factors_;
-  Desc have_source_, have_weights_, have_destination_;  // of the caller
+  Desc have_source_, have_weights_, have_destination_;  // the caller's layouts
   Desc bias_;
 };
 

@@ -29,7 +29,7 @@ class FirstConv : public ConvPass {
 
  protected:
   virtual std::int64_t floats(int slots) const = 0;
-  /// What the kernels write to was sized for the threads of the maker.
+  /// Throws if more threads run the pass than its scratch was sized for.
   float* room(void* scratch) const {
     if (kernels::cpu::thread_count() > slots_)
       throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");

@@ -11,27 +11,13 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-// Gradients of the weights, one thread, as time of oneDNN 2.6.3 (with its reorder) by time here. Operands that are
-// packed, on a core of an Intel Xeon with AVX-512 (Sapphire Rapids class), 8 rows:
-//
-//   1x1, 2048->512 and 512->2048, 7x7    1.30  1.26      3x3/2, 128->128, 56x56    1.15
-//   1x1, 1024->256 and 256->1024, 14x14  0.97  0.98      3x3/2, 256->256, 28x28    1.18
-//   1x1, 1024->512, 14x14                1.16            3x3/2, 512->512, 14x14    1.42
-//   1x1, 512->256, 28x28                 0.96            1x1/2, 256->512, 56x56    1.02
-//                                                        1x1/2, 512->1024 and 1024->2048      1.15  1.37
-//
-// The gain is in blocks of the gradient that stay in the second cache, and in what is fetched ahead: gradients that are
-// larger than that cache, and images that are large against the products they take. Windows of one pixel that can be
-// read where they stand (gemm_conv_reads_in_place), as they are up to 65,536 weights, gain everywhere, but on the
-// processors of which processor_rules.cpp says otherwise; AMD EPYC with AVX-512 in whole registers (280 GFLOP/s a
-// core), 32 rows, 0.72 to 0.87 of the multiply-add peak:
-//
-//   1x1, 1024->256 and 256->1024, 14x14  1.34  1.16      1x1, 2048->512 and 512->2048, 7x7    1.11  1.12
-//   1x1, 128->512 and 512->128, 28x28    1.46  1.23      1x1, 512->256, 28x28                 1.15
-//   1x1, 64->256 and 256->64, 56x56      1.35  1.30      1x1/2, 256->512 and 512->1024        1.18  1.07
+// Gradients of the weights by one thread, time of oneDNN 2.6.3 (with its reorder) / time here. Packed operands, Intel
+// Xeon with AVX-512: 1.15 to 1.42 for 3x3/2, 1.02 to 1.37 for 1x1/2, 0.96 to 1.30 for 1x1. The gain is largest for
+// gradients that exceed the L2 cache and for images that are large compared with the products. Operands read in place
+// (gemm_conv_reads_in_place), AMD EPYC with AVX-512: 1.07 to 1.46; other processors differ (processor_rules.h).
 constexpr std::int64_t kLargeStrided = 128 << 10;
 constexpr std::int64_t kFewChannels = 64, kManyChannels = 256;
-constexpr std::int64_t kManyPixels = 32;  // so that a batch has hundreds
+constexpr std::int64_t kManyPixels = 32;  // in an image, so that a batch has hundreds
 
 bool fits_gemm(const ConvShape& s) {
   return !s.pool && s.groups == 1 && !s.dilated() && s.kernel_h * s.kernel_w <= kernels::cpu::kGemmConvTaps &&
@@ -60,7 +46,7 @@ class GemmGradient final : public ConvPass {
   int threads_ = kernels::cpu::thread_count();
 };
 
-/// Products of the pixels of dy with the weights turned, where each meets one pixel of dx.
+/// Whether dx is a product of dy, read in place, and the transposed weights.
 bool reads_dy_in_place(const ConvShape& s) {
   return s.one_pixel() && !s.strided() && !s.pool && s.groups == 1 && s.in_channels % 16 == 0 && s.out_h == s.in_h &&
          s.out_w == s.in_w;

@@ -52,7 +52,7 @@ class PooledPass final : public ConvPass {
  private:
   static std::size_t aligned(std::size_t bytes) { return (bytes + kPooledAlign - 1) / kPooledAlign * kPooledAlign; }
 
-  /// No position of a window takes the gradient where ReLU made all of them zero.
+  /// Marks windows in which ReLU blocked all values: no position receives the gradient.
   void mark_cut(const float* y, std::uint8_t* taken) const {
     kernels::cpu::parallel_ranges(rows_ * window_.out_h * window_.out_w * window_.channels,
                                   kernels::cpu::kPieceElements, [&](std::int64_t begin, std::int64_t end) {

@@ -18,7 +18,7 @@ bool fits_winograd(const ConvShape& s) {
          (s.kernel_h == 3 || s.kernel_h == 5) && std::max(s.pad_top, s.pad_left) < s.kernel_h;
 }
 
-/// A pass was made for so many threads.
+/// Throws if more threads run the pass than it was made for.
 void check_threads(int threads) {
   if (cpu::thread_count() > threads)
     throw Error(ErrorKind::kDevice,
@@ -29,7 +29,7 @@ std::string name_of(const cpu::WinogradShape& shape) {
   return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape), cpu::isa_name());
 }
 
-/// Both gradients.
+/// Computes both gradients in one pass.
 class WinogradBackward final : public ConvPass {
  public:
   WinogradBackward(const cpu::WinogradShape& shape, std::int64_t rows, int threads, bool bias, std::int64_t floats)

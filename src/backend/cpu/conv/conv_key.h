@@ -19,10 +19,8 @@ namespace cpu {
 
 /// "forward", "data", "weights".
 const char* name_of(ConvPassKind kind);
-/// "forward 28x28x1 to 26x26x32 kernel 3x3 strides 1x1 dilation 1x1 pads 0,0,0,0 groups 1 bias relu pool threads 2":
-/// with the number of threads that the calling thread's work is shared by, without the rows; " beside a normalisation"
-/// where one goes along, " products of bfloat16 by
-/// AMX" in front of the threads where the policy rounds.
+/// Without the rows, with the calling thread's thread_count(): "forward 28x28x1 to 26x26x32 kernel 3x3 strides 1x1
+/// dilation 1x1 pads 0,0,0,0 groups 1 bias relu pool threads 2". A fused normalization and bfloat16 are also named.
 std::string conv_key(ConvPassKind kind, const ConvShape& shape);
 /// Multiply-adds times two of one sample.
 double flops_of(const ConvShape& shape);

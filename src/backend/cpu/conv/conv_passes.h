@@ -49,14 +49,13 @@ std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& sha
 /// normalization and the weights are small enough to be read again with every chunk.
 bool gemm_pairs(ConvPassKind kind, const ConvShape& shape);
 
-/// Whether there is such a pass, faster than oneDNN's: by the shape of one sample and the rules of this machine's
+/// Whether make_gemm_conv() supports the shape and is faster than oneDNN, for any number of rows. By the rules of this
 /// processor, or those given.
 bool gemm_pays(ConvPassKind kind, const ConvShape& shape);
 bool gemm_pays(ConvPassKind kind, const ConvShape& shape, const ProcessorRules& rules);
 
-/// A pass without pooling and the 2x2 max-pooling after it; the whole output of the convolution, or its gradient, is in
-/// scratch. For layers whose other passes fuse the pooling. `shape` has pool set; `pass` was made for the same shape
-/// without.
+/// Runs `pass` and the 2x2 max-pooling separately, with the convolution's whole output or its gradient in scratch. For
+/// layers whose other passes fuse the pooling. `shape` has pool set; `pass` was made for the shape without it.
 std::unique_ptr<ConvPass> with_pooling(ConvPassKind kind, const ConvShape& shape, std::unique_ptr<ConvPass> pass);
 
 /// Whether make_products_conv() supports the shape of a sample, for any number of rows.

@@ -1,7 +1,6 @@
 #pragma once
 
-// One pass of a convolution with tensors to run it on: what tuning and the kernel benchmarks time. Made and used on one
-// thread.
+// ConvTrial: one pass of a convolution with its tensors, for tuning and the kernel benchmarks. Used on one thread.
 
 #include <cstdint>
 #include <memory>
@@ -18,13 +17,12 @@ class ConvTrial {
   ConvTrial(ConvPassKind kind, const ConvShape& shape);
 
   const ConvShape& shape() const noexcept { return shape_; }
-  double flops() const;  ///< of one run
-  /// Room that a pass wants; before its first run.
+  double flops() const;  ///< operations in a run
+  /// Allocates the scratch of `pass`; call it before the first run.
   void make_room(const ConvPass& pass);
   void run(ConvPass& pass);
-  /// What a run reads and writes.
   ConvTensors tensors() const;
-  /// What a run has written: y, dx, or dweights with dbias behind them.
+  /// Output of the last run: y, dx, or dweights followed by dbias.
   std::vector<float> result() const;
 
  private:
@@ -36,10 +34,10 @@ class ConvTrial {
   std::unique_ptr<Buffer> tensors_[kTensors], taken_, scratch_;  // images and weights, or their gradients
 };
 
-/// Any numbers of [-1, 1) do: neither zeros nor denormals.
+/// Pseudo-random numbers in [-1, 1) from a fixed seed, without subnormals.
 std::unique_ptr<Buffer> random_floats(std::int64_t n);
 
-/// The shape with as many rows as a run of about so many operations has, at least 2 and at most its own.
+/// Reduces the rows so that a run has about `flops` operations, to no fewer than 2.
 ConvShape with_rows_for(ConvShape shape, double flops);
 
 }  // namespace dptrain::backend::cpu

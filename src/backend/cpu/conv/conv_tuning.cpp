@@ -1,4 +1,4 @@
-// Times the ways to compute convolution passes: `dptrain bench --tune`.
+// Times the algorithms of convolution passes: `dptrain bench --tune`.
 
 #include <algorithm>
 #include <limits>
@@ -14,10 +14,10 @@
 namespace dptrain::backend {
 namespace {
 
-constexpr double kMostFlops = 8e9;      // of one run: large batches are cut
-constexpr double kLeastSeconds = 0.03;  // that each way runs in all
+constexpr double kMostFlops = 8e9;      // in a run; larger batches are cut
+constexpr double kLeastSeconds = 0.03;  // per algorithm, on average
 constexpr int kLeastRounds = 5;
-constexpr double kMargin = 0.97;  // what differs by less is noise: the rule stands
+constexpr double kMargin = 0.97;  // smaller gains are within the timing error
 
 ConvTiming time_pass(const ConvChoices::Pass& pass, ConvChoice choice, cpu::Dnnl& dnnl) {
   cpu::ConvTrial trial(pass.kind, cpu::with_rows_for(pass.shape, kMostFlops));

@@ -1,7 +1,11 @@
 #pragma once
 
-// The passes of one convolution for any number of rows, each with the implementation that conv2d_choice.h names: what
-// Conv2D and the layers that are made of convolutions run. Belongs to one op; used from the replica's thread.
+// Convolution: the passes of one convolution for any number of rows, with the algorithms that conv2d_choice.h chooses.
+// Belongs to one op; used from the replica's thread.
+//
+//   Convolution convolution(sample, {.forward = true, .weights = true}, device.options(), device.dnnl());
+//   convolution.prepare(rows);  // Op::need() then includes planned_scratch()
+//   convolution.run(ConvPassKind::kForward, rows, {.x = x, .weights = weights, .bias = bias, .y = y}, scratch);
 
 #include <array>
 #include <memory>
@@ -21,31 +25,31 @@ class Convolution {
   struct Wanted {
     bool forward = true, data = false, weights = false;
   };
-  /// `sample`: with rows unset. Nothing is made before prepare().
+  /// `sample`: with rows unset. Primitives are made by prepare().
   Convolution(const ConvShape& sample, Wanted wanted, const RuntimeOptions& options, Dnnl& dnnl);
 
   void prepare(std::int64_t rows) { passes_.prepare(rows); }
-  /// Bytes that run() wants for the rows that were prepared.
+  /// Bytes of scratch for run() with any number of rows that was prepared. With others, run() allocates.
   std::size_t planned_scratch() const noexcept { return passes_.planned_scratch(); }
   bool wants(ConvPassKind kind) const;
-  /// "winograd F(4x4,3x3) AVX-512 nhwc", with ", tuned" behind it where it was timed and not chosen by rule.
+  /// "winograd F(4x4,3x3) AVX-512 nhwc"; ends in ", tuned" if chosen by timings.
   std::string name(ConvPassKind kind, std::int64_t rows) const;
-  /// "forward ...; data ...; weights ...", for summary --plan.
+  /// For `summary --plan`: "forward ...; data ...; weights ...".
   std::string describe(std::int64_t rows) const;
-  /// Whether run() takes ConvTensors::before and after, for all rows that were prepared.
+  /// Whether run() supports ConvTensors::before and after for all rows that were prepared.
   bool takes_pieces(ConvPassKind kind) const;
   /// Multiply-adds times two of one sample in one pass.
   double flops() const;
 
-  /// A pass that is wanted. `scratch`: planned_scratch() bytes.
+  /// `kind` must be requested in the constructor. `scratch`: planned_scratch() bytes.
   void run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch);
-  /// The gradients that `tensors` has room for, which are wanted.
+  /// Computes dweights and dx where not null; the constructor must have requested their passes.
   void run_backward(std::int64_t rows, const ConvTensors& tensors, void* scratch);
 
  private:
   struct Passes {
-    std::array<ChosenConv, 3> of_kind;   // without a pass where not wanted
-    std::unique_ptr<ConvPass> backward;  // both gradients, where they are faster so
+    std::array<ChosenConv, 3> of_kind;   // pass null: not requested
+    std::unique_ptr<ConvPass> backward;  // both gradients in one pass; null: there is none
     std::size_t scratch() const;
   };
   Passes make(std::int64_t rows) const;
