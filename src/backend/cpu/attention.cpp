@@ -23,7 +23,7 @@ namespace {
 using kernels::cpu::AttentionRows;
 using kernels::cpu::copy_columns;
 
-/// Attention and AdditiveAttention. Saved for backward: what the kernel saves.
+/// Attention and AdditiveAttention. Saved for backward: the kernel's saved tensors.
 template <class Spec>
 class AttentionOp final : public Op {
  public:
@@ -119,14 +119,14 @@ class AttentionOp final : public Op {
                         .first_row = a.first_row}};
   }
 
-  /// Outputs of queries that are left out are zero, and so are their gradients.
+  /// Sets the outputs, or their gradients, of masked queries to zero.
   void keep_valid(const OpArgs& a, float* y) const {
     if (query_mask_)
       kernels::cpu::keep_valid_steps({}, DType::kF32, y, a.in<std::uint8_t>(*query_mask_),
                                      a.rows * scores_.shape.queries, scores_.shape.value_dim, y);
   }
 
-  /// A weight's gradient: the sums over the rows, and over `joined` numbers for each of its own.
+  /// Writes the gradient of a weight: each element is a sum over the rows and over `joined` adjacent numbers.
   void give(const OpArgs& a, const Rooms& own, std::optional<std::size_t> weight, std::int64_t first,
             std::int64_t numbers, std::int64_t joined) const {
     if (!weight || a.weight_gradients[*weight] == nullptr) return;
@@ -144,15 +144,15 @@ class AttentionOp final : public Op {
   AttentionScores scores_;
   std::int64_t rows_;
   bool keeps_;
-  std::size_t key_;  ///< the input that is the key
+  std::size_t key_;  ///< index of the key in the inputs
   std::optional<std::size_t> query_mask_, value_mask_;
   std::uint32_t seed_, stream_;
 };
 
 using Products = PerRows<InnerProduct>;
 
-/// Saved for backward: the projections, which become their own gradients there, the heads' outputs, and what the kernel
-/// saves. Packed: kernels and biases of projections that are one product.
+/// Saved for backward: the projections, which backward replaces by their gradients, the outputs of the heads, and the
+/// kernel's saved tensors. Packed: kernels and biases of fused projections.
 class MultiHeadAttentionOp final : public Op {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
@@ -210,7 +210,7 @@ class MultiHeadAttentionOp final : public Op {
   }
   std::string implementation() const override { return implementation_; }
 
-  /// Kernels side by side, and biases.
+  /// Concatenates the kernels of each fused projection along their columns, and the biases.
   void pack(const OpArgs& a) override {
     const Packed to = packed(a.packed);
     for (std::size_t p = 0; p < projections_.all().size(); ++p) {
@@ -280,7 +280,7 @@ class MultiHeadAttentionOp final : public Op {
 
  private:
   struct Kept {
-    std::array<float*, 3> projected{};  ///< of each projection
+    std::array<float*, 3> projected{};  ///< by projection
     float *heads = nullptr, *scores = nullptr;
   };
   struct Rooms {
@@ -382,7 +382,7 @@ class MultiHeadAttentionOp final : public Op {
                         .first_row = a.first_row}};
   }
 
-  /// Of a projection's kernels, biases and input, from its own gradient.
+  /// Writes the gradients of a projection's kernels, biases and inputs from that of its output.
   void differentiate(const OpArgs& a, std::size_t p, const float* gradient, const Rooms& own) {
     const AttentionProjection& projection = projections_.all()[p];
     InnerProduct& product = products_[p]->at(a.rows);
@@ -411,7 +411,7 @@ class MultiHeadAttentionOp final : public Op {
       kernels::cpu::copy({}, DType::kF32, own.bias_gradient + first, of_bias, width);
   }
 
-  /// Where a tensor is named several times, one of its gradients is all of it.
+  /// If a tensor is several inputs, the first gradient is the whole one and the others are zero.
   void give_input_gradient(const OpArgs& a, std::size_t p, const float* gradient, void* scratch) {
     const AttentionProjection& projection = projections_.all()[p];
     bool given = !wants_dx_[p];

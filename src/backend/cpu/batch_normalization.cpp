@@ -21,13 +21,12 @@ namespace {
 
 using kernels::cpu::BatchNormGradient;
 
-/// Where an Add is in the tail, it is part of both passes, and dy is left as that sum's gradient.
-/// Training normalises by the batch's moments and hands share * moments to the all-reduce as the moving statistics'
-/// "gradients"; inference (and inference_mode) by the moving statistics. Synchronised, the moments are those of all
-/// replicas' rows: positions and the two sums over them, in double, are gathered and added in rank order, and so in
-/// backward.
+/// Training normalizes by the moments of the batch, and writes share * moments as gradients of the moving statistics.
+/// Inference and inference_mode normalize by the moving statistics. If synchronized, replicas gather positions and both
+/// sums in double and add them in rank order, in forward and backward. An Add in the tail is part of both passes, and
+/// backward leaves the gradient of the sum in dy.
 ///
-/// Forward begins with the sums over x and ends with y: passes that a convolution beside it may run (piecewise.h).
+/// An adjacent convolution may run the first pass of forward (sums over x) and the last one (y), see piecewise.h.
 class BatchNormalizationOp final : public Op, private PieceWise {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -149,12 +148,11 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   }
 
  private:
-  static constexpr std::int64_t kVectors = 3;  // of Room, in `beside`
-  // Those that the last pass and backward read, in training in `saved`.
-  static constexpr std::int64_t kSavedVectors = 4;
+  static constexpr std::int64_t kVectors = 3;       // vectors of Room that are never saved
+  static constexpr std::int64_t kSavedVectors = 4;  // read by the last pass and by backward: saved in training
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
-  /// What the passes read that other ops run.
+  /// Operands of the passes that another op runs.
   struct FirstPass {
     const float* x = nullptr;
     std::int64_t positions = 0;
@@ -166,11 +164,11 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     float* y;
   };
 
-  /// Where things lie in `saved` and `beside`.
+  /// Parts of OpArgs::saved and OpArgs::beside.
   struct Room {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel
-    double *sums, *products;  // those in `mine`
+    double *sums, *products;  // parts of `mine`
     float *mean, *inv_std, *scale, *offset;
     float *variance, *sum_dy, *sum_dy_xhat;
 
@@ -221,7 +219,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
         for (std::int64_t c = 0; c < channels_; ++c) a.weight_gradients[index][c] = share * values[c];
   }
 
-  /// Replaces this replica's sums by those over all replicas that it is synchronised with; returns their positions.
+  /// Replaces this replica's sums by those of all synchronized replicas; returns the total number of positions.
   std::int64_t add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
     if (replicas_ == 1) return positions;
     if (a.collective == nullptr || a.collective->size() != replicas_)
@@ -243,7 +241,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   nn::Activation activation_;  // none, a ReLU or relu6
   bool masks_;                 // backward multiplies dy by its mask
   bool adds_, inference_mode_;
-  int replicas_;  // that moments are put together over; 1: unsynchronised
+  int replicas_;  // that share their moments; 1: not synchronized
   const BatchNormWeights weights_;
   std::uint64_t workspace_bytes_;
   FirstPass first_;

@@ -271,7 +271,7 @@ class DepthwiseConv2DOp final : public Op {
   kernels::DepthwiseShape shape_;
   bool bias_;
   Epilogue epilogue_;
-  int passes_;  // backward
+  int passes_;  // number of backward passes
   std::uint64_t workspace_bytes_;
 };
 

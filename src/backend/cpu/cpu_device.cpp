@@ -66,7 +66,7 @@ Error out_of_memory(std::size_t bytes, std::uint64_t available, const std::strin
 }  // namespace
 
 std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device) {
-  // The system grants more than it has and kills later: ask first.
+  // Linux overcommits, and kills the process on the first touch: check before allocating.
   const std::uint64_t available = machine::memory().available;
   if (available > 0 && bytes > available) throw out_of_memory(bytes, available, device, "");
   try {
@@ -157,7 +157,7 @@ void CpuDevice::sum_ranks(const std::vector<float*>& arenas, std::int64_t begin,
 
 std::uint64_t CpuDevice::hash(const float* x, std::int64_t n, Stream&) {
   std::atomic<std::uint64_t> sum = mixed(static_cast<std::uint64_t>(n));
-  // Each piece's hash knows its place, so they may be added in any order.
+  // The hash of a piece includes its position, so that hashes may be added in any order.
   kernels::cpu::parallel_ranges(n, kernels::cpu::kPieceElements,
                                 [&](std::int64_t begin, std::int64_t end) { sum += piece_hash(x, begin, end); });
   return mixed(sum);

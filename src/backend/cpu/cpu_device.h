@@ -1,7 +1,7 @@
 #pragma once
 
-// A CPU replica slot: plain memory, calls that run at once on the replica's thread and its helpers. Made anywhere,
-// used from the replica's thread after enter().
+// CpuDevice: the device of a CPU replica. Its memory is host memory; calls return when done, and run on the replica's
+// thread and its helpers. Constructed on any thread, used from the replica's thread after enter().
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Stream> make_stream(bool high_priority) override;
   std::unique_ptr<Event> make_event() override;
   std::unique_ptr<Recording> record(Stream& stream, const std::function<void()>& work) override;
-  /// Begins on a page; touched by the calling thread.
+  /// Page-aligned, zero-filled and touched by the calling thread.
   std::unique_ptr<Buffer> allocate(std::size_t bytes) override;
   std::unique_ptr<Buffer> allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
@@ -67,7 +67,7 @@ class CpuDevice final : public Device {
 std::unique_ptr<Update> make_cpu_update(const UpdateContext& context, Device& device);
 std::unique_ptr<RowTable> make_cpu_row_table(const RowTableContext& context, Device& device);
 
-/// Zero-filled and touched by the calling thread. Throws Error{kMemory}; `device` is named in it.
+/// Zero-filled and touched by the calling thread. Throws Error{kMemory}, which names `device`.
 std::unique_ptr<Buffer> allocate_memory(std::size_t bytes, const std::string& device);
 
 }  // namespace dptrain::backend::cpu

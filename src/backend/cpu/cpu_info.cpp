@@ -1,4 +1,4 @@
-// What `dptrain devices` says about the processor.
+// Properties of the processor, for `dptrain devices` and for limits of the kernels.
 
 #include <oneapi/dnnl/dnnl.hpp>
 

@@ -14,17 +14,17 @@
 namespace dptrain::backend {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;  // of memory to measure it with
+constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;  // limits of the buffer for measuring memory
 constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kStep = 4096;  // bytes of a thread are a multiple: whole pages
+constexpr std::uint64_t kStep = 4096;  // each thread's part is a multiple: whole pages
 
-/// Measurements one after the other; those of 0.1 s must not be each other's neighbours.
+/// Held by a measurement, because concurrent ones would slow each other down.
 std::mutex& measuring() {
   static std::mutex mutex;
   return mutex;
 }
 
-/// The calling thread has so many threads meanwhile.
+/// Sets the calling thread's number of threads, and restores it.
 class Threads {
  public:
   explicit Threads(int count) : before_(kernels::cpu::thread_count()) { kernels::cpu::set_thread_count(count); }
@@ -36,7 +36,7 @@ class Threads {
   const int before_;
 };
 
-/// A level with each thread's part of it; nothing where the system gives no memory.
+/// `level` with its bandwidths; nullopt if the memory cannot be allocated.
 std::optional<MemoryLevel> measured(MemoryLevel level, std::uint64_t bytes_of_thread, int threads) {
   const std::uint64_t bytes = bytes_of_thread / kStep * kStep;
   if (bytes == 0) return std::nullopt;
@@ -55,22 +55,22 @@ std::optional<MemoryLevel> measured(MemoryLevel level, std::uint64_t bytes_of_th
 std::vector<MemoryLevel> measure_levels(int threads) {
   std::vector<MemoryLevel> levels;
   const auto each = static_cast<std::uint64_t>(threads);
-  std::uint64_t nearer = 0;  // bytes of the level before
+  std::uint64_t nearer = 0;  // bytes of the previous level
   for (const machine::Cache& cache : machine::caches()) {
     const std::uint64_t bytes = cache.reached_by(threads);
-    // Half of it, so that what else there is does not push it out, but more than the level before holds.
+    // Half of the level, so that other data does not evict it, but more than the previous level holds.
     const std::uint64_t used = std::max(bytes / 2, nearer + nearer / 2);
-    if (used >= bytes) continue;  // the level before holds as much
+    if (used >= bytes) continue;  // hardly larger than the previous level
     nearer = bytes;
     if (auto level = measured({.name = fmt::format("L{}", cache.level), .bytes = bytes}, used / each, threads))
       levels.push_back(*level);
   }
-  const std::uint64_t available = machine::memory().available;  // 0: not told
+  const std::uint64_t available = machine::memory().available;  // 0: not reported
   const std::uint64_t most = available > 0 ? std::min(kMostBytes, available / 4) : kMostBytes;
   const std::uint64_t used = std::min(most, std::max(kLeastBytes, 3 * nearer));
   if (!levels.empty() && used >= nearer + nearer / 2)
     if (auto memory = measured({.name = "memory"}, used / each, threads)) levels.push_back(*memory);
-  // Where other programs have held a measurement up: nearer is not slower.
+  // Corrects measurements that other programs have slowed down: a nearer level is not slower.
   for (std::size_t i = levels.size(); i-- > 1;) {
     levels[i - 1].read_gbps = std::max(levels[i - 1].read_gbps, levels[i].read_gbps);
     levels[i - 1].update_gbps = std::max(levels[i - 1].update_gbps, levels[i].update_gbps);
@@ -115,7 +115,7 @@ double cpu_peak_gflops(int threads) {
 }
 
 const CpuLimits& cpu_limits(int threads) {
-  static std::map<int, CpuLimits> known;  // whose entries stay where they are
+  static std::map<int, CpuLimits> known;  // entries keep their addresses
   const std::lock_guard lock(measuring());
   const auto [entry, is_new] = known.try_emplace(threads);
   if (is_new) {

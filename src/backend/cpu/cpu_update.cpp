@@ -1,5 +1,5 @@
-// The optimizer's pass of the CPU device over the flat arenas: the work that all optimizers share
-// (kernels/cpu/optimizer.h), and the op of this one.
+// CpuUpdate: the optimizer's pass over the flat arenas on the CPU. Contains the work that all optimizers share, and
+// calls the optimizer's own op.
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +52,7 @@ class CpuUpdate final : public Update {
   }
 
  private:
-  /// Whether this step changes nothing, because gradients are not finite, or because an earlier step's were not.
+  /// Whether this step changes nothing, because its gradients or those of an earlier step are not finite.
   bool leave_out(const UpdateBuffers& b) const {
     kernels::LossScale& account = *b.loss_scale;
     if (account.found_inf == 0 && kernel::all_finite(b.gradients, plan_.statistics_end) &&
@@ -102,7 +102,7 @@ class CpuUpdate final : public Update {
         kernel::ema_update(p.momentum, b.gradients + p.offset, p.elements(), b.weights + p.offset);
   }
 
-  /// `step`: updates made before this one.
+  /// `step`: number of previous updates.
   void average(const UpdateBuffers& b, std::int64_t step) const {
     const std::int64_t n = plan_.trainable_end;
     if (step == 0)

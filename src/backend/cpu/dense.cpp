@@ -9,8 +9,8 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// Acts on the last axis: positions are rows times whatever is before it. A ReLU follows in place as every epilogue
-/// does: oneDNN's own makes 0 of NaN.
+/// Acts on the last axis; positions are rows times the axes before it. ReLU is applied in place like every epilogue,
+/// because oneDNN's own turns NaN into 0.
 class DenseOp final : public Op {
  public:
   DenseOp(const nn::DenseSpec& spec, const OpContext& context, Device& device)
@@ -33,7 +33,7 @@ class DenseOp final : public Op {
   }
   std::string implementation() const override { return implementation_; }
 
-  /// In bfloat16, where the products are.
+  /// Rounds the kernel to bfloat16.
   void pack(const OpArgs& a) override { rounding_->run(a.weights[0], a.packed); }
 
   void forward(const OpArgs& a) override {

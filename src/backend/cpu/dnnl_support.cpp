@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kAlignBytes = 64;
 
-/// Every instruction of `part` is one of `isa`: oneDNN's numbers have a bit for each.
+/// Whether `isa` includes `part`; oneDNN has a bit for each set of instructions.
 bool has(dnnl::cpu_isa isa, dnnl::cpu_isa part) {
   const auto bits = [](dnnl::cpu_isa one) { return static_cast<unsigned>(one); };
   return (bits(isa) & bits(part)) == bits(part);

@@ -1,7 +1,16 @@
 #pragma once
 
-// Products of a matrix of rows with weights [in, units], and their gradients: what a Dense layer is, and what a
-// recurrent one makes of all its inputs at once. Belongs to one op; one set per number of rows (per_rows.h).
+// InnerProduct: products of a matrix of rows with weights [in, units], and their gradients, for Dense and for all
+// inputs of recurrent layers. Belongs to one op and its thread; one object per number of rows (per_rows.h).
+//
+// oneDNN reads the weights as [in, units], as fast as its own layout without the reorder. kernels/cpu are used instead
+// where they are faster:
+// - Forward and gradient of the inputs for up to kFewRows rows read the weights once: 1.3 to 2.3 times as fast.
+// - Gradients of large weights from few rows use non-temporal stores: 1.6 to 2.4 times.
+// - Gradients of weights from many rows are packed (1.1 to 1.4 times) or read in place (processor_rules.h).
+//
+// In bfloat16, weights that an op packs (RoundedWeights) are rounded once per update, others in every call. Gradients
+// of large weights from few rows remain float32, which is 1.3 to 2.3 times as fast as oneDNN's bfloat16.
 
 #include <algorithm>
 #include <optional>
@@ -16,25 +25,9 @@
 
 namespace dptrain::backend::cpu {
 
-/// oneDNN's inner products with the weights as they lie, [in, units]: measured on an AVX-512 core they are as fast as
-/// its own layout without the reorder (512 rows, 784 to 512: forward 1.9 ms against 2.0 + 0.1, data 2.2 against 2.2 +
-/// 0.1, weights 2.0 against 2.1 + 0.1; 16 rows, 4096 to 1000: 1.0 against 1.0 + 1.2).
-///
-/// But for the gradient of large weights from few rows, which it writes through the caches and kernels/cpu past them (8
-/// rows, 25088 to 4096: 47 ms against 22; 4096 to 4096: 8.0 against 4.9, or 8.2 against 3.4 of one row), and from many
-/// rows: kernels/cpu read those of small weights where they stand, faster on some processors (processor_rules.h), and
-/// pack those of larger ones (Intel Xeon with AMX, 512 rows, 784 to 512: 2.4 ms against 2.2; 4096 to 4096: 104 against
-/// 87; 4,096 rows, 2048 to 512: 20 against 14). A few rows and the gradient of their inputs read the weights once,
-/// which kernels/cpu do as fast as memory gives them (8 rows, 25088 to 4096, forward: 35 ms against 79; 512 to 512:
-/// 0.05 against 0.08; 12 rows: 0.06 against 0.08; 32: 0.17 against 0.15).
-///
-/// Where factors are rounded to bfloat16, weights that an op packs (RoundedWeights, as Dense does) are rounded once an
-/// update; reading half the bytes they are then as fast with few rows as float32, or faster. Others are rounded in
-/// every call. Their gradient stays of float32 where they are large and rows few: oneDNN's takes twice as long (8 rows,
-/// 4096 to 4096: 7.7 ms against 3.4; 32 rows: 9.3 and 7.1; but 512 rows: 49 and 179).
 class InnerProduct {
  public:
-  /// `rounded`: the weights that forward() and backward_data() read are in bfloat16 already.
+  /// `rounded`: forward() and backward_data() read weights that are already in bfloat16.
   InnerProduct(std::int64_t positions, std::int64_t in, std::int64_t units, bool bias, bool wants_dx,
                bool wants_dweights, Dnnl& dnnl, bool rounded = false)
       : positions_(positions),
@@ -144,7 +137,7 @@ class InnerProduct {
     name_ += std::string("; weights dnnl ") + pd.impl_info_str();
   }
 
-  /// Whether kernels/cpu are faster with the gradient of the weights.
+  /// Whether kernels/cpu compute the gradient of the weights faster.
   bool own_gradient_pays(bool rounds) const {
     const std::int64_t weights = in_ * units_;
     const bool many_rows = positions_ >= kernels::cpu::kGemmConvManyWindows;
@@ -168,27 +161,25 @@ class InnerProduct {
     throw device_error("inner product", error);
   }
 
-  /// Floats; and a multiple of which the units must be for rows to begin with a cache line.
+  /// Floats of large weights; the units must be a multiple of kAligned for rows to start at cache lines.
   static constexpr std::int64_t kLargeWeights = 4 << 20, kAligned = 16;
-  /// Floats from which on packed operands of many rows are faster here.
+  /// Minimum size of weights, in floats, for packing many rows.
   static constexpr std::int64_t kPackedWeights = 256 << 10;
-  /// Floats from which on few rows are faster here.
+  /// Minimum sizes of weights, in floats, for the kernels of few rows.
   static constexpr std::int64_t kLeastOfForward = 16 << 10, kLeastOfData = 128 << 10;
-  /// Fewer rows are forward 0.84 to 0.91 as fast here where lines of the weights begin inside a line of the cache (2048
-  /// to 1000).
+  /// With fewer rows, forward is 0.84 to 0.91 times as fast if rows of the weights do not start at cache lines.
   static constexpr std::int64_t kRowsOfAnyWidth = 3;
-  /// From so many on (steps of a batch of sequences) the rules of a processor do not hold: 8,960 positions of an LSTM's
-  /// inputs are then 0.94 to 0.97 as fast.
+  /// Minimum number of positions (steps of a batch of sequences) for which the rules of a processor do not apply.
   static constexpr std::int64_t kManyPositions = 2048;
 
   std::int64_t positions_, in_, units_;
   bool own_forward_ = false, own_data_ = false;  // computed by kernels/cpu
-  bool one_thread_sums_;                         // also of few rows, whose long sums oneDNN cuts among threads
+  bool one_thread_sums_;                         // includes few rows, whose long sums oneDNN splits among threads
   int threads_ = kernels::cpu::thread_count();
   std::optional<kernels::ConvWindow> own_gradient_;  // computed by kernels/cpu
   DataType factors_;
-  Desc x_, weights_, bias_, y_;                 // of the caller
-  Desc x_factor_, weights_factor_, dy_factor_;  // of the products
+  Desc x_, weights_, bias_, y_;                 // the caller's
+  Desc x_factor_, weights_factor_, dy_factor_;  // the products'
   Desc read_weights_;
   std::optional<Job> forward_, data_, weights_gradient_;
   std::string name_;

@@ -27,7 +27,7 @@ class Broadcast {
   /// Shapes of one sample, aligned at the last axis.
   Broadcast(const Shape& from, const Shape& to);
 
-  /// Nothing is spread: both have the same elements.
+  /// Whether both shapes have the same number of elements, so that nothing is spread.
   bool trivial() const noexcept { return from_elements_ == to_elements_; }
 
   void copy(const float* x, std::int64_t rows, float* y) const;      ///< y = spread x
@@ -198,7 +198,7 @@ class SumOp : public Op {
       inputs_.emplace_back(context.input(i), context.output());
   }
 
-  /// Two inputs of the output's shape.
+  /// Whether there are two inputs, both of the output's shape.
   bool of_two() const { return inputs_.size() == 2 && inputs_[0].trivial() && inputs_[1].trivial(); }
   std::int64_t elements() const noexcept { return elements_; }
 
@@ -214,7 +214,7 @@ class AddOp final : public SumOp {
  public:
   AddOp(const nn::AddSpec&, const OpContext& context, Device&) : SumOp(context, 1.0F), epilogue_(context) {}
 
-  /// The end of a residual block is one pass each way.
+  /// Two inputs with ReLU, the end of a residual block, are one pass in each direction.
   void forward(const OpArgs& a) override {
     if (of_two() && epilogue_.is_relu()) return kernels::cpu::add_relu(a.in(), a.in(1), a.out(), a.rows * elements());
     SumOp::forward(a);

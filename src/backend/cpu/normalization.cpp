@@ -62,7 +62,7 @@ class GroupNormOp final : public Op {
           return kernels::cpu::group_norm_workspace(norm_, rows * rows_of_sample_);
         })) {}
 
-  /// One group of the axes; those before them are rows.
+  /// The normalized axes are one group; the axes before them are rows.
   template <class Spec>
   static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
     return {.spatial = 1,
@@ -162,8 +162,8 @@ class CustomScaleLayerOp final : public Op {
   std::int64_t elements_;
 };
 
-/// A factor and two offsets for each channel, repeated to the period of some hundred numbers that kernels/cpu/affine.h
-/// runs fastest with.
+/// A factor and two offsets per channel, repeated to a period of at least kPeriod, with which kernels/cpu/affine.h is
+/// fastest.
 class RepeatedAffine {
  public:
   RepeatedAffine() = default;
@@ -197,7 +197,7 @@ class NormalizationOp final : public Op {
     if (!nn::moments_are_weights(spec)) affine_ = RepeatedAffine(nn::channel_affine(spec, context.input(0)));
   }
 
-  /// pack() is called when the moments change; the factors made of them are members of the op.
+  /// A nonzero size, so that pack() is called when the moments change; it writes the factors to affine_.
   plan::Need need() const override { return {.packed = nn::moments_are_weights(spec_) ? sizeof(float) : 0}; }
   void pack(const OpArgs& a) override {
     const auto channels = static_cast<std::size_t>(channels_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// oneDNN primitives know the number of rows, so an op keeps a set of them for each number it meets: those prepared
-// before the first step, and others made when they come. Belongs to one op.
+// PerRows: a set of oneDNN primitives for each number of rows, which primitives fix. prepare() makes sets before the
+// first step; at() makes others on first use. Belongs to one op and its thread.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace dptrain::backend::cpu {
 
-/// oneDNN hands out of a cache of the process what another thread has made. One maker at a time, so that all that is
-/// known to have happened before: to the thread sanitizer too, which cannot see the library's own locks.
+/// Held while primitives are made: oneDNN's global cache returns primitives of other threads, and the thread sanitizer
+/// cannot see its locks.
 inline std::mutex making_primitives;
 
-/// `Passes` says its scratch() in bytes.
+/// `Passes` has a function scratch(), in bytes.
 template <class Passes>
 class PerRows {
  public:
@@ -28,10 +28,10 @@ class PerRows {
   PerRows& operator=(const PerRows&) = delete;
 
   void prepare(std::int64_t rows) { planned_ = std::max(planned_, at(rows).scratch()); }
-  /// What prepared sets need: what the op's need() says.
+  /// Bytes of scratch for all prepared sets, for Op::need().
   std::size_t planned_scratch() const noexcept { return planned_; }
 
-  /// The set for this number of rows; made, with all that allocates, where it was not prepared.
+  /// Makes the set, which allocates, if it was not prepared.
   Passes& at(std::int64_t rows) {
     for (auto& [known, passes] : sets_)
       if (known == rows) return *passes;
@@ -40,13 +40,13 @@ class PerRows {
     return *sets_.back().second;
   }
 
-  /// Whether f holds for every set there is.
+  /// Whether f(set) is true for all existing sets.
   template <class F>
   bool all(const F& f) const {
     return std::ranges::all_of(sets_, [&](const auto& set) { return f(*set.second); });
   }
 
-  /// The plan's scratch where it is large enough for the set, else memory of the op's own.
+  /// `of_plan`, which has planned_scratch() bytes, or memory of this object if that is too small for the set.
   void* scratch(const Passes& passes, void* of_plan) {
     const std::size_t bytes = passes.scratch();
     if (bytes <= planned_) return of_plan;

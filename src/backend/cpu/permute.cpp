@@ -8,7 +8,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// oneDNN's reorders, one for each number of rows.
+/// oneDNN's reorders for one number of rows.
 struct Moves {
   dnnl::memory source, target;
   dnnl::reorder forward, backward;
@@ -35,7 +35,7 @@ class PermuteOp final : public Op {
   }
 
  private:
-  /// Both tensors with the axes of the output: the input has them in other places.
+  /// Describes both tensors with the axes of the output; the strides of the input are permuted.
   Moves make(std::int64_t rows) const try {
     const auto rank = axes_.size();
     std::vector<std::int64_t> in_strides(rank, 1);

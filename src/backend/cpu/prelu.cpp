@@ -10,8 +10,8 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// How alpha lies over a sample: axes of its own and axes that it is shared along, neighbours of one kind being one.
-/// The innermost ones are a matrix [positions, channels] for the kernels; the others are gone through.
+/// Axes of a sample along which alpha is shared or not; adjacent axes of one kind are joined. The innermost ones form a
+/// matrix [positions, channels] for the kernels, and each() iterates over the others.
 class Sharing {
  public:
   Sharing(const Shape& sample, const Shape& alpha) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inputs and weights of recurrent layers on the CPU.
+// Inputs and weights of recurrent layers on the CPU. Objects belong to one op and its thread.
 
 #include <algorithm>
 #include <cstdint>

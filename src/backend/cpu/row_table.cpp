@@ -1,5 +1,5 @@
-// Rows are updated in small groups that are copied together, so that what is contiguous to the optimizer's op stays in
-// the nearest cache through all the updates that are made up.
+// CpuRowTable: the RowTable of the CPU. Threads copy small groups of rows to contiguous buffers, which stay in the
+// nearest cache for all deferred updates of a group.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace kernel = kernels::cpu;
 
 constexpr std::size_t count_of(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-/// None at all may have no address.
+/// memcpy, which also accepts null pointers for 0 bytes.
 void copy_bytes(const void* from, std::size_t bytes, void* to) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
@@ -66,7 +66,7 @@ class CpuRowTable final : public RowTable {
       to_[count_of(i)] = place;
     }
     gradient_.resize(touched_.size() * count_of(width_), 0.0F);
-    // A piece has some columns of all rows to itself, so that no two add to one element and the order is that of i.
+    // A piece has some columns of all rows, so that pieces do not share elements and the order is that of i.
     constexpr std::int64_t kColumns = 16;
     kernel::parallel_ranges(width_, kColumns, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < count; ++i) {
@@ -83,7 +83,7 @@ class CpuRowTable final : public RowTable {
     counts.resize(ranks);
     const auto mine = static_cast<std::int64_t>(touched_.size());
     collective.all_gather(&mine, sizeof(mine), counts.data(), stream);
-    // From each rank: as many ids as the largest has, then as many rows.
+    // Each rank sends its ids and then its rows, both padded to the largest count.
     const std::size_t most = count_of(*std::ranges::max_element(counts));
     const std::size_t words = most * (1 + count_of(width_));
     if (most == 0) return;
@@ -116,7 +116,7 @@ class CpuRowTable final : public RowTable {
   }
 
   void update(const UpdateArgs& args) override {
-    for (const std::int32_t row : touched_) note(row);  // those that only other replicas have read
+    for (const std::int32_t row : touched_) note(row);  // some were read by other replicas only
     make_up();
     history_[count_of(updates_ % kHistory)] = args;
     const auto count = static_cast<std::int64_t>(touched_.size());
@@ -130,7 +130,7 @@ class CpuRowTable final : public RowTable {
           rows, room, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, false);
     });
     ++updates_;
-    if (rests_ && slots_.empty()) return;  // no row is ever behind
+    if (rests_ && slots_.empty()) return;  // updates are never deferred
     for (const std::int32_t row : touched_) made_[count_of(row)] = updates_;
     keep_near();
   }
@@ -183,7 +183,7 @@ class CpuRowTable final : public RowTable {
     return true;
   }
 
-  /// Puts the row on the list of make_up() where it is behind.
+  /// Adds the row to the list of make_up() if it has deferred updates.
   void note(std::int64_t row) {
     std::int64_t& made = made_[count_of(row)];
     if (made == kUntouched || made == updates_) return;
@@ -191,8 +191,8 @@ class CpuRowTable final : public RowTable {
     made = updates_;
   }
 
-  /// Makes up the updates that noted rows have missed: in each group those that miss most come first, so that every
-  /// update is that of the group's first rows.
+  /// Applies the deferred updates of noted rows. In each group, rows with the most deferred updates are first, so that
+  /// every update applies to the first rows of the group.
   void make_up() {
     if (behind_.empty()) return;
     std::ranges::stable_sort(behind_, {}, &Behind::made);
@@ -206,7 +206,7 @@ class CpuRowTable final : public RowTable {
       std::int64_t joined = 0;
       for (std::int64_t update = first->made; update < updates_; ++update) {
         while (joined < rows && first[joined].made <= update) ++joined;
-        std::fill_n(room.zeros.data(), joined * width_, 0.0F);  // the op may have used them as room
+        std::fill_n(room.zeros.data(), joined * width_, 0.0F);  // the op may have overwritten them
         run(room, room.zeros.data(), joined, update);
       }
       copy(rows, room, row, false);
@@ -214,7 +214,7 @@ class CpuRowTable final : public RowTable {
     behind_.clear();
   }
 
-  /// The update of that number, of the room's first rows.
+  /// Applies update number `update` to the first rows of the room.
   void run(Room& room, float* gradient, std::int64_t rows, std::int64_t update) const {
     room.buffers.gradients = gradient;
     op_->run({.buffers = room.buffers,
@@ -223,7 +223,7 @@ class CpuRowTable final : public RowTable {
               .stream = *stream_});
   }
 
-  /// Rows row(0), row(1), ... of weights and slots into the room, or back.
+  /// Copies rows row(0), row(1), ... of weights and slots to the room (`in`) or back.
   template <class Row>
   void copy(std::int64_t rows, Room& room, const Row& row, bool in) const {
     const auto one = [&](float* array, float* room_array) {
@@ -237,7 +237,7 @@ class CpuRowTable final : public RowTable {
     for (std::size_t s = 0; s < slots_.size(); ++s) one(slots_[s], room.slots[s].data());
   }
 
-  /// A part of the table in turn, so that no row falls far behind.
+  /// Catches up with the next part of the table, so that at most kMostBehind updates of a row are deferred.
   void keep_near() {
     const std::int64_t end = std::min(next_ + pieces(), rows_);
     for (; next_ < end; ++next_) note(next_);
@@ -251,21 +251,21 @@ class CpuRowTable final : public RowTable {
   const std::vector<float*> slots_;
   const std::vector<nn::SlotDef> first_;
   const config::Typed optimizer_;
-  const bool rests_;          ///< an update without a gradient leaves a row alone whose slots have their first values
+  const bool rests_;          ///< a zero gradient leaves a row unchanged while its slots have their initial values
   const std::int64_t group_;  ///< rows of a group
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<OptimizerOp> op_;
 
-  std::vector<std::int32_t> place_;    ///< per row: its place in the gradient
-  std::vector<std::int32_t> touched_;  ///< rows of the gradient, in the order in which they came
+  std::vector<std::int32_t> place_;    ///< per row: its index in touched_, or kAbsent
+  std::vector<std::int32_t> touched_;  ///< rows of the gradient, in the order of their first add()
   std::vector<float> gradient_;        ///< [touched, width]
 
-  std::vector<std::int64_t> made_;   ///< per row: updates that it holds, or kUntouched
+  std::vector<std::int64_t> made_;   ///< per row: number of applied updates, or kUntouched
   std::int64_t updates_ = 0;         ///< since restart()
-  std::vector<UpdateArgs> history_;  ///< of update u at u % kHistory
-  std::int64_t next_ = 0;            ///< of keep_near()
+  std::vector<UpdateArgs> history_;  ///< update u is at u % kHistory
+  std::int64_t next_ = 0;            ///< next row of keep_near()
 
-  // Room that is kept.
+  // Reused buffers.
   std::vector<Room> rooms_;  ///< per thread
   std::vector<Behind> behind_;
   std::vector<std::int32_t> to_, ids_;

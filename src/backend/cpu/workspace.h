@@ -1,6 +1,6 @@
 #pragma once
 
-// Room for kernels that keep partial results.
+// Sizes of workspaces for partial sums. Any thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace dptrain::backend::cpu {
 
-/// Bytes that suffice for any number of rows up to `rows`, where `floats(r)` is what a kernel wants for r rows. That
-/// need not grow with r: pieces are cut to about equal size. With so many rows that each of kMaxPartials pieces is
-/// full, it has been at its largest.
+/// Bytes for any number of rows up to `rows`, if a kernel needs floats(r) for r rows. floats() is not monotonic, since
+/// pieces have about equal sizes. It reaches its maximum before each of kMaxPartials pieces is full.
 template <class F>
 std::uint64_t workspace_bytes(std::int64_t rows, const F& floats) {
   std::int64_t most = 0;

@@ -12,7 +12,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-constexpr double kProducts = 1e8;  // of all elements together: half a second at most
+constexpr double kProducts = 1e8;  // for all samples of a pass: half a second at most
 constexpr std::int64_t kFewest = 100, kMost = 2000;
 
 /// Single elements of a pass in double. Indices as in ConvShape's layouts.
@@ -59,7 +59,7 @@ class Exact {
   }
 
  private:
-  /// Takes the innermost of the indices that `index` stands for.
+  /// Splits the innermost index off a flat index.
   static std::int64_t next(std::int64_t& index, std::int64_t extent) {
     const std::int64_t inner = index % extent;
     index /= extent;
@@ -70,7 +70,7 @@ class Exact {
     return ((kh * s_.kernel_w + kw) * channels_ + c) * s_.out_channels + o;
   }
 
-  /// Under one weight of the window of an output; 0 in the padding.
+  /// The input under one weight of the window of an output; 0 in the padding.
   double input(std::int64_t row, std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw,
                std::int64_t c) const {
     const std::int64_t h = oh * s_.stride_h + kh * s_.dilation_h - s_.pad_top;
@@ -89,7 +89,7 @@ class Exact {
     return s_.relu ? std::max(sum, 0.0) : sum;
   }
 
-  /// Of the convolution's own output, where pooling let it through.
+  /// Gradient of the convolution's own output; 0 where pooling blocks it.
   double gradient(std::int64_t row, std::int64_t oh, std::int64_t ow, std::int64_t o) const {
     if (!s_.pool) return t_.dy[((row * s_.out_h + oh) * s_.out_w + ow) * s_.out_channels + o];
     const std::int64_t height = s_.out_h / 2, width = s_.out_w / 2;
@@ -100,16 +100,16 @@ class Exact {
 
   const ConvShape& s_;
   const ConvTensors& t_;
-  std::int64_t channels_, filters_;  // of one group
+  std::int64_t channels_, filters_;  // per group
 };
 
-/// Of `elements` in `result` and of exact(index), each of which takes so many products.
+/// ||result - exact|| / ||exact|| over some of the `elements`. exact(index) computes `products` products.
 template <class F>
 double distance(const float* result, std::int64_t elements, std::int64_t products, const F& exact) {
   const auto samples = std::clamp(static_cast<std::int64_t>(kProducts / static_cast<double>(products)), kFewest, kMost);
   double difference = 0, size = 0;
   for (std::int64_t k = 0; k < samples; ++k) {
-    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;  // spreads them over all channels and positions
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;  // spreads samples over all channels and positions
     const auto index =
         static_cast<std::int64_t>(kGolden * static_cast<std::uint64_t>(k) % static_cast<std::uint64_t>(elements));
     const double value = exact(index), missing = static_cast<double>(result[index]) - value;
@@ -119,8 +119,8 @@ double distance(const float* result, std::int64_t elements, std::int64_t product
   return std::sqrt(size > 0 ? difference / size : difference);
 }
 
-/// After a run of a pass on `t`: ||result - exact|| / ||exact|| over some hundreds of elements of y, dx or dweights,
-/// without dbias. `exact` uses the same float inputs, with every sum in double.
+/// Relative error of y, dx or dweights (without dbias) after a run on `t`, compared with sums in double of the same
+/// float inputs.
 double conv_error(ConvPassKind kind, const ConvShape& s, const ConvTensors& t) {
   const Exact exact(s, t);
   const std::int64_t window = s.kernel_h * s.kernel_w, channels = s.in_channels / s.groups;
@@ -140,7 +140,7 @@ double conv_error(ConvPassKind kind, const ConvShape& s, const ConvTensors& t) {
   return 0;
 }
 
-/// A pass as seven loops, one product after the other: the reference of the benchmarks. Any shape without pooling.
+/// A pass as seven nested loops: the reference of the benchmarks. Any shape without pooling.
 class NaiveConv final : public ConvPass {
  public:
   NaiveConv(ConvPassKind kind, const ConvShape& shape) : kind_(kind), s_(shape) {}
@@ -210,7 +210,7 @@ class NaiveConv final : public ConvPass {
   ConvShape s_;
 };
 
-/// One row of the shape without pooling, cut to as many lines of output as have about so many operations.
+/// One row of the shape without pooling, cut to as many lines of output as take about `flops` operations.
 ConvShape few_lines(ConvShape shape, double flops) {
   shape.rows = 1;
   shape.pool = false;
@@ -223,8 +223,8 @@ ConvShape few_lines(ConvShape shape, double flops) {
   return shape;
 }
 
-constexpr double kFlopsOfRun = 4e9;       // rows of a batch are cut to about this
-constexpr double kFlopsOfNaiveRun = 2e8;  // so are rows and lines of the reference's
+constexpr double kFlopsOfRun = 4e9;       // limits the rows of a batch
+constexpr double kFlopsOfNaiveRun = 2e8;  // limits the lines of the reference
 
 /// "conv/28x28x1/3x3/32/pool/forward": input, kernel (and stride), filters.
 std::string name_of(const ConvChoices::Pass& pass) {
@@ -241,7 +241,7 @@ std::string underscored(std::string name) {
   return name;
 }
 
-/// One way to compute a pass, with its tensors.
+/// One algorithm of a pass with its tensors.
 struct Candidate {
   Dnnl dnnl;
   ConvTrial trial;
@@ -278,7 +278,7 @@ Kernel make_naive(const ConvChoices::Pass& asked) {
 
 void add_convolutions(Suite& suite, const ConvChoices& asked) {
   Dnnl dnnl;
-  std::set<std::string> names;  // passes that differ in bias or ReLU alone are one
+  std::set<std::string> names;  // passes that differ only in bias or ReLU share a benchmark
   for (const ConvChoices::Pass& pass : asked.passes()) {
     const std::string name = name_of(pass);
     if (!names.insert(name).second) continue;

@@ -62,7 +62,7 @@ class Reporter final : public benchmark::BenchmarkReporter {
   const std::function<void(const KernelTime&)>& done_;
 };
 
-/// The library calls a benchmark several times until it has run for long enough: what it runs is made once.
+/// The kernel of the running benchmark, made once although the library calls a benchmark several times.
 struct Current {
   const cpu::Benchmark* benchmark = nullptr;
   cpu::Kernel kernel;
@@ -70,15 +70,14 @@ struct Current {
 
   cpu::Kernel& of(const cpu::Benchmark& wanted) {
     if (benchmark == &wanted) return kernel;
-    kernel = {};  // its memory first
+    kernel = {};  // frees its memory before the next one allocates
     kernel = wanted.make();
-    kernel.run();  // takes memory, warms up
+    kernel.run();  // allocates, warms up
     benchmark = &wanted;
     measured_error.reset();
     return kernel;
   }
 
-  /// Of the kernel's last run.
   double error() {
     if (!measured_error) measured_error = kernel.error ? kernel.error() : 0;
     return *measured_error;

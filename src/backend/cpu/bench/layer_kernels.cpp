@@ -17,7 +17,6 @@ namespace k = kernels::cpu;
 
 double floats(double arrays, std::int64_t n) { return arrays * sizeof(float) * static_cast<double>(n); }
 
-/// ResNet-50's first, and its last but for the pooling.
 void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels) {
   const std::int64_t n = positions * channels;
   const std::string name = "batch_norm/" + std::to_string(positions) + "x" + std::to_string(channels);

@@ -6,7 +6,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// A Dense layer's products, with the library that they belong to and their scratch.
+/// The products of a Dense layer with their oneDNN engine and scratch.
 struct Product {
   Dnnl dnnl;
   InnerProduct product;
@@ -24,7 +24,7 @@ struct Product {
   static constexpr std::size_t kAlign = 64;
 };
 
-/// Bytes are those of the weights, the inputs and the outputs once.
+/// Bytes count weights, inputs and outputs once.
 void add_dense(Suite& suite, std::int64_t rows, std::int64_t in, std::int64_t units) {
   const std::int64_t weights = in * units;
   const double bytes = 4.0 * static_cast<double>(weights + rows * (in + units));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernel benchmarks are made of: names and how to make what runs, so that memory is only taken by the one that
-// runs. Filled and used on one thread.
+// Suite: the kernel benchmarks. Each has a name and a function that makes its kernel, so that only the running kernel
+// has memory. Filled and used on one thread.
 
 #include <cstdint>
 #include <functional>
@@ -17,8 +17,8 @@ namespace dptrain::backend::cpu {
 
 struct Kernel {
   std::function<void()> run;
-  double flops = 0, bytes = 0;      ///< of one run
-  std::function<double()> error{};  ///< convolutions: of what run() wrote, against double (convolutions.cpp)
+  double flops = 0, bytes = 0;      ///< per run
+  std::function<double()> error{};  ///< convolutions: relative error of the last run (conv_error())
 };
 
 struct Benchmark {
@@ -27,7 +27,7 @@ struct Benchmark {
 };
 using Suite = std::vector<Benchmark>;
 
-/// Arrays of one kernel, filled with random numbers when they are first asked for.
+/// Arrays of one kernel, allocated by the first call with their index and filled with random numbers or zeros.
 class Room {
  public:
   float* floats(int index, std::int64_t n);
@@ -41,7 +41,7 @@ class Room {
   std::map<int, std::unique_ptr<Buffer>> arrays_;
 };
 
-/// A kernel that is memory traffic (`flops` 0) or not, on arrays of a Room.
+/// Adds a kernel that runs on the arrays of a Room; `flops` is 0 if it is memory traffic.
 void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Room&)> run);
 
 void add_convolutions(Suite& suite, const ConvChoices& asked);
