@@ -71,7 +71,7 @@ class AttentionProjections {
  public:
   AttentionProjections(const nn::MultiHeadAttentionSpec& spec, const OpContext& context) {
     const auto sources = nn::attention_sources(context.inputs());
-    std::vector<int> tensors;  // of the projections
+    std::vector<int> tensors;  // by projection
     for (std::size_t role = 0; role < sources.size(); ++role) {
       const int tensor = context.step.inputs[sources[role]];
       std::size_t p = 0;
@@ -97,7 +97,7 @@ class AttentionProjections {
     return spec.num_heads * (role == kValue ? spec.value_width() : spec.key_dim);
   }
   const std::vector<AttentionProjection>& all() const { return all_; }
-  /// The projection that a role is part of, and its first column there.
+  /// The index of a role's projection, and the role's first column in it.
   std::size_t place(std::size_t role) const { return place_[role]; }
   std::int64_t first(std::size_t role) const { return first_[role]; }
 

@@ -99,7 +99,7 @@ void BidirectionalOp::place() {
     places_.scratch[way] = scratch.place_of(need.scratch);
     places_.kept[way] = saved.place_of(keeps_ && multiplies ? output : 0);
     places_.passing[way] = scratch.place_of(output);
-    places_.gradients[way] = places_.passing[way];  // the outputs are gone by then
+    places_.gradients[way] = places_.passing[way];  // replace the outputs
   }
   places_.dx = scratch.place_of(wants_dx_ ? static_cast<std::uint64_t>(rows_ * steps_ * features_) * number_bytes_ : 0);
   places_.need = {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the Bidirectional ops of all devices share: the two recurrent ops inside, which part of a call each of them
-// sees, and where in the op's memory its part lies. A device says how both run and how their outputs become one.
+// BidirectionalOp: base of the Bidirectional ops of all devices. Contains a recurrent op per direction, and gives each
+// its tensors and its part of the memory. Derived classes run both ops and merge their outputs. Replica's thread.
 
 #include <array>
 #include <memory>
@@ -39,22 +39,22 @@ class BidirectionalOp : public Op {
   virtual void add(const OpArgs& a, const void* x, void* y, std::int64_t n) = 0;
 
  private:
-  /// The second direction's draws lie above those of the first.
+  /// Number of the second direction's first draw; the first direction has fewer draws.
   static constexpr std::uint32_t kDrawsOfOne = 16;
 
-  /// One direction: its op, the step that the op takes itself for, and its part of a call.
+  /// One direction: its op, the op's step, and its part of a call.
   struct Way {
     plan::Step step;
     std::unique_ptr<Op> op;
-    std::vector<std::size_t> inputs;   ///< places among the step's inputs
-    std::vector<std::size_t> outputs;  ///< of its states among the step's outputs
+    std::vector<std::size_t> inputs;   ///< indices in the inputs of the whole step
+    std::vector<std::size_t> outputs;  ///< indices of its states in the outputs of the whole step
     std::size_t first_weight = 0, weights = 0;
     std::vector<const void*> in, compute_weights;
     std::vector<void*> out, dy, dx;
     std::vector<const float*> values;
     std::vector<float*> gradients;
   };
-  /// Places in saved, packed and scratch, bytes from their starts.
+  /// Offsets in saved, packed and scratch, in bytes.
   struct Places {
     std::array<std::uint64_t, 2> saved{}, packed{}, scratch{}, kept{}, passing{}, gradients{};
     std::uint64_t dx = 0;
@@ -66,7 +66,7 @@ class BidirectionalOp : public Op {
   OpArgs part_of(const OpArgs& a, std::size_t way);
   OpArgs forward_part(const OpArgs& a, std::size_t way, void* output);
   OpArgs backward_part(const OpArgs& a, std::size_t way, void* gradient);
-  /// The outputs of both: kept for backward, or in scratch.
+  /// The outputs of both directions, in saved memory or in scratch.
   std::array<void*, 2> outputs_of(const OpArgs& a, bool for_backward) const;
   kernels::DirectionShape shape_of(const OpArgs& a) const;
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Algorithms of the convolution passes in the CPU replicas of a run. It holds the timings of `dptrain bench --tune` on
-// this machine, and records the passes that ops request and the algorithms they receive. All replicas of a run share
-// one object through RuntimeOptions, so that they compute alike. Any thread.
+// ConvChoices: algorithms of the convolution passes of the CPU replicas of a run. Contains the timings of `dptrain
+// bench
+// --tune` on this machine, and records the passes that ops request and the algorithms they receive. All replicas of a
+// run share one object through RuntimeOptions, so that they compute alike. Any thread.
 
 #include <cstdint>
 #include <functional>

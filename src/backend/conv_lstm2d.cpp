@@ -181,7 +181,7 @@ void ConvLSTM2DOp::give_input_gradient(const OpArgs& a, const Rooms& room) {
   }
 }
 
-/// A call with the kernel `weight` and the bias, where the convolution has one; without tensors.
+/// A call with the kernel `weight`, and the bias if the convolution has one, without tensors.
 OpArgs ConvLSTM2DOp::call_of(Conv& conv, const OpArgs& a, std::int64_t rows, std::size_t weight, void* scratch) {
   const std::array<std::size_t, 2> places{weight, 2};
   const std::size_t weights = conv.step.parameters.size();

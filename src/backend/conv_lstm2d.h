@@ -1,12 +1,12 @@
 #pragma once
 
-// What the ConvLSTM2D ops of all devices share. All frames lie by step ([steps, rows, ...]), so that the rows of a step
-// are one batch. The convolution of the inputs of all steps is one pass, then come the steps, each the convolution of
-// the state and the gates of an LSTM; backward the gradients of both kernels are one pass over all steps again. The
-// convolutions are the device's own ops of Conv2D.
+// ConvLSTM2DOp: base of the ConvLSTM2D ops of all devices. Frames are stored by step, [steps, rows, ...], so that the
+// rows of a step are one batch. One convolution computes the inputs of all steps. Each step then convolves the state
+// and computes the gates of an LSTM. Backward computes the gradients of both kernels in one pass over all steps. The
+// convolutions are the device's Conv2D ops. Used from the replica's thread.
 //
-// With dropout each gate has inputs, and states, of its own: then the convolutions have four groups and read, pixel by
-// pixel, what the four gates read.
+// With dropout, each gate has its own inputs or states. The convolution then has four groups, and a pixel of its input
+// contains the channels of all four gates.
 
 #include <array>
 #include <memory>
@@ -30,21 +30,21 @@ class ConvLSTM2DOp : public Op {
  protected:
   ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& context, Device& device);
 
-  /// One step of all pixels of all rows: sums of the inputs become the activated gates; h and c go on.
+  /// One step of all pixels of all rows.
   struct Step {
-    std::int64_t pixels;  ///< of all rows
-    void* gates;
-    const void* products;
-    void* h;
-    float *c, *cell, *squashed;  ///< cell, squashed: c and activation(c) behind the step, kept; null: not wanted
-    void* y;                     ///< null: not wanted
+    std::int64_t pixels;         ///< in all rows
+    void* gates;                 ///< in: sums of the inputs; out: activated gates
+    const void* products;        ///< convolution of the state
+    void* h;                     ///< out
+    float *c, *cell, *squashed;  ///< c in and out; cell, squashed: copies of c and activation(c), unless null
+    void* y;                     ///< copy of h, unless null
   };
   struct StepBack {
     std::int64_t pixels;
-    void* gates;                     ///< out: the gradients of the sums
+    void* gates;                     ///< in: activated gates; out: gradients of their sums
     const float *before, *squashed;  ///< before: c before the step; null: zeros
-    const void* dy;                  ///< null: zero
-    float *dh, *dc;                  ///< behind the step; dc out: before it
+    const void* dy;                  ///< null: zeros
+    float *dh, *dc;                  ///< gradients after the step; dc out: before it
   };
   struct Draw {
     float rate;
@@ -67,7 +67,7 @@ class ConvLSTM2DOp : public Op {
  private:
   static constexpr std::int64_t kGates = 4;
 
-  /// A convolution's op, the step that it takes itself for, and pointers of its calls.
+  /// The op of a convolution, its step, and pointers of its calls.
   struct Conv {
     plan::Step step;
     std::unique_ptr<Op> op;
@@ -75,7 +75,7 @@ class ConvLSTM2DOp : public Op {
     std::array<const void*, 2> compute{};
     std::array<float*, 2> gradients{};
   };
-  /// Everything in the op's memory, for its most rows. Null: not there.
+  /// Parts of the op's memory for rows_ rows; null: not present.
   struct Rooms {
     void *gates, *hidden, *inputs, *d_inputs, *outputs, *products, *h, *one, *of_state, *sum, *conv;
     float *cell, *squashed, *c0, *c, *dh, *dc, *factors;
@@ -114,11 +114,11 @@ class ConvLSTM2DOp : public Op {
   const std::uint32_t stream_;
   std::int64_t rows_, steps_, frame_, channels_, pixels_, units_;
   bool keeps_, has_states_, wants_dx_, wants_weights_;
-  plan::Plan convolutions_;  ///< of the tensors that they read and write
+  plan::Plan convolutions_;  ///< tensors of the convolutions
   Conv inputs_, state_, weights_;
 };
 
-/// The arena's order of a ConvLSTM2D's kernels is that of Conv2D's.
+/// Order of the kernels in the arena: that of the device's Conv2D.
 std::vector<int> conv_lstm2d_weight_order(const Device& device, const config::Typed& layer, std::size_t weight);
 
 }  // namespace dptrain::backend

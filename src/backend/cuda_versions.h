@@ -1,6 +1,6 @@
 #pragma once
 
-// Versions of CUDA, as its functions number them (12040: 12.4), and which go together. Pure.
+// Versions of CUDA, as its functions number them (12040: 12.4), and their compatibility. Pure functions.
 
 #include <string>
 
@@ -9,17 +9,16 @@ namespace dptrain::backend {
 /// "12.4"; "" for 0.
 std::string cuda_version_text(int number);
 
-/// Why a program built with this CUDA does not run under a driver that runs `driver` at most; "" where it does: a
-/// driver runs what was built with any release of its major version and of older ones (CUDA Compatibility, "Minor
-/// Version Compatibility"). 0 for no driver.
+/// Why a program built with CUDA `built_with` does not run with a driver that supports CUDA `driver` (0: no driver); ""
+/// if it runs. Drivers run programs of their major version and older ones (CUDA Compatibility, "Minor Version
+/// Compatibility").
 std::string why_no_driver(int driver, int built_with);
 
-/// What to install for a program built with this CUDA, 0 for none.
+/// The package to install for a program built with this CUDA. nccl_package: 0 for a build without CUDA.
 std::string cudnn_package(int built_with);
 std::string nccl_package(int built_with);
 
-/// Why this cuDNN, built with `cudnn_cuda`, does not run under that driver; "" where it does, or where there is no
-/// driver.
+/// Why a cuDNN built with CUDA `cudnn_cuda` does not run with the driver; "" if it runs or there is no driver.
 std::string why_not_this_cudnn(int driver, int cudnn_cuda);
 
 }  // namespace dptrain::backend

@@ -1,8 +1,16 @@
 #pragma once
 
-// A device: memory, copies, ops. One object per replica slot ("cpu:0 with 2 threads", "gpu:1"); used from the replica's
-// thread after construction. Backends are in backend/cpu, backend/cuda and backend/emu. CMake selects the backends of a
-// build, without an #ifdef; a stub file reports that a backend is not built in.
+// Device: memory, copies and ops of one device. One object per replica ("cpu:0 with 2 threads", "gpu:1"), used from the
+// replica's thread after construction:
+//
+//   const auto device = make_cpu_device(0, 2, options);
+//   device->enter();
+//   const auto stream = device->make_stream();
+//   const auto memory = device->allocate(bytes);
+//   device->copy_to_device(memory->data(), host, bytes, *stream);
+//
+// Backends are in backend/cpu, backend/cuda and backend/emu. CMake selects those of a build, without an #ifdef; a stub
+// file reports that a backend is not built in.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,15 +71,15 @@ class Device : public plan::Capabilities {
   /// returns.
   virtual void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_to_host(void* host, const void* source, std::size_t bytes,
-                            Stream& stream) = 0;  ///< complete on return
+                            Stream& stream) = 0;  ///< complete when it returns
   /// Queued; memory of allocate_host holds the bytes when the stream has passed the copy.
   virtual void queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) {
     copy_to_host(host, source, bytes, stream);
   }
   /// Queued; both on this device. A whole number of floats.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream& stream);
-  /// Queued on a stream of this device; any number of bytes, and the source may be another device's of the same kind,
-  /// whose work on it the stream waits for already.
+  /// Queued on a stream of this device. The source may be of another device of the same kind; the stream must wait for
+  /// the work that writes it.
   virtual void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) = 0;
   virtual const RuntimeOptions& options() const noexcept = 0;
   /// Whether device memory is host memory (CPU). If so, ops may read host batches in place, and the host may write to
@@ -203,18 +211,18 @@ RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
 
-/// The same of losses, by the type of the loss's spec.
+/// Table of losses by (device kind, spec type), as that of ops.
 using LossFactory = std::function<std::unique_ptr<LossOp>(const LossContext&, Device&)>;
 DeviceRegistry<LossFactory>& loss_registry();
 bool has_loss(DeviceKind kind, std::type_index spec);
 using RegisteredLossOp = DeviceRegistration<loss_registry>;
 
-/// One CPU replica slot: `index` is its rank among the CPU replicas, `threads` its threads, `cpus` the CPUs that they
-/// are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.
+/// The device of a CPU replica: `index` is its rank among the CPU replicas, `cpus` the CPUs that its threads are bound
+/// to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options,
                                         std::vector<int> cpus = {});
 
-/// A machine's devices for `dptrain devices`: one line of facts each (cores, ISA in use, memory; GPUs when built in).
+/// A device of this machine for `dptrain devices`. `details`: one line with cores, instruction set, memory.
 struct DeviceInfo {
   std::string id, name, details;
   std::uint64_t memory_bytes = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What Multiply, Maximum and Minimum read under masks, as in Keras 3: the valid steps alone. An input's masked steps
-// are replaced by what changes nothing. Owned by an op; its device's threads.
+// MaskedInputs: inputs of Multiply, Maximum and Minimum with masks. As in Keras 3, masked steps are replaced by a
+// neutral value. Owned by one op; used from the replica's thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace dptrain::backend {
 
 class MaskedInputs {
  public:
-  /// `neutral` stands in place of masked steps, in the first input `where_none` where all have masks and none is valid;
-  /// without it the input's own.
+  /// `neutral` replaces masked steps. At steps that are masked in all inputs, the first input is `where_none`, or keeps
+  /// its values if that is nullopt.
   MaskedInputs(const OpContext& context, float neutral, std::optional<float> where_none)
       : rows_(context.rows), neutral_(neutral), where_none_(where_none), pointers_(context.inputs()) {
     for (std::size_t i = 0; i < context.inputs(); ++i) {
@@ -38,7 +38,8 @@ class MaskedInputs {
 
   std::uint64_t scratch() const { return bytes_; }
 
-  /// The inputs to read. `fill(x, mask, others, steps, width, value, y)` is the device's fill_masked_steps().
+  /// Returns the inputs to read: those of the call, or copies in `scratch`, valid until the next call of read().
+  /// `fill(x, mask, others, steps, width, value, y)` is the device's fill_masked_steps().
   template <class Fill>
   std::span<const void* const> read(const OpArgs& a, void* scratch, const Fill& fill) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -62,7 +63,7 @@ class MaskedInputs {
     return pointers_;
   }
 
-  /// Calls `zero(mask, steps, width)` where input i has a mask: its gradient ends there.
+  /// Calls `zero(mask, steps, width)` if input i has a mask: the gradient of masked steps is zero.
   template <class Zero>
   void end_gradient(const OpArgs& a, std::size_t i, const Zero& zero) const {
     const Input& input = inputs_[i];
@@ -72,8 +73,8 @@ class MaskedInputs {
  private:
   struct Input {
     std::optional<std::size_t> mask;
-    std::int64_t steps = 0, width = 0;  ///< of one sample
-    std::uint64_t place = 0;            ///< in scratch
+    std::int64_t steps = 0, width = 0;  ///< per sample
+    std::uint64_t place = 0;            ///< offset in scratch
   };
 
   std::int64_t rows_;

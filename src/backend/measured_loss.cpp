@@ -8,7 +8,7 @@
 namespace dptrain::backend {
 namespace {
 
-/// What every part of the scratch memory begins on.
+/// Alignment of the parts of scratch.
 constexpr std::uint64_t kScratchAlignBytes = 64;
 /// A hit is a byte on CPUs and an int32 on GPUs.
 constexpr std::uint64_t kMostHitBytes = 4;
@@ -76,10 +76,10 @@ class MeasuredLoss final : public LossOp {
  private:
   struct Measured {
     std::unique_ptr<MetricOp> op;
-    std::size_t offset = 0;  ///< of its state in LossArgs::sums
-    bool masked = false;     ///< leaves out what the loss does
-    bool of_hits = false;    ///< runs behind the loss, on what that has found
-    bool of_values = false;  ///< reads what comes behind the activation that the loss has taken over
+    std::size_t offset = 0;  ///< index of its state in LossArgs::sums
+    bool masked = false;     ///< uses the mask of the loss
+    bool of_hits = false;    ///< runs after the loss, on its hits
+    bool of_values = false;  ///< reads the output of the activation that is fused into the loss
   };
 
   static void run(const Measured& metric, MetricArgs& measured, const LossArgs& args) {
@@ -99,7 +99,7 @@ class MeasuredLoss final : public LossOp {
     return true;
   }
 
-  /// Rows of classes that so many samples have.
+  /// Number of rows of classes.
   std::uint64_t rows_of(std::int64_t samples) const {
     return static_cast<std::uint64_t>(samples * (elements_ / classes_));
   }
@@ -116,10 +116,10 @@ class MeasuredLoss final : public LossOp {
   Device& device_;
   const plan::LossStep& plan_;
   DType type_;
-  std::int64_t elements_, classes_;  // of one sample, of one row
+  std::int64_t elements_, classes_;  // per sample, per row
   std::unique_ptr<LossOp> loss_;
   std::vector<Measured> metrics_;
-  std::uint64_t own_bytes_ = 0, hits_bytes_ = 0, values_bytes_ = 0;  // of the scratch memory, in this order
+  std::uint64_t own_bytes_ = 0, hits_bytes_ = 0, values_bytes_ = 0;  // parts of scratch, in this order
 };
 
 }  // namespace

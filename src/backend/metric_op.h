@@ -18,11 +18,11 @@ namespace dptrain::backend {
 struct MetricContext {
   const plan::LossStep& loss;
   const nn::ResolvedMetric& metric;
-  DType type = DType::kF32;  ///< of the predictions
-  std::int64_t rows = 0;     ///< the most samples a call will have
+  DType type = DType::kF32;  ///< type of the predictions
+  std::int64_t rows = 0;     ///< maximum number of samples of a call
 
-  std::int64_t classes() const { return metric.subject.classes(); }      ///< in a row
-  std::int64_t positions() const { return metric.subject.positions(); }  ///< rows of a sample
+  std::int64_t classes() const { return metric.subject.classes(); }      ///< per row
+  std::int64_t positions() const { return metric.subject.positions(); }  ///< rows per sample
   std::int64_t elements() const { return metric.subject.output.elements(); }
   /// The threshold on the scale of the predictions: converted where they are logits before a fused sigmoid.
   double threshold(double of_values) const {
@@ -38,10 +38,10 @@ struct MetricArgs {
   DType type = DType::kF32;               ///< type of the predictions.
   const std::int32_t* classes = nullptr;  ///< labels: class numbers [rows, positions],
   const float* dense = nullptr;           ///< or rows of values [rows, positions, classes]
-  /// [rows, positions], uint8 on CPUs and int32 on GPUs: the hits that the loss found (LossOp::knows_hits). Then
-  /// `prediction` is not valid: the gradient may have overwritten it. Null: the op reads the predictions.
+  /// [rows, positions], uint8 on CPUs and int32 on GPUs: LossArgs::hits. `prediction` is then null, because the
+  /// gradient may have overwritten it. Null: the op reads the predictions.
   const void* hits = nullptr;
-  const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all. Of a masked metric
+  const std::uint8_t* mask = nullptr;  ///< for masked metrics, [rows, positions]: 1 counts, 0 does not; null: all count
   double* state = nullptr;             ///< device memory; added to
   void* scratch = nullptr;
   Stream* stream = nullptr;

@@ -31,15 +31,15 @@ class RowTable;
 struct OpContext {
   const plan::Plan& plan;
   const plan::Step& step;
-  std::int64_t rows = 0;        ///< the most samples a call will have
-  std::uint64_t seed = 0;       ///< of the experiment, for random layers
+  std::int64_t rows = 0;        ///< maximum number of samples of a call
+  std::uint64_t seed = 0;       ///< the experiment's, for random layers
   std::uint32_t stream_id = 0;  ///< of the step's node in the graph: the key of its first draw, as stream()
   int replicas = 1;
   int alignment = kFullAlignment;  ///< bytes; the address of every tensor of every call is a multiple
 
-  /// The second half of a random layer's key, for each of its draws (the inputs' dropout 0, the state's 1).
+  /// Second half of the key of a random layer's draw number `draw`.
   std::uint32_t stream(std::uint32_t draw = 0) const { return stream_id | draw << kDrawShift; }
-  /// Draws are above the bits of the node's number; a graph has far fewer nodes.
+  /// Draw numbers use the bits above the node's number; a graph has far fewer nodes.
   static constexpr std::uint32_t kDrawShift = 24;
 
   /// Index among the inputs of the mask of input i; nullopt: every step is valid.
@@ -54,13 +54,13 @@ struct OpContext {
   Shape seen(int tensor) const { return plan::shape_seen(step, plan.tensors[static_cast<std::size_t>(tensor)].shape); }
 };
 
-/// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA).
-/// Everything written is overwritten, never added to: the plan has its own steps for sums.
+/// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA). Ops
+/// overwrite their results; the plan has separate steps for sums.
 struct OpArgs {
-  std::int64_t rows = 0;       ///< samples, 1..OpContext::rows (0 only for ops that run_empty)
-  std::int64_t first_row = 0;  ///< of this micro-batch within the global batch
+  std::int64_t rows = 0;       ///< samples, 1..OpContext::rows (0 only if runs_empty())
+  std::int64_t first_row = 0;  ///< index of the first sample in the global batch
   std::int64_t step = 0;       ///< optimizer step, the counter of random layers
-  double share = 1;            ///< rows / samples of the global batch: weight of this call's statistics
+  double share = 1;            ///< weight of the call's statistics: rows / samples of the global batch
   bool training = false;
 
   // Activations and their gradients, each of its tensor's type.
@@ -77,21 +77,21 @@ struct OpArgs {
   /// Tables of the weights that are tables in training; null for others. The op calls read() before it reads rows, and
   /// add() instead of writing a gradient. Empty: there are none.
   std::span<RowTable* const> tables{};
-  void* packed = nullptr;  ///< pack(): written; else as it left it
+  void* packed = nullptr;  ///< written by pack(), read by other calls
   void* saved = nullptr;
   void* scratch = nullptr;
-  void* beside = nullptr;  ///< Need::beside
+  void* beside = nullptr;  ///< memory of plan::Need::beside
   // Passes of the adjacent steps (piecewise.h), for an op that takes_along(); null: there is none.
   const kernels::cpu::PiecePass* before = nullptr;
   const kernels::cpu::PiecePass* after = nullptr;
   // For a PieceWise op.
-  bool followed = false;                      ///< forward: its first pass has been run
-  bool leads = false;                         ///< forward: its last pass will be
+  bool followed = false;                      ///< forward: the previous op has run its first pass
+  bool leads = false;                         ///< forward: the next op will run its last pass
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
   Stream* stream = nullptr;
   Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
 
-  // The same, typed.
+  // Typed access to tensors.
   template <class T = float>
   const T* in(std::size_t i = 0) const {
     return static_cast<const T*>(inputs[i]);
@@ -121,8 +121,8 @@ class Op {
   virtual void pack(const OpArgs& args) { static_cast<void>(args); }
   /// Valid after construction and every prepare(), all of which precede the first call.
   virtual plan::Need need() const { return {}; }
-  /// Makes everything that a call with this many rows needs (primitives), so that calls allocate nothing.
-  /// A call with rows that were not prepared works, too, and allocates.
+  /// Makes the primitives for this number of rows, so that calls do not allocate. Calls with other numbers of rows are
+  /// allowed, and allocate.
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
   /// Whether it is called even if this replica has no samples, because other replicas wait in a collective.
   virtual bool runs_empty() const { return false; }
@@ -165,9 +165,9 @@ struct LossArgs {
   const float* mask_scale = nullptr;
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
-  double* sums = nullptr;  ///< added to: [0] the loss summed over samples; then a MeasuredLoss's metric states
-  /// For an op that knows_hits(): whether each row's first largest prediction is the right class, as MetricArgs::hits.
-  /// Null: not needed.
+  double* sums = nullptr;  ///< added to: [0] the loss summed over samples; then the metric states of a MeasuredLoss
+  /// Written if knows_hits(): whether the first largest prediction of each row is the right class, as
+  /// MetricArgs::hits. Null: not needed.
   void* hits = nullptr;
   void* scratch = nullptr;
   Stream* stream = nullptr;

@@ -1,7 +1,6 @@
 #pragma once
 
-// How ops of several arrays cut what memory they are given: scratch, and what they save for backward. Every part
-// begins where any kernel of any device may read it.
+// Parts: divides the scratch and saved memory of an op into arrays, aligned for all kernels of all devices.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +18,15 @@ inline std::uint64_t aligned_part(std::int64_t elements, DType type) {
   return aligned_part(static_cast<std::uint64_t>(elements) * size_of(type));
 }
 
-/// The most that any kernel wants: 16 bytes, the widest load of a GPU.
+/// Maximum alignment that a kernel requires: 16 bytes, the widest load of a GPU.
 inline constexpr int kFullAlignment = 16;
-/// Of addresses that lie multiples of so many elements behind an aligned one.
+/// Alignment of addresses at multiples of `elements` elements from an aligned one.
 constexpr int alignment_of(std::int64_t elements, DType type) {
   const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(type));
   return static_cast<int>(std::gcd(bytes, std::int64_t{kFullAlignment}));
 }
 
-/// Cuts room into parts, one behind the other; without memory it only counts.
+/// Consecutive parts of `memory`; if that is null, only counts their size.
 class Parts {
  public:
   explicit Parts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
@@ -38,7 +37,7 @@ class Parts {
   }
   void* take(std::int64_t elements, DType type) { return take(static_cast<std::uint64_t>(elements) * size_of(type)); }
   float* floats(std::int64_t n) { return static_cast<float*>(take(n, DType::kF32)); }
-  /// Takes a part and says how far from the beginning it is.
+  /// Takes a part and returns its offset in bytes.
   std::uint64_t place_of(std::uint64_t bytes) {
     const std::uint64_t place = taken_;
     taken_ += aligned_part(bytes);

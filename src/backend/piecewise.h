@@ -1,8 +1,7 @@
 #pragma once
 
-// Passes of an op's forward that the adjacent op runs, on positions that it is about to read or has just written
-// (kernels/cpu/piece_pass.h). The second pass then reads these positions from the caches instead of from memory. Only
-// consecutive steps can do so. The results have the same bits.
+// PieceWise: passes of an op's forward that an adjacent step runs piece by piece (kernels/cpu/piece_pass.h). A piece is
+// about to be read or has just been written, so it is in the caches. The results have the same bits.
 
 #include <cstddef>
 #include <memory>

@@ -1,8 +1,7 @@
 #pragma once
 
-// PixelPass: makes batches on the device, from samples as a data set has them to what the model reads. A device of a
-// kind that registers no factory (the CPU) gets its batches from the loader. One pass for each input of a model;
-// replica's thread.
+// PixelPass: computes batches for one input of a model on the device, from samples of a data set. Kinds of devices
+// without a registered factory (the CPU) receive batches from the loader. Used from the replica's thread.
 
 #include <cstdint>
 #include <functional>
@@ -16,9 +15,9 @@ namespace dptrain::backend {
 
 struct PixelPassContext {
   const kernels::PixelProgram& program;
-  DType type = DType::kU8;      ///< of the samples: kU8 or kF32
-  DType compute = DType::kF32;  ///< of the result
-  std::int64_t rows = 0;        ///< the most rows of a batch
+  DType type = DType::kU8;      ///< type of the samples: kU8 or kF32
+  DType compute = DType::kF32;  ///< type of the result
+  std::int64_t rows = 0;        ///< maximum number of rows of a batch
 };
 
 /// Pointers are device memory.
@@ -37,7 +36,7 @@ class PixelPass {
   virtual ~PixelPass() = default;
   /// Queued; one stream for all calls, because they share a workspace.
   virtual void run(const PixelArgs& args) = 0;
-  virtual std::size_t bytes() const = 0;  ///< of device memory
+  virtual std::size_t bytes() const = 0;  ///< size of its device memory
 };
 
 using PixelPassFactory = std::function<std::unique_ptr<PixelPass>(const PixelPassContext&, Device&)>;
@@ -47,7 +46,7 @@ struct RegisteredPixelPass {
   RegisteredPixelPass(DeviceKind kind, PixelPassFactory factory);
 };
 bool has_pixel_pass(DeviceKind kind);
-/// Throws Error{kInternal} where the device has none.
+/// Throws Error{kInternal} if the kind of device has none.
 std::unique_ptr<PixelPass> make_pixel_pass(const PixelPassContext& context, Device& device);
 
 }  // namespace dptrain::backend

@@ -1,10 +1,9 @@
 #pragma once
 
-// RowTable: a trainable weight [rows, width] of which a step reads only some rows (an Embedding's), so that only these
-// have a gradient. The update changes all rows: with momenta, also those whose gradient is zero. A row's updates with a
-// zero gradient are deferred until the row is read. They are then applied one by one, with the numbers of their steps.
-// Every value read has the same bits as after updates of the whole table. At most kMostBehind updates of a row are
-// deferred.
+// RowTable: a trainable weight [rows, width] of which a step reads only some rows (Embedding), so that only these have
+// a gradient. With momenta, an update also changes rows whose gradient is zero. These updates of a row are deferred
+// until the row is read, and then applied one by one with their step numbers. Values have the same bits as after
+// updates of the whole table. At most kMostBehind updates of a row are deferred.
 //
 // Belongs to one replica and its thread. The weights and slots are in the replica's arenas; call catch_up() before
 // reading them there outside of a step. Lists grow to what the largest step needs.
@@ -53,7 +52,7 @@ class RowTable {
   virtual void update(const UpdateArgs& args) = 0;
   /// Applies all deferred updates of all rows and their slots.
   virtual void catch_up() = 0;
-  /// Call it after writing weights or slots from outside; catch_up() must come before the write.
+  /// Call it after writing weights or slots from outside; call catch_up() before the write.
   virtual void restart() = 0;
   virtual std::size_t bytes() const = 0;
 };

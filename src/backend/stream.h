@@ -1,7 +1,7 @@
 #pragma once
 
-// Streams of device work, and what is queued on one: marks (Event), recordings, gathers between replicas (Collective).
-// On the CPU calls run at once, and these objects have nothing in them; on a GPU they belong to CUDA.
+// Streams of device work, marks in them (Event), recordings, and gathers between replicas (Collective). On the CPU
+// calls return when done and these classes have no state; on a GPU they own objects of CUDA.
 
 #include <cstdint>
 #include <functional>
@@ -14,13 +14,12 @@ class Event;
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Waits until everything queued has run, and calls the stream's watcher repeatedly meanwhile. Throws what queued
-  /// work failed with, or what the watcher throws.
+  /// Waits until all queued work has run, and calls the watcher at intervals. Throws the error of failed work, or what
+  /// the watcher throws.
   virtual void synchronize() {}
-  /// Does the same only until the stream has passed the event, regardless of work queued after it.
+  /// As synchronize(), but only until the stream has passed the event.
   virtual void wait_for(Event& event) { static_cast<void>(event); }
-  /// Sets a function that synchronize() calls at intervals. It throws if the stream can never finish (a collective
-  /// whose other ranks have died).
+  /// `watcher` throws if the stream can never finish (a collective whose other ranks have died).
   virtual void set_watcher(std::function<void()> watcher) { static_cast<void>(watcher); }
   /// The cudaStream_t, for calls of libraries; null on the CPU.
   virtual void* native() const { return nullptr; }
@@ -30,30 +29,29 @@ class Stream {
 class Event {
  public:
   virtual ~Event() = default;
-  /// Marks what was queued on the stream until now.
+  /// Marks the work queued on the stream so far.
   virtual void record(Stream& stream) { static_cast<void>(stream); }
-  /// What is queued on the stream from now on runs after the mark as last recorded. The stream may be another device's.
+  /// Work queued on the stream from now on waits for the last record(). The stream may be of another device.
   virtual void hold(Stream& stream) { static_cast<void>(stream); }
-  /// Whether the mark as last recorded has been passed; throws what went wrong before it. Any thread.
+  /// Whether the work before the last record() has run; throws its error. Any thread.
   virtual bool passed() { return true; }
 };
 
-/// A recorded piece of a stream.
+/// Recorded work of a stream.
 class Recording {
  public:
   virtual ~Recording() = default;
   virtual void replay(Stream& stream) = 0;
 };
 
-/// What an op may ask of the other replicas in the middle of a step (synchronised batch normalisation): a gather in
-/// rank order. Implemented by distributed/. Every replica calls with the same sizes in the same order; blocks (CPU) or
-/// queues (CUDA).
+/// Communication of ops with other replicas within a step (synchronized batch normalization), implemented by
+/// distributed/. All replicas call with the same sizes in the same order. Calls block (CPU) or are queued (CUDA).
 class Collective {
  public:
   virtual ~Collective() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// all[r * bytes .. ) = what rank r gave, for every rank, on every rank.
+  /// all[r * bytes, (r + 1) * bytes) = `mine` of rank r, for all r, on every rank.
   virtual void all_gather(const void* mine, std::int64_t bytes, void* all, Stream& stream) = 0;
 };
 

@@ -23,20 +23,20 @@ struct UpdateArgs {
 struct UpdateContext {
   const plan::Plan& plan;
   config::Typed optimizer;
-  /// After a step that was left out because its gradients were not finite; false: so are all that follow, until the
-  /// host clears LossScale::found_inf. Loss scaling always goes on.
+  /// Whether later steps run after one that was skipped because its gradients are not finite. False: they are skipped,
+  /// too, until the host clears LossScale::found_inf. With loss scaling they always run.
   bool goes_on = false;
 };
 
 struct UpdateBuffers {
   float* weights = nullptr;    ///< the whole parameter arena
-  float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place, and room for the optimizer's op
+  float* gradients = nullptr;  ///< [0, statistics_end); scaled and clipped in place, workspace of the optimizer's op
   std::vector<float*> slots;   ///< [0, trainable_end) each, in the order of nn::slots()
   float* average = nullptr;    ///< [0, trainable_end), null without use_ema
-  std::vector<RowTable*> tables{};  ///< have slots of their own; with use_ema there are none
+  std::vector<RowTable*> tables{};  ///< have their own slots; empty with use_ema
   void* compute = nullptr;          ///< the whole parameter arena in the compute type, written too; null for float32
-  /// Where the gradients or statistics are not finite nothing is changed but this. In float16 gradients are divided by
-  /// it. Null: whatever the gradients are goes into the weights.
+  /// If gradients or statistics are not finite, the update changes only this. In float16, gradients are divided by it.
+  /// Null: gradients are not checked.
   kernels::LossScale* loss_scale = nullptr;
 };
 

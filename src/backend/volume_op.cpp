@@ -53,7 +53,7 @@ void VolumeOp::forward(const OpArgs& args) {
 }
 
 void VolumeOp::backward(const OpArgs& args) {
-  void* const between = args.scratch;  // its gradient
+  void* const between = args.scratch;  // gradient of the tensor
   if (depth_) {
     OpArgs own = depth_->args(args, between_bytes_, frames_saved_);
     if (frames_) own.input_gradients = {&between, 1};

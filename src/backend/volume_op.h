@@ -1,7 +1,7 @@
 #pragma once
 
-// The op of a layer over volumes that is computed in passes over images (nn::VolumePasses), on every device: it
-// contains the ops of the two layers. The tensor between them is in scratch; each op saves what it needs of it.
+// VolumeOp: a layer over volumes as one or two passes over images (nn::VolumePasses), on every device. It contains an
+// op per pass. The tensor between them is in scratch; each op saves what it needs of it.
 
 #include <cstdint>
 #include <optional>

@@ -61,7 +61,7 @@ constexpr std::size_t kAlignment = 256;  ///< as cudaMalloc
 constexpr std::uint64_t kDefaultBytes = std::uint64_t{4} << 30;
 
 std::uint64_t pretended_bytes() {
-  const char* text = std::getenv("DPTRAIN_EMU_MEMORY");  // NOLINT(concurrency-mt-unsafe): nobody sets it meanwhile
+  const char* text = std::getenv("DPTRAIN_EMU_MEMORY");  // NOLINT(concurrency-mt-unsafe): no thread sets it
   if (text == nullptr) return kDefaultBytes;
   char* end = nullptr;
   const std::uint64_t bytes = std::strtoull(text, &end, 10);

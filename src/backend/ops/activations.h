@@ -1,6 +1,6 @@
 #pragma once
 
-// Activations on our kernels: as a layer of their own, and as the epilogue that a plan has fused into another op.
+// Activations: as a layer, and as the epilogue that a plan has fused into another op. Replica's thread.
 
 #include <cstdint>
 
@@ -35,15 +35,15 @@ class Epilogue {
         elements_(context.output().elements()) {}
 
   bool is_relu() const noexcept { return activation_ == nn::Activation::kRelu; }
-  /// Where the op has not applied the activation itself.
+  /// Applies the activation, for ops that have not applied it themselves.
   void apply(const kernel::Launch& at, Element* y, std::int64_t rows) const;
-  /// Whether apply() changes what an op writes that has applied a ReLU itself, or has not.
+  /// Whether apply() changes the output of an op. relu_applied: the op has applied a ReLU epilogue itself.
   bool follows(bool relu_applied) const noexcept {
     return activation_ != nn::Activation::kLinear && !(relu_applied && is_relu());
   }
-  /// Where the consumer's backward has not done it.
+  /// Multiplies dy by the derivative, unless the consumer's backward has done so.
   void undo(const kernel::Launch& at, const Element* y, Element* dy, std::int64_t rows) const;
-  /// backward still has to multiply by the derivative.
+  /// Whether undo() changes dy.
   bool to_undo() const noexcept { return activation_ != nn::Activation::kLinear && !undone_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Everything before the axis is rows; the axis and what follows is one run of elements per input.
+/// The axes before `axis` are rows; `axis` and those after it are one run of elements per input.
 class ConcatenateOp final : public KernelOp {
  public:
   ConcatenateOp(const nn::ConcatenateSpec& spec, const OpContext& context, Device& device) : KernelOp(context, device) {
@@ -41,12 +41,12 @@ class ConcatenateOp final : public KernelOp {
  private:
   std::size_t bytes(std::int64_t n) const { return static_cast<std::size_t>(n) * size_of(type_); }
 
-  std::int64_t outer_ = 1;            ///< rows of one sample
-  std::int64_t total_ = 0;            ///< elements of a row of the output
-  std::vector<std::int64_t> widths_;  ///< of a row of each input
+  std::int64_t outer_ = 1;            ///< rows per sample
+  std::int64_t total_ = 0;            ///< elements per row of the output
+  std::vector<std::int64_t> widths_;  ///< elements per row, by input
 };
 
-/// x1 and x2 to y [lines of x1, lines of x2], and the gradients of both from y's and the other.
+/// The product y [lines of x1, lines of x2], and those of the gradients, each of dy and the other input.
 struct DotProducts {
   kernels::StridedLines lines[2];
   kernels::StridedProduct forward, gradient[2];

@@ -1,6 +1,6 @@
 #pragma once
 
-// Base of the optimizers' ops: the arguments of the kernels other than the optimizer's own numbers.
+// OptimizerBase: base of the optimizer ops, with the arguments that all their kernels have. Replica's thread.
 
 #include "backend/ops/kernel_op.h"
 #include "backend/optimizer_op.h"
@@ -32,7 +32,7 @@ class OptimizerBase : public OptimizerOp {
 
   BackendDevice& device_;
   const double weight_decay_;  // 0: none
-  const DType compute_;        // GPUs: of the copy of the weights
+  const DType compute_;        // GPUs: type of the copy of the weights
 };
 
 template <class Spec>

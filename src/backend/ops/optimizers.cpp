@@ -1,5 +1,5 @@
-// All optimizers but Lamb. On GPUs describe() computes on the host what depends on the number of the update; CPUs,
-// which never call it, compute that in their kernels.
+// All optimizers except Lamb. Values that depend on the number of the update are computed on the host by describe() for
+// GPUs, and in the kernels for CPUs, which do not call describe().
 
 #include "nn/optimizers.h"
 
@@ -62,7 +62,7 @@ class RMSpropOp final : public OptimizerBase {
         pass_{.rho = spec.rho, .momentum = spec.momentum, .epsilon = spec.epsilon, .weight_decay = weight_decay_},
         centered_(spec.centered) {}
 
-  /// Slots: velocity, then momentum and the average gradient where there are any.
+  /// Slots: velocity, then momentum and the average gradient, if used.
   void run(const OptimizerArgs& a) override {
     const bool momentum = pass_.momentum > 0;
     const UpdateBuffers& b = a.buffers;
