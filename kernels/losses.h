@@ -193,7 +193,7 @@ struct FocalFactor {
   }
 };
 
-/// Of probabilities. The crossentropy clips them; the factor does not.
+/// The loss of probabilities, which the crossentropy clips and the factor does not.
 struct BinaryFocalCrossentropy {
   FocalFactor factor;
   DPTRAIN_HOST_DEVICE ElementLoss operator()(double p, double target) const {

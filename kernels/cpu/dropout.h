@@ -34,8 +34,8 @@ void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* 
                      int64_t channels, float* factors, float* y);
 
 /// Dropout with `axes.numbers` factors per row, broadcast by `axes`: factor k is 0 if dropout_forward drops element k
-/// of a row of `axes.numbers` elements; with `one_row`, of row 0 of the whole data, whatever first_row is. The gradient
-/// is the same pass over dy. `factors`: scratch, [rows, axes.numbers]. y may be x.
+/// of a row of `axes.numbers` elements; with `one_row`, of row 0 of the global batch, regardless of first_row. The
+/// gradient is the same pass over dy. `factors`: scratch, [rows, axes.numbers]. y may be x.
 void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
                     float* factors, float* y);
 

@@ -26,7 +26,7 @@ void masked_mean_forward(const Launch&, DType, const float* x, const uint8_t* ma
 void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* mask, int64_t rows, int64_t steps,
                           int64_t width, float* dx);
 
-// Packing of the valid steps of [rows, steps], so that the others cost nothing.
+// Packing of the valid steps of [rows, steps], so that masked steps take no time.
 
 /// Numbers the valid steps of each row in the order of time: places[row * steps + t], or -1. Returns their number.
 int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* places);

@@ -45,7 +45,7 @@ using QuadVec = hn::Vec<Quad>;
 inline constexpr Quad kQuad{};
 
 HWY_INLINE QuadVec quad(float x) { return hn::Set(kQuad, x); }
-/// Loads four elements from p on, whatever the number of channels.
+/// Loads four elements from p on, for any number of channels.
 HWY_INLINE QuadVec load_quad(const float* p) { return hn::LoadU(kQuad, p); }
 HWY_INLINE QuadVec load_quad(const uint8_t* p) {
   const hn::RebindToSigned<Quad> ints;

@@ -6,7 +6,7 @@
 // pieces need no synchronization. A cell describes a pass as RecurrentWork; run_recurrent() runs one or several
 // concurrently. Nothing is allocated. Conventions: parallel.h.
 //
-// Masked steps cost nothing: at each step the active rows of a block are compacted. Blocks of rows of similar length
+// Masked steps take no time: at each step the active rows of a block are compacted. Blocks of rows of similar length
 // are fastest (order_by_length in masked_steps.h). A row's results do not depend on its block.
 
 #include <cstdint>

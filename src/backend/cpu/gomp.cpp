@@ -2,9 +2,8 @@
 // file defines all functions of libgomp that it calls, and the executable's definitions precede the library's. A region
 // is as many pieces as it has OpenMP threads, numbered by piece; one thread may run several of them in sequence.
 //
-// With libgomp's own threads next to the pool, fit took 1.81 times as long for configs/bench/fashion_cnn.yaml, and 1.03
-// times for ResNet-50. Measured with one replica of two threads on two cores of an AMD Zen 3 (medians, alternated
-// runs).
+// With libgomp's own threads next to the pool, fit takes 1.03 (ResNet-50) to 1.81 times as long
+// (configs/bench/fashion_cnn.yaml).
 
 #include <algorithm>
 #include <atomic>
