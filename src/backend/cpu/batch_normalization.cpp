@@ -241,7 +241,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   nn::Activation activation_;  // none, a ReLU or relu6
   bool masks_;                 // backward multiplies dy by its mask
   bool adds_, inference_mode_;
-  int replicas_;  // that share their moments; 1: not synchronized
+  int replicas_;  // number of replicas that share their moments; 1: not synchronized
   const BatchNormWeights weights_;
   std::uint64_t workspace_bytes_;
   FirstPass first_;
