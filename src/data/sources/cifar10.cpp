@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kArchiveFolder = "cifar-10-batches-bin";  // in the archive as it is distributed
 constexpr std::int64_t kSide = 32, kChannels = 3, kClasses = 10;
 
-/// The folder with the files: the one given, or the archive's folder in it.
+/// The folder with the files: `directory`, or the archive's folder in it.
 fs::path folder_of(const CIFAR10Spec& spec) {
   const fs::path given = spec.directory.value;
   std::error_code ignored;
@@ -43,7 +43,7 @@ std::vector<std::string> files_of(const fs::path& folder, CifarSubset subset) {
   return files;
 }
 
-/// One name a line; none when the file is missing.
+/// Reads one name per line; empty if the file is missing.
 std::vector<std::string> names_in(const fs::path& file) {
   std::ifstream in(file);
   std::vector<std::string> names;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What data sets of one sub-folder per class share: which folders are the classes, what lies in them that is no sample,
-// whether they fit the model, and a Source's answers about labels.
+// Data sets with one sub-folder per class: class names, skipped files, checks against the model, and the base class
+// ClassSource, which returns the labels.
 
 #include <cstdint>
 #include <functional>
@@ -16,30 +16,30 @@
 
 namespace dptrain::data {
 
-/// For messages: "one folder of images per class, as in flowers/cats/1.jpg".
+/// Parts of messages: "one folder of `what` per class, as in flowers/cats/`example`".
 struct ClassFolderWords {
   const char* what;
   const char* example;
 };
-/// The classes in order: `class_names`, which must be the folders that are there, or all folders, sorted by bytes.
-/// Throws Error{kData}.
+/// Class names in order: `class_names`, or if empty all sub-folders sorted by bytes. Throws Error{kData} if
+/// `class_names` and the sub-folders differ.
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
                                        const ClassFolderWords& words);
 
-/// More classes than outputs is Error{kData}; fewer are suspicious, and warned about.
+/// Throws Error{kData} for more classes than outputs. Fewer are a warning.
 void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model);
-/// No transform changes the channels, so a model whose input of `rank` axes wants others shows before the first file is
-/// read. Throws Error{kUsage}.
+/// Throws Error{kUsage} if the model's only input has `rank` axes and requires another color mode. No transform changes
+/// the channels.
 void check_channels(ColorMode color, const char* what, int rank, const ModelSide& model);
 
-/// Files that programs and people leave beside samples, as Windows its Thumbs.db: passed over, and told.
+/// Counts files that are not samples, such as Thumbs.db or notes.txt, and warns about them.
 class Strays {
  public:
-  /// Whether the name's suffix is none of those.
+  /// Returns false for a name with a suffix such as .txt or .db, and counts it.
   bool wants(const char* name);
-  /// This name is passed over.
+  /// Counts a skipped file.
   void add(const char* name);
-  /// One warning for all: "3 files are no `what` by the name".
+  /// Logs one warning for all skipped files. `what`: the expected kind, "image".
   void tell(const std::string& directory, const char* what) const;
 
  private:
@@ -47,18 +47,19 @@ class Strays {
   std::string first_;
 };
 
-/// Samples by class: class k has those from ends[k - 1] on, below ends[k].
+/// Samples by class: class k has the samples ends[k - 1] to ends[k] - 1.
 struct ClassSamples {
   std::vector<std::string> names;
   std::vector<std::int64_t> ends;  ///< none: no labels
 };
-/// `add` puts the samples below a class folder on a list and gives the list's new size. Then `strays`, no `kind` by the
-/// name, are told. A class without a `what` is warned about; none at all is Error{kData}.
+/// Calls `add` for each class folder. It appends the folder's samples to a list and returns the list's new size. Then
+/// warns about `strays` and about classes without samples. Throws Error{kData} if there is no sample at all. `what`
+/// and `kind` name a sample in messages.
 ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
                            const char* kind, const Strays& strays,
                            const std::function<std::int64_t(const std::string& folder)>& add);
 
-/// One unnamed input, and the class as the label.
+/// Base class of sources with one unnamed input and the class as the label. Immutable once constructed.
 class ClassSource : public Source {
  public:
   int inputs() const final { return 1; }
@@ -75,7 +76,7 @@ class ClassSource : public Source {
  protected:
   ClassSource(ClassSamples classes, std::shared_ptr<BadSamples> bad)
       : classes_(std::move(classes)), bad_(std::move(bad)) {}
-  /// fingerprint() becomes "kind:samples:classes:channels:hash", the last of `samples_hash` and where classes end.
+  /// Sets fingerprint() to "kind:samples:classes:channels:hash". The hash covers `samples_hash` and the class sizes.
   void set_fingerprint(const char* kind, std::int64_t channels, std::uint64_t samples_hash);
 
  private:
@@ -84,7 +85,7 @@ class ClassSource : public Source {
   std::string fingerprint_;
 };
 
-/// A folder without a config: class folders, or, without sub-folders, files that `open_loose` opens without labels.
+/// Opens a folder without a config: its class folders, or with `open_loose` if it has no sub-folders.
 template <class Spec, class OpenLoose>
 std::shared_ptr<const Source> open_folder_as(const std::string& path, const OpenLoose& open_loose) {
   std::int64_t files_beside = 0;

@@ -41,7 +41,7 @@ Node group_node(const data::ColumnGroups::Group& group) {
 bool Value<data::ColumnGroups>::read(const Node& node, Reader& reader, data::ColumnGroups& out) {
   out.groups.clear();
   const Node found = reader.substituted(node);
-  if (found.is_null()) return true;  // none
+  if (found.is_null()) return true;
   if (!found.is_map()) return read_group(found, reader, "", out);
   bool good = true;
   for (const Node::Entry& entry : found.entries()) {
@@ -156,7 +156,7 @@ bool is_picture(const std::string& path) {
   return std::filesystem::is_directory(path, ignored) || !format_of_name(path).empty();
 }
 
-/// Reads images for a model of a table whose only input is a column of image paths. `picture`: one of the paths.
+/// Reads images for a model of a table whose only input column contains image paths. `picture`: one of `files.paths`.
 PredictSource predict_pictures(const PredictFiles& files, const std::string& picture) {
   std::vector<std::string> names;
   const ImageSpec* images = nullptr;

@@ -26,16 +26,16 @@ struct ColumnGroups {
 
 struct CSVSpec : DatasetCommon {
   std::vector<config::Path> files;  ///< a name may be a pattern with * and ?
-  ColumnGroups inputs;              ///< of the model's inputs; none: see csv_plan.h
+  ColumnGroups inputs;              ///< columns of each model input; none: see read_csv()
   ColumnGroups labels;              ///< or {output name: columns}; may be empty
   std::optional<std::string> sample_weight;
-  std::map<std::string, config::Of<encoder_family>> columns;  ///< encoders, where detection is not enough
-  std::optional<std::string> separator;                       ///< one byte; none: detected
+  std::map<std::string, config::Of<encoder_family>> columns;  ///< encoders in place of the detected ones
+  std::optional<std::string> separator;                       ///< one byte; absent: detected
   std::optional<bool> header;
   std::optional<std::string> decimal;    ///< "." or ","
   std::optional<std::string> thousands;  ///< one of , . ' and a space, or "none"
   std::optional<std::vector<std::string>> missing_values;
-  bool missing_columns = false;  ///< files other than those of training may lack columns
+  bool missing_columns = false;  ///< files other than the training files may lack columns
   OnError on_error;
 };
 

@@ -64,7 +64,7 @@ class CsvTrainingColumn final : public TrainingColumn {
   const CsvRows& rows_;
   const std::vector<std::int64_t>& samples_;
   int column_, cell_;
-  const FoundInColumn* found_ = nullptr;  ///< of a text nothing
+  const FoundInColumn* found_ = nullptr;  ///< null for texts
 };
 
 }  // namespace
@@ -140,7 +140,7 @@ std::string CsvFeature::path(std::int64_t row) const {
   if (name.empty() || std::ranges::find(rows_->table.schema().missing, name) != rows_->table.schema().missing.end())
     return "";
   const std::filesystem::path folder = std::filesystem::path(rows_->table.file(row)).parent_path();
-  return (folder / name).string();  // what is absolute stays so
+  return (folder / name).string();  // `name` alone if it is absolute
 }
 
 template <class F>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A column of a table, as its encoder learns from it and as it is encoded.
+// Columns of a table: the values that an encoder is fitted to, and CsvFeature, which encodes them.
 
 #include <cstdint>
 #include <memory>
@@ -14,43 +14,44 @@
 
 namespace dptrain::data {
 
-/// The column in these samples, for learn(); `found` of the same. Refers to all three.
+/// The column's values in `samples`, for learn(). `found` is find_in() of the same samples. Stores references to all
+/// three arguments.
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
                                                 const CsvFound& found, const std::string& name);
 
-/// A column's cells as numbers. Any thread.
+/// Encodes the cells of one column. Immutable; any thread.
 class CsvFeature {
  public:
-  /// Throws Error{kData} where the table has a word that the encoder refuses, with its place.
+  /// Throws Error{kData} with the row's place for a word that the encoder rejects.
   CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column);
 
   const std::string& name() const { return name_; }
   const Encoder& encoder() const { return *encoder_; }
-  /// Of numbers that are mapped and nothing else: the map, and where their cell stands in a row.
+  /// The map of a column of numbers that the encoder only maps linearly. cell(): index of its cell in a row.
   std::optional<LinearMap> linear() const { return numbers_ != nullptr && !dates_ ? numbers_->linear() : std::nullopt; }
   int cell() const { return cell_; }
-  /// Writes encoder().floats() or ids() of them for a row of the table. Throws Error{kData} with the place.
-  /// Not of files.
+  /// Write encoder().floats() floats or ids() ids for a row of the table. Throw Error{kData} with the place. Not for
+  /// columns of files.
   void encode(std::int64_t row, float* out) const;
   void encode_ids(std::int64_t row, std::int32_t* out) const;
-  /// Of paths of files: their encoder; else null.
+  /// Encoder of a column of file paths; null for other columns.
   const FileEncoder* files() const { return files_; }
-  /// Of the file that a row names, by the folder of the table; "" where the cell is empty.
+  /// Path of the row's file, resolved against the folder of the table; "" if the cell is empty.
   std::string path(std::int64_t row) const;
-  /// Reads it. Throws SampleError with the row's place.
+  /// Reads the row's file. Throws SampleError with the row's place.
   void read(std::int64_t row, const ReadHint& hint, Array& out) const;
   /// As Source::inspect(). Throws SampleError.
   std::optional<ClipInfo> inspect(std::int64_t row) const;
-  /// Of files: looks at a few rows. Throws Error{kData} where none of the files is there, with the place of the first.
+  /// Throws Error{kData} if none of the files of up to 16 rows exists. For columns of files.
   void look_for_files() const;
-  /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6", of all rows of the table; the name
-  /// is `width` wide.
+  /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6" for all rows of the table. `width`: the
+  /// width of the name, in characters.
   std::string line(std::size_t width) const;
   /// "age  39 -> 0.0271"; "kind  dog -> word 2 of 5".
   std::string line_of(std::int64_t row, std::size_t width) const;
-  /// As it stands in the table, or "(missing)"; in one line.
+  /// The cell as printable text on one line; "(missing)" for a missing number, date or category.
   std::string cell_text(std::int64_t row) const;
-  /// Cells of the whole table with words that the encoder does not know.
+  /// Number of cells in the table with words outside the encoder's vocabulary.
   std::int64_t unknown() const { return unknown_; }
 
  private:

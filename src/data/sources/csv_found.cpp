@@ -11,10 +11,10 @@
 namespace dptrain::data {
 namespace {
 
-/// Samples whose sums are added up by themselves. Fixed, so that the result does not depend on the number of threads.
+/// Samples per partial sum. Fixed, so that the result does not depend on the number of threads.
 constexpr std::size_t kRange = std::size_t{1} << 16;
 
-/// Two parts of a column as one: Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983.
+/// Combines two parts of a column: Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983.
 NumberSums together(const NumberSums& a, const NumberSums& b) {
   const std::int64_t present = a.present + b.present, missing = a.missing + b.missing;
   if (present == 0) return {.missing = missing};
@@ -26,7 +26,7 @@ NumberSums together(const NumberSums& a, const NumberSums& b) {
           .variance = (of_a * a.variance + of_b * b.variance + apart * apart * of_a * of_b / all) / all};
 }
 
-/// Cells of one type in a row.
+/// Cell indices by type.
 struct Places {
   std::vector<int> numbers, dates, words;
 };
@@ -47,7 +47,7 @@ Places places_in(const table::Table& table) {
   return places;
 }
 
-/// Sums of the numbers of a range, column beside column.
+/// Sums over a range of rows for all columns of numbers and dates.
 class RangeSums {
  public:
   explicit RangeSums(const Places& places)
@@ -65,7 +65,7 @@ class RangeSums {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const double value = values_[i];
       const bool there = value == value;
-      if (present_[i] == 0) shifts_[i] = value;  // near the mean: squares of large numbers would lose the variance
+      if (present_[i] == 0) shifts_[i] = value;  // avoids cancellation: squares of large numbers lose the variance
       const double distance = there ? value - shifts_[i] : 0;
       present_[i] += there ? 1 : 0;
       sums_[i] += distance;

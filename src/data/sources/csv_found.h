@@ -1,7 +1,7 @@
 #pragma once
 
-// What one pass over the training rows of a table finds in all of its columns together: a pass for each column would
-// bring every row as often from memory.
+// Statistics of all columns of a table's training rows, computed in one pass: a pass per column would load every row
+// as many times.
 
 #include <cstdint>
 #include <limits>
@@ -12,19 +12,19 @@
 
 namespace dptrain::data {
 
-/// Of the training rows.
+/// Statistics of one column.
 struct FoundInColumn {
   NumberSums sums;                     ///< kNumber, kDate
-  std::vector<std::int64_t> counts{};  ///< kCategory: of each of the table's words
+  std::vector<std::int64_t> counts{};  ///< kCategory: count of each of the table's words
   std::int64_t missing_words = 0;
 };
-/// By cell of a row.
+/// Indexed by the cell of a row.
 using CsvFound = std::vector<FoundInColumn>;
 
-/// The same with any number of threads.
+/// The result does not depend on `threads`.
 CsvFound find_in(const CsvRows& rows, const std::vector<std::int64_t>& samples, int threads);
 
-/// A cell of numbers or dates as a number; NaN: missing.
+/// A cell as a number, dates in minutes; NaN if it is missing.
 inline double as_number(const table::Cell& cell, bool is_date) {
   if (!is_date) return static_cast<double>(cell.number);
   return cell.minutes == table::Cell::kNoDate ? std::numeric_limits<double>::quiet_NaN()

@@ -55,7 +55,7 @@ Names flat(const Groups& groups) {
   return names;
 }
 
-/// Whether a column that nobody has asked for is of use to a network; else says why not.
+/// Whether a column that the config does not name becomes an input. Logs the reason if not.
 bool is_of_use(const table::Column& column, const std::string& file) {
   const char* why = column.type == table::ColumnType::kId     ? "another value in each row"
                     : column.type == table::ColumnType::kText ? "texts"
@@ -66,7 +66,7 @@ bool is_of_use(const table::Column& column, const std::string& file) {
   return false;
 }
 
-/// Where the config names no inputs.
+/// Default inputs if the config names none.
 Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Schema& schema, const std::string& file) {
   if (model.input_names.size() > 1) {
     Groups groups;
@@ -111,7 +111,7 @@ class LookedColumns {
   const table::ColumnFacts& facts(const std::string& name) const {
     return looked_.facts[static_cast<std::size_t>(looked_.schema.find(name))];
   }
-  /// An input or a label column, which is read. Throws Error{kUsage} where it looks like numbers that cannot be read.
+  /// Marks an input or label column as read. Throws Error{kUsage} if it seems to contain numbers that cannot be parsed.
   table::Column& use(const std::string& name, const std::string& what) {
     table::Column& column = at(name, what);
     const auto encoder = spec_.columns.find(name);
@@ -136,8 +136,8 @@ bool is_number_word(const std::string& word) {
   return table::read_number(word, ignored) == table::NumberFault::kNone;
 }
 
-/// The words of a label column in the order of their classes, as its encoder has them; none: as they are sorted. Throws
-/// Error{kUsage} for other arguments, which labels do not have.
+/// Words of a label column in class order, from its encoder; empty: sorted later. Throws Error{kUsage} for encoder
+/// arguments other than the vocabulary.
 Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
   Names words;
   config::Typed others = encoder;
@@ -155,7 +155,8 @@ Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
   return words;
 }
 
-/// Reads a label column as numbers or words, which its loss and the encoder in `columns` decide, else its fields.
+/// Determines whether label columns are numbers or words: by the encoder in `columns`, else by the loss, else by their
+/// fields.
 void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, LookedColumns& columns) {
   const bool alone = label.columns.size() == 1;
   const Names& class_names = spec.class_names.names_of(label.name);
@@ -178,7 +179,7 @@ void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, Loo
     } else if (use == LabelUse::kNumbers) {
       column.type = table::ColumnType::kNumber;
     } else if (alone && numbers && (use == LabelUse::kClasses || !class_names.empty())) {
-      // class_names of numbers are the words of the column, in another order.
+      // class_names that are all numbers list the column's words in class order.
       label.integers = class_names.empty() || !std::ranges::all_of(class_names, is_number_word);
       column.type = label.integers ? table::ColumnType::kNumber : table::ColumnType::kCategory;
     }
@@ -197,7 +198,7 @@ void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, Loo
 }
 
 void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLearned& plan, LookedColumns& columns) {
-  bool any = spec.labels.groups.empty();  // labels of classes
+  bool any = spec.labels.groups.empty();  // whether any label has classes
   for (const auto& group : spec.labels.groups) {
     CsvLearned::Label& label = plan.labels.emplace_back();
     label.name = group.name;
@@ -238,13 +239,13 @@ void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use)
     const auto encoder = spec.columns.find(label.columns.front());
     const auto* const lookup = encoder == spec.columns.end() ? nullptr : encoder->second.get_if<StringLookupSpec>();
     if (lookup == nullptr || lookup->vocabulary.empty() || lookup->vocabulary == label.classes) continue;
-    // Older versions trained without the vocabulary of a label.
+    // Older versions ignored the vocabulary of a label.
     log::warn(fmt::format("the vocabulary of the label '{}' is not used: the model was trained with the classes {}",
                           printable(label.columns.front()), printable(join(label.classes, ", "))));
   }
 }
 
-/// A model that had the column among its inputs would read its answer.
+/// Rejects a label that is an input of the model: the model would read its target.
 void check_no_label_is_input(const CSVSpec& spec, const CsvLearned& learned) {
   if (!spec.inputs.groups.empty()) return;
   for (const std::string& label : flat(spec.labels.groups))
@@ -266,7 +267,7 @@ void check_against_config(const CSVSpec& spec, const CsvLearned& learned) {
   if (!spec.inputs.groups.empty() && spec.inputs.groups != learned.inputs) complain_of_difference("inputs", "are");
 }
 
-/// How the column's numbers are written: as in the training files, where the config does not have the keys.
+/// Number format of a column: from the config, else from the training files.
 table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, const std::string& name) {
   const auto found = learned.numbers.find(name);
   table::NumberFormat format = found == learned.numbers.end() ? table::NumberFormat{} : found->second;
@@ -276,9 +277,9 @@ table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, co
   return format;
 }
 
-/// Formats that looking has found, with the keys that set them.
+/// Logs detected number formats with the keys that set them.
 void log_formats(const CSVSpec& spec, const CsvLearned& plan, const std::string& file) {
-  std::map<std::string, Names> columns;  // by what their numbers have
+  std::map<std::string, Names> columns;  // column names by format
   for (const auto& [name, format] : plan.numbers) {
     if (format.decimal == ',' && !spec.decimal)
       columns["a decimal comma (`decimal: \",\"`)"].push_back(printable(name));
@@ -341,7 +342,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
     if (schema.find(name) < 0) {
       if (!optional || !schema.dialect.header) {
         const Names names = names_of(schema);
-        Names others = names;  // other columns of the model are not misspellings of this one
+        Names others = names;  // suggest no column that the model already uses
         std::erase_if(others, [&](const std::string& other) {
           return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
         });

@@ -27,8 +27,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Labels and sample weights of a table's rows.
-
 constexpr std::size_t kClassesInMessages = 10;
 constexpr float kClassLimit = 0x1p24F;  // floats cannot hold all integers above this
 
@@ -223,10 +221,9 @@ class LabelReader {
   int weight_ = -1;
 };
 
-/// Fills `rows.labels` and `rows.sample_weights`. If the plan has no classes yet, they are the words of the column,
-/// sorted, as numbers if all are numbers. A row without a label or weight, or with a label that is not a class, is an
-/// Error{kData}; with `on_error: skip` it is left out and added to `bad`. A class number for which the model has no
-/// output is always an Error{kData}.
+/// Fills `rows.labels` and `rows.sample_weights`. Classes that the plan lacks are the column's sorted words. A row with
+/// an invalid label or weight throws Error{kData}, or with `on_error: skip` is left out and added to `bad`. A class
+/// number without an output of the model always throws Error{kData}.
 void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std::vector<table::BadRow>& bad) {
   LabelReader reader(spec, model, rows);
   const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);

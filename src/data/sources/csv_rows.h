@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of a CSV data set in memory, their labels, and the plan by which columns become inputs.
+// CsvRows: the rows of a CSV data set in memory, their labels, and the plan that maps columns to inputs.
 
 #include <cstdint>
 #include <memory>
@@ -17,12 +17,11 @@ namespace dptrain::data {
 
 struct CsvRows {
   table::Table table;
-  /// What goes where. Columns have no `learned` before they have learned; those that are read with a model have its.
-  CsvLearned plan;
-  std::vector<std::int64_t> rows{};  ///< of the table that are samples; empty: all of them
+  CsvLearned plan;                   ///< `learned` of a column is empty until it is fitted or taken from a model
+  std::vector<std::int64_t> rows{};  ///< rows of the table that are samples; empty: all rows
   std::vector<LabelColumn> labels{};
   std::vector<float> sample_weights{};
-  std::shared_ptr<BadSamples> bad{};  ///< null: none may be left out
+  std::shared_ptr<BadSamples> bad{};  ///< null: a bad row is fatal
   std::string place{}, fingerprint{}, cache_key{};
 
   std::int64_t size() const { return rows.empty() ? table.rows() : static_cast<std::int64_t>(rows.size()); }
@@ -31,17 +30,17 @@ struct CsvRows {
   }
 };
 
-/// As an account of bad samples has it.
+/// Converts a bad row of the table reader.
 BadSample bad_sample(const table::BadRow& row);
 
-/// Whether a file's name has * or ?.
+/// Whether a path contains * or ?.
 bool is_pattern(std::string_view path);
-/// The files that paths and patterns name, those of a pattern sorted. Throws Error{kData} for a pattern without any.
+/// Expands patterns; matches of one pattern are sorted. Throws Error{kData} for a pattern without a match.
 std::vector<std::string> csv_files(const std::vector<config::Path>& paths);
 
-/// Which columns are which inputs follows from the config; where that says nothing, from the model: several inputs that
-/// are all named like columns are these, and a single one gets all columns but labels, sample weights, ids and texts.
-/// With `learned` ("": nothing yet) all of it is as it was. Throws Error{kData, kUsage, kCheckpoint}.
+/// Reads the files. The config assigns columns to inputs. Without `inputs`, each of several model inputs gets the
+/// column of its name, and a single input gets all columns except labels, sample weights, ids and texts. If
+/// `model.learned` is not empty, it determines the columns instead. Throws Error{kData, kUsage, kCheckpoint}.
 std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model);
 
 }  // namespace dptrain::data

@@ -22,11 +22,9 @@
 namespace dptrain::data {
 namespace {
 
-// Hashes of the files that a column of a table names, for fingerprints and caches.
-
 constexpr std::int64_t kHashedNames = 1000, kHashedContents = 64;
 
-/// Hashes evenly spread rows: their paths as written in the table, and the sizes, first and last bytes of their files.
+/// Hashes evenly spread rows: their paths as written in the table, and the sizes and ends of their files.
 std::uint64_t hash_of_named_files(const CsvRows& rows, const CsvFeature& column) {
   std::uint64_t hash = kHashStart;
   const std::int64_t count = rows.size(), named = std::min(count, kHashedNames),
@@ -49,7 +47,7 @@ std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
   return hash;
 }
 
-/// Labels and rows, common to CsvSamples and CsvUntaught.
+/// Base class of CsvSamples and CsvUntaught.
 class CsvBase : public LabelledSource {
  public:
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {

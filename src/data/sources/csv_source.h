@@ -1,6 +1,6 @@
 #pragma once
 
-// CSV as sources: rows that have been read and wait to be taught, and the samples made of them. Immutable; any thread.
+// CSV data sets as sources: rows whose encoders are not fitted yet, and samples. Immutable; any thread.
 
 #include <memory>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace dptrain::data {
 
-/// Rows of which encoders can learn (Source::learn), or, where `model` brings what was learned, samples at once.
+/// Rows to fit encoders to (Source::learn), or samples if `model.learned` is set and labels are not fitted again.
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role role);
 
-/// Samples of rows that were read as the model of `model.learned` wants them.
+/// Samples of rows that were read with the plan of a trained model.
 std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model);
 
 }  // namespace dptrain::data

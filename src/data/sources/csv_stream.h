@@ -1,7 +1,7 @@
 #pragma once
 
-// CsvStream: rows for prediction, block by block from a file or from stdin, made into samples as a model has learned
-// it. One thread.
+// CsvStream reads rows for prediction block by block from a file or stdin and encodes them with a model's fitted
+// encoders. One thread.
 
 #include <memory>
 #include <string>
@@ -14,21 +14,19 @@ namespace dptrain::data {
 
 class CsvStream {
  public:
-  /// `spec` as the model's data set has it, `model.learned` from its checkpoint; "-" is stdin. Throws Error{kData,
-  /// kCheckpoint, kUsage}.
-  /// `kept`: columns whose fields stay at hand as they stand in the file, be they of use to the model or not.
+  /// `spec`: the model's data set; `model.learned`: from its checkpoint; `path` "-": stdin; `kept`: columns whose
+  /// fields kept_field() returns. Throws Error{kData, kCheckpoint, kUsage}.
   CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path, const table::KeptColumns& kept = {});
   ~CsvStream();
 
-  /// The next samples, at most `most`, without labels; null at the end. Where rows name files, samples have an account
-  /// of those that cannot be read, without a limit. A block may come without a sample, where all of
-  /// its rows were left out.
+  /// At most `most` samples without labels; null at the end. If rows contain paths, the source has BadSamples without a
+  /// limit. The block is empty if all of its rows were skipped.
   std::shared_ptr<const Source> next(std::int64_t most);
-  /// The names of the columns that are kept, in their order.
+  /// Names of the kept columns.
   std::vector<std::string> kept() const;
-  /// The field of the kept column number `which`, without quotes, of a sample of those that next() gave last.
+  /// Field of column kept()[which] for a sample of the last next(), without quotes.
   std::string kept_field(std::int64_t sample, std::size_t which) const;
-  /// Rows left out so far (`on_error: skip`), each with its place and why.
+  /// Rows skipped since the last call (`on_error: skip`).
   std::vector<BadSample> take_bad();
 
  private:

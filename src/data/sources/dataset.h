@@ -1,8 +1,8 @@
 #pragma once
 
-// How a data set is defined: sources/<name>.h has its spec, sources/<name>.cpp how it is opened and one
-// `dataset_def<Spec>(schema, open, paths).predict(open_for_predict)` expression that registers it. The family is filled
-// before main and read-only afterwards.
+// Definition of a data set type: sources/<name>.h has its spec; sources/<name>.cpp opens it and registers it with one
+// `dataset_def<Spec>(schema, open, paths).predict(open_for_predict)` expression. The family is filled before main and
+// read-only afterwards.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "data/sources/predict.h"
 
 namespace dptrain::config {
-/// `[cat, dog]`, or {label: such a list}.
+/// `[cat, dog]`, or {label: [cat, dog]}.
 template <>
 struct Value<ClassNames> {
   static bool read(const Node&, Reader&, ClassNames& out);
@@ -30,32 +30,31 @@ namespace dptrain::data {
 
 using config::key;
 
-/// The share of another role's data set.
+/// A part of another role's data set.
 struct DatasetPart {
   std::string of;       ///< the role
-  double fraction = 0;  ///< of its samples
+  double fraction = 0;  ///< fraction of its samples
   bool stratified = false;
-  bool shuffle = true;                ///< drawn at random; else the last samples
-  std::optional<std::uint64_t> seed;  ///< seed of the draw; none: the config's
+  bool shuffle = true;                ///< false: the last samples
+  std::optional<std::uint64_t> seed;  ///< absent: the config's seed
 };
 
-/// A member of the family.
+/// A data set type.
 struct DatasetDef final : config::TypeDef {
   std::function<const DatasetCommon&(const void* spec)> common;
-  /// Throws Error: kData for files, kUsage for what the config says. Empty where `part` is set.
+  /// Throws Error: kData for files, kUsage for the config. Empty if `part` is set.
   std::function<std::shared_ptr<const Source>(const void* spec, const ModelSide& model, Role role)> open;
-  /// The files and folders that it names, which must be there.
+  /// Files and folders of the spec, which must exist.
   std::function<std::vector<config::Path>(const void* spec)> paths;
-  /// Set for what is a part of another role's data set.
+  /// Set if the type is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
   std::function<bool(const void* spec)> learns;  ///< whether its sources learn(); empty: no
-  bool is_made_up = false;                       ///< reads no files: `--data synthetic` leaves it as it is
-  /// Opens files of the user's in place of its own (data/sources/predict.h). `spec` is null for a model that was
-  /// trained on other data. Empty: predict cannot read this type.
+  bool is_made_up = false;                       ///< reads no files: `--data synthetic` does not replace it
+  /// Opens the user's files (data/sources/predict.h). `spec` is null if the model was trained on other data. Empty:
+  /// predict cannot read this type.
   std::function<PredictSource(const void* spec, const PredictFiles& files, const ModelSide& model)> open_for_predict;
   PredictTraits predict;
-  /// Opens a path that the user names without a config (`dptrain data PATH`), and leaves bad samples out; null for a
-  /// path of another kind.
+  /// Opens a path without a config (`dptrain data PATH`), skipping bad samples; null for a path of another kind.
   std::function<std::shared_ptr<const Source>(const std::string& path)> open_path;
 };
 
@@ -65,18 +64,17 @@ std::vector<config::Path> no_paths(const Spec&) {
 }
 
 inline const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
-/// Whether sources of this data set learn (Source::learn).
+/// Whether sources of this data set must be fitted (Source::learn).
 inline bool learns(const config::Typed& spec) { return def_of(spec).learns && def_of(spec).learns(spec.spec()); }
 
-/// An error about a data set, at its place in the config.
+/// Throws an error with the data set's place in the config.
 [[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message);
-/// Opens what is no part of another role's, with its `take`. Throws Error{kData, kUsage} at its place.
+/// Opens a data set that is not a Split and applies its `take`. Throws Error{kData, kUsage} with its place.
 std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const ModelSide& model, Role role);
 
-/// By the first data set whose open_path reads it; null: none does. Throws Error{kData, kUsage}.
+/// Opens the path with the first data set type that reads it; null if none does. Throws Error{kData, kUsage}.
 std::shared_ptr<const Source> open_path(const std::string& path);
 
-/// One expression per data set: dataset_def<Spec>(schema, open, paths).predict(...).
 template <class Spec>
 class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, DatasetDef> {
   using Base = config::TypeBuilder<DatasetBuilder<Spec>, Spec, DatasetDef>;
@@ -90,8 +88,8 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
     type_->common = [](const void* spec) -> const DatasetCommon& { return *static_cast<const Spec*>(spec); };
   }
 
-  /// `open`: PredictSource(const Spec*, const PredictFiles&, const ModelSide&). The spec is never null where the traits
-  /// need a trained model.
+  /// `open`: PredictSource(const Spec*, const PredictFiles&, const ModelSide&). The spec is never null if the traits
+  /// require a trained model.
   template <class Open>
   DatasetBuilder&& predict(Open open, PredictTraits traits = {}) {
     type_->open_for_predict = [open](const void* spec, const PredictFiles& files, const ModelSide& model) {
@@ -116,7 +114,7 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
   DatasetBuilder&& made_up() { return type_->is_made_up = true, self(); }
 };
 
-/// `schema` lists the keys but for those of DatasetCommon.
+/// `schema` lists the keys except those of DatasetCommon, which this function adds.
 template <class Spec, class Open>
 DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                                  std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {

@@ -18,7 +18,7 @@
 namespace dptrain::data {
 namespace {
 
-/// Reads or writes all of it, however often the call comes back early. 0, or what went wrong; ENODATA: the file ends.
+/// Repeats `call` until all bytes are read or written. Returns 0 or the error number; ENODATA: end of file.
 template <class Call>
 int all_of(const Call& call, std::size_t bytes, std::int64_t offset) {
   for (std::size_t done = 0; done < bytes;) {
@@ -39,7 +39,6 @@ std::uint64_t block_bytes(const FeatureInput& input, std::int64_t samples) {
 }  // namespace
 
 std::uint64_t feature_bytes(const std::vector<FeatureInput>& inputs, std::int64_t samples) {
-  // Each input begins where floats may lie.
   std::uint64_t bytes = 0;
   for (const FeatureInput& input : inputs) bytes += block_bytes(input, samples);
   return bytes;
@@ -72,7 +71,7 @@ void Features::open_file(const std::string& folder) {
   if (file_ < 0)
     throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write features there: {}", folder, std::strerror(errno)));
   unlink(name.c_str());
-  // A full disk shows here, not in the middle of the features.
+  // Fail now rather than during the computation if the disk is full.
   if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes())); error != 0) {
     close(std::exchange(file_, -1));
     throw Error(ErrorKind::kWrite,
@@ -120,7 +119,7 @@ void Features::read_exact(std::int64_t index, int input, DType, void* out) const
   read_row(index, static_cast<std::size_t>(input), out);
 }
 
-/// A sample that has none could not be read; trying again has failed as it did then, or else this fails.
+/// Throws for a sample without features: callers have read it from the data set before, which should have failed.
 void Features::read_row(std::int64_t index, std::size_t input, void* out) const {
   if (!kept_[static_cast<std::size_t>(index)])
     throw Error(ErrorKind::kData, fmt::format("{}: could not be read when the features were computed, and can be now; "

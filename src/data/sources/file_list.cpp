@@ -44,7 +44,7 @@ std::uint64_t hash_ends(const std::string& path, std::uint64_t hash) {
 
 namespace {
 
-/// Far beyond any image; keeps a disk image named .jpg out of memory.
+/// Protects memory from huge files, such as a disk image named .jpg.
 constexpr off_t kMostFileBytes = off_t{1} << 30;
 
 std::string words_of(int error) { return std::generic_category().message(error); }
@@ -61,7 +61,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  /// Device and number: what it is, however it was reached.
+  /// Device and inode, which do not depend on the path.
   std::pair<dev_t, ino_t> identity() const {
     struct stat info {};
     if (fstat(dirfd(stream_), &info) != 0) fail("cannot read the folder", errno);
@@ -81,13 +81,13 @@ class Folder {
   }
 
  private:
-  /// Most file systems say it with the name; asking for each would take many times as long.
+  /// Most file systems return the type with the name; fstatat() for each entry takes many times as long.
   Kind kind(const dirent& entry) const {
     if (entry.d_type == DT_REG) return Kind::kFile;
     if (entry.d_type == DT_DIR) return Kind::kFolder;
     if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return Kind::kOther;
     struct stat info {};
-    if (fstatat(dirfd(stream_), entry.d_name, &info, 0) != 0) return Kind::kFile;  // read_file says what is wrong
+    if (fstatat(dirfd(stream_), entry.d_name, &info, 0) != 0) return Kind::kFile;  // read_file() reports the error
     return S_ISREG(info.st_mode) ? Kind::kFile : S_ISDIR(info.st_mode) ? Kind::kFolder : Kind::kOther;
   }
   [[noreturn]] void fail(const char* what, int error) const {
@@ -102,7 +102,7 @@ std::string below(const std::string& folder, const char* name) {
   return folder.empty() ? name : folder.back() == '/' ? folder + name : folder + "/" + name;
 }
 
-/// A descriptor that is closed.
+/// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -119,12 +119,12 @@ class Descriptor {
 
 }  // namespace
 
-/// One add_folder().
+/// The traversal of one add_folder().
 class FileList::Walk {
  public:
   Walk(FileList& list, const std::string& start, const std::function<bool(const char* name)>& wanted)
       : list_(list), wanted_(wanted), activity_("listing " + printable(start)) {
-    // A link back to a folder above would bring in the files of other classes.
+    // A link to a folder above would add the files of other classes.
     std::error_code ignored;
     pass_by_parents(std::filesystem::absolute(start, ignored));
     pass_by_parents(std::filesystem::canonical(start, ignored));

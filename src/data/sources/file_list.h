@@ -1,7 +1,7 @@
 #pragma once
 
-// FileList: the files below some folders, in a fixed order. A name takes its bytes and 13 more. One thread fills the
-// list; then any thread may read it.
+// FileList: the files below some folders, in a fixed order. A name takes its length and 13 bytes. One thread fills
+// the list; then any thread may read it.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,6 @@
 #include "data/sources/hash.h"
 
 namespace dptrain::data {
-
-// Cheap hashes that detect a changed file.
 
 /// Adds the file's size and modification time to the hash; a 0 if the file does not exist.
 inline std::uint64_t hash_stamp(const std::string& path, std::uint64_t hash) {
@@ -30,12 +28,10 @@ std::uint64_t hash_ends(const std::string& path, std::uint64_t hash);
 
 class FileList {
  public:
-  /// Adds one file.
   void add_file(const std::string& path);
-  /// Adds all files below a folder: its own files sorted by the bytes of their names, then each sub-folder, sorted, in
-  /// the same way. Follows symbolic links. Enters each folder once, and none above `folder`. Skips names that begin
-  /// with a dot, special files, and names that `wanted` rejects. A dangling link counts as a file. Throws Error{kData}
-  /// for a folder that cannot be read.
+  /// Adds all files below a folder: its own files sorted by bytes, then those of each sub-folder, sorted. Follows
+  /// links; enters each folder once, and none above `folder`. Skips hidden names, special files, and names that
+  /// `wanted` rejects. A dangling link counts as a file. Throws Error{kData} for a folder that cannot be read.
   void add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
@@ -53,18 +49,17 @@ class FileList {
   std::vector<std::uint32_t> owners_;  // index of its folder
 };
 
-/// Names of the sub-folders of `folder`, sorted by bytes. Links are resolved; hidden names are left out. `files`
-/// returns the number of files directly in `folder`. Throws Error{kData}.
+/// Names of the sub-folders of `folder`, as Listing::folders. Sets `files` to the number of files directly in `folder`.
+/// Throws Error{kData}.
 std::vector<std::string> sub_folders(const std::string& folder, std::int64_t& files);
 
-/// The entries of a folder, each list sorted by bytes. Links are resolved; hidden names are left out. Throws
-/// Error{kData}.
+/// Entries of a folder, each list sorted by bytes. Links are resolved; hidden names are skipped. Throws Error{kData}.
 struct Listing {
   std::vector<std::string> files, folders;
 };
 Listing list_folder(const std::string& folder);
 
-/// Reads the file into `bytes`. Throws SampleError with the system's message.
+/// Reads the file into `bytes`. Throws SampleError with the system's message, and for more than 1 GiB.
 void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
 
 }  // namespace dptrain::data

@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kBlockBytes = 1 << 20;
 constexpr std::int64_t kSmallRecord = 1 << 14;
 
-/// One file, open for random access.
+/// A file open for random access.
 class RecordFile {
  public:
   RecordFile(std::string path, const RecordLayout& layout) : path_(std::move(path)), layout_(layout) {
@@ -241,8 +241,6 @@ std::shared_ptr<const Source> open_records(const std::vector<std::string>& files
 }  // namespace dptrain::data
 
 namespace dptrain::config {
-
-// The config's FixedRecords: its keys, and the record layout that they define.
 
 template <>
 struct EnumNames<data::RecordType> {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Files of records that are all alike, as TensorFlow's FixedLengthRecordReader reads them: a header, records of one
-// length, a footer. Of each record a label and the values of one sample. Read from disk one record at a time; labels
-// are read once, when the files are opened. Any thread.
+// Files of records of one length, as TensorFlow's FixedLengthRecordReader reads them: a header, the records, a footer.
+// A record has a label and the values of one sample. Labels are read when the files are opened, samples from disk one
+// record at a time. Any thread.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,6 @@ namespace dptrain::data {
 enum class RecordType { kU8, kI8, kI16, kI32, kF32, kF64 };
 enum class DataFormat { kChannelsLast, kChannelsFirst };
 enum class ByteOrder { kLittle, kBig };
-/// Files of records of one length.
 struct FixedRecordsSpec : DatasetCommon {
   std::vector<config::Path> files;
   std::vector<std::int64_t> shape;
@@ -27,20 +26,19 @@ struct FixedRecordsSpec : DatasetCommon {
   std::int64_t header_bytes = 0, footer_bytes = 0;
 };
 
-/// Where things are in a record and in a file; all in bytes.
+/// Layout of a file and of a record, in bytes.
 struct RecordLayout {
-  std::int64_t header = 0, footer = 0;  ///< of every file
+  std::int64_t header = 0, footer = 0;  ///< sizes at the ends of every file
   std::int64_t record = 0;
-  std::int64_t label_at = 0, label_bytes = 1;  ///< an unsigned integer of 1, 2 or 4 bytes; 0: no label
+  std::int64_t label_at = 0, label_bytes = 1;  ///< unsigned integer of 1, 2 or 4 bytes; 0: no label
   std::int64_t data_at = 1;
-  Shape shape;                  ///< of a sample as it is delivered
-  DType type = DType::kU8;      ///< kU8 is delivered as it is, all others as f32
+  Shape shape;                  ///< shape of a sample that read() returns
+  DType type = DType::kU8;      ///< read() returns kU8 unchanged, all others as f32
   bool channels_first = false;  ///< the file has [C, H, W] for the shape [H, W, C]
   bool big_endian = false;
 };
 
-/// `kind` is the data set's type, for the fingerprint. Throws Error{kData} where a file is not a whole number of
-/// records.
+/// `kind`: type of the data set, for the fingerprint. Throws Error{kData} if a file is not a whole number of records.
 std::shared_ptr<const Source> open_records(const std::vector<std::string>& files, const RecordLayout& layout,
                                            std::vector<std::string> class_names, const std::string& kind);
 

@@ -13,12 +13,12 @@
 namespace dptrain::data {
 namespace {
 
-/// zlib's default of 8 KiB costs a system call for each; from 128 KiB on the time no longer falls.
+/// Larger than zlib's default of 8 KiB for fewer system calls; beyond 128 KiB the time no longer falls.
 constexpr unsigned kBufferBytes = 256U << 10;
-/// gzread takes an unsigned and returns an int.
+/// gzread() takes an unsigned and returns an int.
 constexpr std::size_t kMostAtOnce = 1U << 30;
 
-/// zlib's own gz* functions read plain files as they are, so one class serves both.
+/// Reads gzip and plain files: zlib's gz* functions pass plain files through.
 class GzipFile final : public ByteReader {
  public:
   explicit GzipFile(const std::string& path) : name_(path) {
@@ -60,7 +60,7 @@ class GzipFile final : public ByteReader {
   bool cut_short() const override { return cut_short_; }
 
  private:
-  /// Tells the end of the file (also of an archive cut short: the caller knows what is missing) from damage.
+  /// Throws for damage, but not at the end of the file or of an archive cut short, which the caller reports.
   void check_end(std::size_t taken) {
     int code = Z_OK;
     const char* const message = gzerror(file_, &code);
@@ -70,7 +70,7 @@ class GzipFile final : public ByteReader {
                      with_commas(static_cast<std::int64_t>(offset_ + taken)),
                      code == Z_ERRNO ? std::generic_category().message(errno) : plain(message)));
   }
-  /// zlib puts the path before its words.
+  /// Removes the path that zlib adds to its messages.
   std::string plain(const std::string& message) const {
     const std::string prefix = name_ + ": ";
     return message.starts_with(prefix) ? message.substr(prefix.size()) : message;

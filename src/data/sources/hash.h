@@ -1,6 +1,6 @@
 #pragma once
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo): enough to see that data have changed, no protection against intent. Pure.
+// FNV-1a, 64 bits (Fowler, Noll, Vo): detects changed data; not cryptographic. Pure functions.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Arrays of an HDF5 file as a Source, read row by row while training goes on, so that memory does not grow with the
-// file. Contiguous, chunked and compressed arrays of integers and floats of any size. Labels are read when the file is
-// opened.
+// Arrays of an HDF5 file as a Source: contiguous, chunked or compressed, of integers or floats. Labels are read when
+// the file is opened, inputs row by row during training, so memory does not grow with the file. All calls of the
+// library are serialized by hdf5_mutex().
 
 #include "data/sources/hdf5_dataset.h"
 
@@ -57,14 +57,14 @@ struct Value<data::NamedArrays> {
 namespace dptrain::data {
 namespace {
 
-/// At least two chunks, so that neighbours do not drive each other out, but not more than this for huge ones.
+/// Bounds of the chunk cache, which has room for two chunks.
 constexpr std::size_t kSmallestCache = 16U << 20, kLargestCache = 256U << 20;
-constexpr std::size_t kCacheSlots = 12421;  // a prime, as the library asks for
+constexpr std::size_t kCacheSlots = 12421;  // the library recommends a prime
 constexpr hsize_t kLabelsAtOnce = 1 << 16;
-/// A whole number above this is no class, and a label stored as float64 would not hold it.
+/// Classes are int32.
 constexpr double kLargestClass = 2147483647.0;
 
-/// The innermost record of the library's error stack, which is its cause.
+/// Innermost record of the library's error stack: the cause.
 std::string library_error() {
   std::string text = "no reason given";
   const auto note = [](unsigned, const H5E_error2_t* record, void* out) -> herr_t {
@@ -79,7 +79,7 @@ std::string library_error() {
   throw Error(ErrorKind::kData, place + ": " + words);
 }
 
-/// Owner of one identifier; closed, like all else here, under the lock.
+/// Owns one identifier. Destroyed under the lock.
 class Handle {
  public:
   Handle() = default;
@@ -102,7 +102,7 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// One array, open. Under the lock.
+/// An open array. Used under the lock.
 struct Stored {
   std::string place;  ///< "photos.h5, array 'x'"
   Handle set;
@@ -115,7 +115,7 @@ struct Stored {
   bool is_bytes() const { return kind == H5T_INTEGER && element_bytes == 1 && !is_signed; }
 };
 
-/// Room for the chunks of one row and the next.
+/// Sizes the cache for the chunks of one row and the next.
 void set_chunk_cache(hid_t set_creation, hid_t set_access, std::size_t element_bytes) {
   if (H5Pget_layout(set_creation) != H5D_CHUNKED) return;
   std::vector<hsize_t> chunk(H5S_MAX_RANK);
@@ -158,7 +158,7 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
   return array;
 }
 
-/// `count` rows from `first` on, converted to the memory type. Under the lock.
+/// Reads `count` rows from `first` on, converted to the memory type. Under the lock.
 void read_rows(const Stored& array, std::int64_t first, std::int64_t count, hid_t memory_type, void* to) {
   const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "tell its shape");
   const int rank = H5Sget_simple_extent_ndims(space);
@@ -200,7 +200,7 @@ Handle open_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     fail(path, error ? "cannot open: " + error.message() : "is no file");
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would print
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // do not print errors
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "open as HDF5"};
 }
 
@@ -244,7 +244,7 @@ class Hdf5Dataset final : public LabelledSource {
   }
 
   bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).kind == H5T_INTEGER; }
-  /// The library takes what does not fit for the nearest number that does, which is no id of any model.
+  /// The library clamps numbers outside int32; no model accepts the result as an id.
   void read_exact(std::int64_t index, int input, DType, void* out) const override {
     const std::lock_guard lock(hdf5_mutex());
     read_rows(at(input), index, 1, H5T_NATIVE_INT32, out);
@@ -286,7 +286,7 @@ class Hdf5Dataset final : public LabelledSource {
     set_fingerprint(path);
   }
 
-  /// Shapes, labels, the file's size, and the first and last row of every input.
+  /// Includes shapes, labels, the file's size, and the first and last row of every input.
   void set_fingerprint(const std::string& path) {
     std::uint64_t hash = hash_number(std::filesystem::file_size(path), kHashStart);
     for (const LabelColumn& label : labels_) {
@@ -307,7 +307,7 @@ class Hdf5Dataset final : public LabelledSource {
     fingerprint_ += fmt::format(":{:016x}", hash);
   }
 
-  /// Of the file that is open, which another may have replaced under its name; -1 where the system does not tell.
+  /// Size of the open file, even if its path now names another file; -1 if unknown.
   std::int64_t length() const {
     void* descriptor = nullptr;
     struct stat info {};
@@ -315,7 +315,7 @@ class Hdf5Dataset final : public LabelledSource {
       return -1;
     return info.st_size;
   }
-  /// After a read: the library gives zeros for what is no longer there.
+  /// Call after a read: the library returns zeros for bytes beyond the end of the file.
   void check_length() const {
     if (const std::int64_t now = length(); now < bytes_)
       fail(path_, fmt::format("it had {} bytes when it was opened and has {} now; it must not change while it is read",
@@ -354,14 +354,14 @@ std::vector<ArrayInFile> hdf5_arrays(const std::string& file) {
                         .row = array.row,
                         .integers = array.kind == H5T_INTEGER,
                         .bytes = array.is_bytes()});
-    } catch (const Error&) {  // a group, text, a single value: nothing to train on
+    } catch (const Error&) {  // a group, text, a single value: not an array for training
     }
   return arrays;
 }
 
 namespace {
 
-/// The arrays that the data set names, of another file.
+/// Reads the data set's arrays from another file.
 PredictSource predict_hdf5(const HDF5DatasetSpec* spec, const PredictFiles& files, const ModelSide& model) {
   require_trained(spec, files, "HDF5Dataset");
   HDF5DatasetSpec other = *spec;

@@ -25,13 +25,12 @@ struct HDF5DatasetSpec : DatasetCommon {
 
 /// An array of integers or floats in a file.
 struct ArrayInFile {
-  std::string name;  ///< with the groups that it stands in
+  std::string name;  ///< path with its groups
   std::int64_t rows = 0;
-  Shape row;  ///< as a sample of it; [1] of single numbers
+  Shape row;  ///< shape of one sample; [1] for single numbers
   bool integers = false, bytes = false;
 };
-/// Those with at least one row, in the order of their names. Any thread. Throws Error{kData} for a file that is no
-/// HDF5.
+/// All arrays with at least one row, sorted by name. Any thread. Throws Error{kData} if the file is not HDF5.
 std::vector<ArrayInFile> hdf5_arrays(const std::string& file);
 
 }  // namespace dptrain::data

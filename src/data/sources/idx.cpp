@@ -15,9 +15,9 @@
 namespace dptrain::data {
 namespace {
 
-/// No data set of images, volumes or sequences has more; a larger rank is another file that happens to begin alike.
+/// A larger rank means a file of another format.
 constexpr int kMostDimensions = 8;
-/// What image archives rarely exceed; the first allocation for a packed file. It doubles from there.
+/// Compression ratio that sizes the first allocation for a packed file. The allocation doubles if it is exceeded.
 constexpr std::uint64_t kLikelyRatio = 8;
 constexpr std::uint64_t kSmallestAllocation = 64U << 10;
 
@@ -127,7 +127,7 @@ std::uint16_t swapped(std::uint16_t bits) { return __builtin_bswap16(bits); }
 std::uint32_t swapped(std::uint32_t bits) { return __builtin_bswap32(bits); }
 std::uint64_t swapped(std::uint64_t bits) { return __builtin_bswap64(bits); }
 
-/// Element by element from big-endian T to To. `Bits` is the unsigned integer of T's size.
+/// Converts elements from big-endian T to To. `Bits`: unsigned integer of T's size.
 template <class T, class Bits, class To>
 void convert(const IdxFile& file, std::vector<To>& to) {
   static_assert(sizeof(T) == sizeof(Bits));
@@ -141,7 +141,7 @@ void convert(const IdxFile& file, std::vector<To>& to) {
   }
 }
 
-/// The integer types; false for the others.
+/// Returns false if the type is not an integer.
 template <class To>
 bool convert_integers(const IdxFile& file, std::vector<To>& to) {
   switch (file.type) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// IDX, the file format of MNIST: two zero bytes, the element type, the rank, then each extent as a big-endian 32-bit
-// number, then the elements, big endian, last index fastest. Pure functions over a ByteReader; any thread.
+// IDX, the file format of MNIST: two zero bytes, element type, rank, each extent as a big-endian 32-bit number, then
+// the elements, big endian, last index fastest. Pure functions over a ByteReader; any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,13 @@
 
 namespace dptrain::data {
 
-// ByteReader reads a file sequentially and unpacks gzip. The thread that opens a data set owns and uses it. Tests and
-// fuzzers pass a MemoryReader to the parsers instead.
-
+/// Reads a file sequentially and unpacks gzip. Only the thread that opens a data set uses it. Tests and fuzzers pass a
+/// MemoryReader to the parsers.
 class ByteReader {
  public:
   virtual ~ByteReader() = default;
 
-  /// Reads `count` bytes, fewer only where the file ends. Throws Error{kData} when the file cannot be read or unpacked.
+  /// Reads `count` bytes, fewer only at the end of the file. Throws Error{kData} if it cannot be read or unpacked.
   virtual std::size_t read(void* to, std::size_t count) = 0;
   /// Number of bytes read so far.
   virtual std::uint64_t offset() const = 0;
@@ -35,7 +34,7 @@ class ByteReader {
   virtual bool cut_short() const { return false; }
 };
 
-/// Opens a plain or gzip file, recognised by its first bytes. Throws Error{kData} when it cannot be opened.
+/// Opens a plain or gzip file, recognized by its first bytes. Throws Error{kData} if it cannot be opened.
 std::unique_ptr<ByteReader> open_bytes(const std::string& path);
 
 /// Reads from memory that the caller owns.
@@ -65,18 +64,18 @@ class MemoryReader final : public ByteReader {
 struct IdxFile {
   std::string name;
   DType type = DType::kU8;  ///< kU8, kI8, kI16, kI32, kF32 or kF64
-  std::int64_t count = 0;   ///< the first extent: items; at least 1
-  Shape item;               ///< the other extents, each at least 1; rank 0 where the file has one dimension
+  std::int64_t count = 0;   ///< first extent: number of items, at least 1
+  Shape item;               ///< other extents, each at least 1; rank 0 if the file has one dimension
   std::vector<std::uint8_t> bytes;
   std::uint64_t stored_bytes = 0;  ///< size of the file on disk
 };
 
-/// Reads the whole file. Memory grows with the data read, not with the size in the header. Throws Error{kData} for
-/// anything that is not exactly one whole IDX file.
+/// Reads the whole file. Memory grows with the data read, not with the size in the header. Throws Error{kData} unless
+/// the input is exactly one whole IDX file.
 IdxFile parse_idx(ByteReader& reader);
 
 bool is_integer(const IdxFile& file);
-/// All elements as float; exact but for int32 beyond 2^24 and float64, which are rounded.
+/// All elements as float. Rounds int32 beyond 2^24 and float64; exact otherwise.
 std::vector<float> idx_floats(const IdxFile& file);
 /// All elements of an integer file.
 std::vector<std::int32_t> idx_integers(const IdxFile& file);

@@ -52,7 +52,7 @@ Node Value<data::NamedPaths>::schema() {
 namespace dptrain::data {
 namespace {
 
-/// Bytes at each end of a file that its fingerprint includes. This bounds the cost for large files.
+/// Bytes at each end of a file that its fingerprint includes.
 constexpr std::size_t kFingerprintBytes = 64U << 10;
 
 std::uint64_t fingerprint_of(const IdxFile& file, std::uint64_t hash) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// IDX files as a Source: everything in memory, images as the bytes they are in the file (other element types as f32),
-// labels as classes (integers, one per item) or as rows of floats. Immutable once made.
+// IDX files as a Source, held in memory: u8 inputs as bytes, other types as f32 or ids, labels as classes (integers,
+// one per item) or rows of floats. Immutable once constructed.
 
 #include <memory>
 #include <optional>
@@ -39,18 +39,16 @@ struct IDXSpec : DatasetCommon {
   std::optional<config::Path> sample_weight;
 };
 
-/// Files by name; "" for the only, unnamed one.
+/// Files by name; "" if there is one unnamed file.
 struct IdxFiles {
   std::vector<std::pair<std::string, IdxFile>> inputs{};
   std::vector<std::pair<std::string, IdxFile>> labels{};  ///< may be empty
   std::optional<IdxFile> sample_weight{};
 };
 
-/// `class_names` may be empty. Inputs that the model reads as ids stay integers. Throws Error{kData} when the files do
-/// not fit together.
+/// Inputs that the model reads as ids stay integers. Throws Error{kData} if the numbers of items differ.
 std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_names, const ModelSide& model = {});
 
-/// Opens the files of a spec.
 std::shared_ptr<const Source> open_idx(const IDXSpec& spec, const ModelSide& model = {});
 /// Inputs of `predict --input FILE.idx`: a source without labels.
 std::shared_ptr<const Source> open_idx_inputs(const std::string& path, const ModelSide& model = {});

@@ -1,5 +1,4 @@
-// Image files as a Source: those in class folders, or any without labels. Holds names; a file is read when its sample
-// is.
+// Image files as a Source, in class folders or without labels. Stores file names; read() opens the file.
 
 #include "data/sources/image_folder.h"
 
@@ -20,8 +19,7 @@
 namespace dptrain::data {
 namespace {
 
-/// Files whose size and ends enter the fingerprint, evenly spread: quick for any number, and the names of all enter
-/// too.
+/// Number of evenly spread files whose size and ends enter the fingerprint, in addition to the names of all.
 constexpr std::int64_t kHashedFiles = 64;
 
 std::uint64_t hash_of_files(const FileList& files) {
@@ -96,7 +94,7 @@ std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths,
 
 namespace {
 
-/// Without a data set, as many channels as the model's input has.
+/// Without a spec, images have the channels of the model's input.
 PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& files, const ModelSide& model) {
   ImageFolderSpec options = spec != nullptr ? *spec : ImageFolderSpec{};
   if (spec == nullptr) options.color_mode = color_of_input(model);
@@ -104,7 +102,7 @@ PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& fi
   return whole_source(open_images(files.paths, options), "file");
 }
 
-/// Every folder that is not one of clips.
+/// Opens any folder that does not contain clips.
 std::shared_ptr<const Source> open_folder(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored) || holds_clip_files(path)) return nullptr;

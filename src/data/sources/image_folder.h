@@ -18,8 +18,8 @@ struct ImageFolderSpec : DatasetCommon {
   OnError on_error;
 };
 
-/// Image files without labels: `paths` are files, taken as they are, and folders, taken with all below them;
-/// label_place() is a sample's file. Of `options`, directory and class_names are not used. Throws Error{kData}.
+/// Image files without labels: the files among `paths` and all files below its folders. label_place() returns the
+/// sample's file. Ignores `options.directory` and `options.class_names`. Throws Error{kData}.
 std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options);
 
 }  // namespace dptrain::data

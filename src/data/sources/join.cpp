@@ -1,4 +1,4 @@
-// Join: its keys, how its parts are opened, and how predict reads a file for each part.
+// Join as a Source: maps each input and label to a part. Immutable; any thread. Predict reads one file per part.
 
 #include "data/sources/join.h"
 
@@ -185,8 +185,6 @@ ModelSide model_of_part(const ModelSide& model, const std::string& name) {
 }
 
 namespace {
-
-// Join as a Source: maps each input and label to a part. Immutable; any thread.
 
 constexpr const char* kJoinKind = "Join";
 
@@ -390,7 +388,7 @@ class Joined final : public Source {
                                                         : "give one of them another name"));
   }
 
-  /// Uses the BadSamples of the first part that has one. Throws Error{kUsage} if another part has another policy.
+  /// Uses the BadSamples of the first part that has one. Throws Error{kUsage} if policies differ.
   void settle_account() {
     const JoinedPart* first = nullptr;
     for (const JoinedPart& part : parts_) {

@@ -12,33 +12,32 @@ namespace dptrain::data {
 /// `[{CSV: ...}, {Numpy: ...}]` or `{table: {CSV: ...}, image: {Numpy: ...}}`.
 struct JoinParts {
   struct Part {
-    std::string name;  ///< of its input that has none; "" in a list
+    std::string name;  ///< name of its unnamed input; "" in a list
     config::Of<dataset_family> set;
   };
   std::vector<Part> parts;
 };
 
-/// Data sets side by side (join.cpp): row i of all of them is sample i.
+/// Combines the inputs and labels of several data sets: sample i is sample i of each part.
 struct JoinSpec : DatasetCommon {
   JoinParts of;
-  std::optional<std::string> labels;  ///< the part whose labels and sample weights count; none: those of all
+  std::optional<std::string> labels;  ///< part that supplies labels and sample weights; absent: all parts
 };
 
-/// Parts that have been opened, in order.
+/// An opened part.
 struct JoinedPart {
-  std::string name;   ///< as JoinParts has it
+  std::string name;   ///< JoinParts::Part::name
   std::string place;  ///< in messages: "part 2 (CSV)"
   std::shared_ptr<const Source> source;
   std::string learned{};  ///< ModelSide::learned of the part when it was opened
 };
-/// The parts as one source. `labels` as JoinSpec has it. Throws Error{kUsage} where names clash or an input has none,
-/// Error{kData} where sizes differ.
+/// Joins the parts; `labels`: see JoinSpec. Throws Error{kUsage} if names clash or an input has none, Error{kData} if
+/// sizes differ.
 std::shared_ptr<const Source> join_sources(std::vector<JoinedPart> parts, const std::optional<std::string>& labels);
 
-/// What the model of all parts is to one of them: its input of that name alone, where there is one.
+/// `model` reduced to the input `name`, or unchanged if it has no such input.
 ModelSide model_of_part(const ModelSide& model, const std::string& name);
-/// What each of so many parts has learned, out of what a Join has; all "" where it has nothing. Throws
-/// Error{kCheckpoint}.
+/// Splits the `learned` text of a Join by part; all "" if it is empty. Throws Error{kCheckpoint}.
 std::vector<std::string> learned_of_parts(const std::string& learned, std::size_t parts);
 
 }  // namespace dptrain::data

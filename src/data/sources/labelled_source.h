@@ -1,6 +1,6 @@
 #pragma once
 
-// LabelledSource: base class of sources that keep labels, sample weights and class names in memory. The constructor of
+// LabelledSource: base class of sources that store labels, sample weights and class names in memory. The constructor of
 // a derived class fills the members, which are immutable afterwards.
 
 #include <algorithm>
@@ -16,11 +16,9 @@
 
 namespace dptrain::data {
 
-// LabelColumn: labels in memory, one class or one row of values per sample. Plain data; a source has one for each
-// `labels` entry.
-
+/// The labels of one `labels` entry: a class or a row of values per sample.
 struct LabelColumn {
-  std::string name{};   ///< as in `labels: {name: file}`; "" for the only, unnamed one
+  std::string name{};   ///< as in `labels: {name: file}`; "" if unnamed
   std::string place{};  ///< file or array, for messages
   LabelType type = LabelType::kNone;
   std::int64_t width = 0;               ///< kValues: floats per sample; kClass: 1
@@ -37,12 +35,11 @@ struct LabelColumn {
 
 /// Throws Error{kData} for a value that is not finite. `word` names a sample in the message: "row", "item".
 void check_finite(const LabelColumn& column, const char* word);
-/// Labels as floats, even if they were read as classes.
+/// Labels as floats; converts classes.
 std::vector<float> as_floats(const LabelColumn& column);
-/// Whether `value` is a valid sample weight.
 inline bool is_sample_weight(float value) { return value >= 0 && std::isfinite(value); }
-/// Sample weights from a column that was read as labels. Throws Error{kData} for several values per sample, and for a
-/// weight that is negative or not finite. `word` names a sample in the message.
+/// Sample weights from a column that was read as labels. Throws Error{kData} for several values per sample and for a
+/// weight that is negative or not finite. `word` as above.
 std::vector<float> sample_weights_of(const LabelColumn& column, const char* word);
 
 class LabelledSource : public Source {
@@ -78,7 +75,7 @@ class LabelledSource : public Source {
   LabelledSource(const char* word, ClassNames class_names) : class_names_(std::move(class_names)), word_(word) {}
 
   const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
-  /// Uses `kept`, which outlives the source, in place of labels_.
+  /// Uses `kept`, which must outlive the source, in place of labels_.
   void show_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
 
   std::vector<LabelColumn> labels_;

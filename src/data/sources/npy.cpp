@@ -18,7 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-/// NumPy writes some hundred bytes, and by default reads no more than 10,000.
+/// NumPy writes some hundred bytes and by default reads at most 10,000.
 constexpr std::uint64_t kNpyLongestHeader = 1U << 16;
 constexpr std::size_t kNpyMostAxes = 32;
 constexpr std::uint64_t kNpyBlockBytes = 1U << 18;
@@ -174,7 +174,7 @@ void set_shape(NpyArray& array, const std::vector<std::int64_t>& shape) {
                          array.rows, array.row.str(), array.type(), with_commas(static_cast<std::int64_t>(found))));
 }
 
-/// The header's text; `array.data` becomes the place behind it.
+/// Returns the header's text and sets `array.data` to the offset after it.
 std::string header_text(NpyArray& array) {
   const FileBytes& file = *array.bytes;
   const auto need = [&](std::uint64_t bytes) {
@@ -217,7 +217,8 @@ float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-/// Calls f(elements, how many of them, where they begin) for block after block of the rows, as they lie in the file.
+/// Calls f(block, offset) for consecutive blocks of the rows. `offset` counts elements from the first row. `block` has
+/// elements as stored in the file.
 template <class T, class F>
 void each_block(const NpyArray& array, std::int64_t first, std::int64_t count, const F& f) {
   thread_local std::vector<T> block;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Arrays in NumPy's .npy format, versions 1.0 to 3.0 (numpy/lib/format.py): a magic number, a header that is a Python
-// dictionary, then the elements. Parsing reads the header alone; elements are read by their place and converted.
-// Nothing that a header claims is believed before the file's size bears it out. Any thread.
+// Arrays in NumPy's .npy format, versions 1.0 to 3.0 (numpy/lib/format.py): a magic number, a Python dictionary as the
+// header, then the elements. parse_npy() reads only the header and checks it against the file's size. Any thread.
 
 #include <cstdint>
 #include <memory>
@@ -17,34 +16,33 @@ struct NpyArray {
   enum class Kind { kBool, kUnsigned, kSigned, kFloat };
 
   std::string place;                       ///< "x.npy", "data.npz, array 'x'"
-  std::shared_ptr<const FileBytes> bytes;  ///< of the whole array file
-  std::uint64_t data = 0;                  ///< where the elements begin
+  std::shared_ptr<const FileBytes> bytes;  ///< the whole .npy file
+  std::uint64_t data = 0;                  ///< offset of the first element
   Kind kind = Kind::kFloat;
   std::uint64_t element_bytes = 4;  ///< kBool 1; integers 1, 2, 4 or 8; floats 2, 4 or 8
-  std::int64_t rows = 0;            ///< the first axis, at least 1
-  Shape row;                        ///< the other axes, each at least 1; [1] where there is one axis
+  std::int64_t rows = 0;            ///< first axis, at least 1
+  Shape row;                        ///< other axes, each at least 1; [1] if there is one axis
 
   bool is_integer() const { return kind != Kind::kFloat; }
-  /// Bytes 0..255, or 0 and 1.
+  /// Whether elements are uint8 or bool.
   bool is_bytes() const { return element_bytes == 1 && kind != Kind::kSigned; }
   std::string type() const;  ///< "int64"
 };
 
-/// Words of Error{kData} for files that are read by place: "x.npy: damaged: ...".
+/// Error messages of FileBytes as Error{kData}: "x.npy: damaged: ...".
 const FileVoice& data_voice();
 
-/// `place` stands before all messages. Throws Error{kData} for anything that is not one whole array of numbers, row by
-/// row (C order) and little endian.
+/// `place` begins all messages. Throws Error{kData} unless the file is one whole array of numbers in C order and little
+/// endian.
 NpyArray parse_npy(std::shared_ptr<const FileBytes> bytes, std::string place);
 
-// Rows from `first` on, `count` of them, converted; `out` has room for their elements. Throw Error{kData}, naming the
-// row.
+// The read_npy() functions convert the rows first to first + count - 1 to `out`. They throw Error{kData} with the row.
 
-/// Of an array that is_bytes(); a bool other than 0 is 1.
+/// Only for arrays with is_bytes(). Any bool other than 0 becomes 1.
 void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std::uint8_t* out);
-/// Exact but for integers beyond 2^24 and float64, which are rounded.
+/// Rounds integers beyond 2^24 and float64; exact otherwise.
 void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, float* out);
-/// Of an array of integers; one that int32 does not hold is an error.
+/// Only for arrays of integers. Throws for an integer outside int32.
 void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std::int32_t* out);
 
 }  // namespace dptrain::data

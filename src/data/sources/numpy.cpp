@@ -40,7 +40,7 @@ Node entry_text(const data::NumpyArrays::Entry& entry) {
 bool Value<data::NumpyArrays>::read(const Node& node, Reader& reader, data::NumpyArrays& out) {
   out.entries.clear();
   const Node found = reader.substituted(node);
-  if (found.is_null()) return true;  // none
+  if (found.is_null()) return true;
   if (!found.is_map()) return read_entry(node, reader, "", out);
   if (found.entries().empty()) return reader.expected(found, "an array, or a mapping from names to arrays"), false;
   bool good = true;
@@ -68,7 +68,7 @@ Node Value<data::NumpyArrays>::schema() {
 namespace dptrain::data {
 namespace {
 
-/// Samples take at most 1 / kPartInMemory of the memory that is free when a data set is opened.
+/// Samples in memory take at most 1 / kPartInMemory of the memory that is free when the data set is opened.
 constexpr std::uint64_t kPartInMemory = 4;
 
 /// Opens files, and the archive once for all of its arrays.
@@ -102,7 +102,7 @@ class NpyFiles {
   std::shared_ptr<const FileBytes> archive_;
 };
 
-/// Integers, one per row, are classes; anything else is a row of floats.
+/// Integers, one per row, are classes; all else is a row of floats.
 LabelColumn npy_labels(const std::string& name, const NpyArray& array) {
   LabelColumn labels{.name = name, .place = array.place, .type = LabelType::kClass, .width = array.row.elements()};
   if (array.is_integer() && labels.width == 1) {

@@ -10,12 +10,12 @@
 
 namespace dptrain::data {
 
-/// Arrays by name: what ends with ".npy" is a file, anything else the name of an array in the archive.
+/// Arrays by name. A value that ends with ".npy" is a file, any other an array of the archive.
 struct NumpyArrays {
   struct Entry {
     std::string name;   ///< "" when one unnamed
-    std::string array;  ///< in the archive; "" for a file of its own
-    config::Path path;  ///< of that file
+    std::string array;  ///< array in the archive; "": use `path`
+    config::Path path;  ///< .npy file
   };
   std::vector<Entry> entries;
 };
@@ -28,8 +28,8 @@ struct NumpySpec : DatasetCommon {
   NumpyArrays sample_weight;
 };
 
-/// What the model takes for ids is kept as integers. Inputs of up to `most_in_memory` bytes in all are read at once and
-/// kept, larger ones row by row from the disk when a sample is read. Throws Error{kData}.
+/// Inputs of at most `most_in_memory` bytes in total are loaded at once, larger ones are read from disk row by row.
+/// Inputs that the model reads as ids stay integers. Throws Error{kData}.
 std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory);
 /// Inputs of `predict --input FILE.npy`: a source without labels.
 std::shared_ptr<const Source> open_numpy_inputs(const std::string& path, const ModelSide& model);

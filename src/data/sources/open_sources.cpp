@@ -66,12 +66,12 @@ namespace {
 
 constexpr std::array<const char*, 3> kRoleNames{"train", "validation", "test"};
 
-/// The roles in order, what is written for each, and what has become of it.
+/// State of the roles, in the order train, validation, test.
 struct Roles {
   std::array<const config::Typed*, 3> specs;
-  std::array<std::shared_ptr<const Source>, 3> whole;  ///< before anything is split off
-  std::array<std::vector<std::int64_t>, 3> rest;       ///< samples of it that are left
-  std::array<std::vector<std::int64_t>, 3> held{};     ///< of a Split: the samples of its origin
+  std::array<std::shared_ptr<const Source>, 3> whole;  ///< before splitting
+  std::array<std::vector<std::int64_t>, 3> rest;       ///< samples of `whole` outside all Splits
+  std::array<std::vector<std::int64_t>, 3> held{};     ///< of a Split: its samples in the origin's `whole`
   std::array<std::shared_ptr<const Source>, 3> result;
 };
 
@@ -85,7 +85,7 @@ struct Roles {
 bool is_part(const config::Typed& spec) { return static_cast<bool>(def_of(spec).part); }
 const DatasetCommon& common(const config::Typed& spec) { return def_of(spec).common(spec.spec()); }
 
-/// The place of the path that a message begins with, else the data set's.
+/// Place of the path that begins the message, else of the data set.
 config::Mark place_of(const config::Typed& spec, const std::string& message) {
   for (const config::Path& path : def_of(spec).paths(spec.spec()))
     if (message.starts_with(path.value) && path.mark.known()) return path.mark;
@@ -107,7 +107,7 @@ std::shared_ptr<const Source> open_data_set(const config::Typed& spec, const Mod
   try {
     return taken(def_of(spec).open(spec.spec(), model, role), spec);
   } catch (const config::ConfigError&) {
-    throw;  // has its place: of a part of a data set
+    throw;  // already has a place
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
     if (error.kind() != ErrorKind::kData) throw;
@@ -128,7 +128,7 @@ void check_class_names(const config::Typed& spec, const ModelSide& model) {
         fmt::format("class_names lists {}, but the model has {}", counted(names, "name"), counted(width, "output")));
 }
 
-/// Names belong to the classes of one label.
+/// Checks that class names match labels with classes.
 void check_class_names(const config::Typed& spec, const Source& source) {
   const ClassNames& given = common(spec).class_names;
   std::vector<std::string> labels, of_classes;
@@ -172,8 +172,8 @@ std::size_t origin(const Roles& roles, std::size_t self) {
   return which;
 }
 
-/// Two Splits of one data set come one after the other out of what is left, so they never overlap; each fraction is
-/// one of the whole.
+/// Takes a Split's samples from those that earlier Splits left, so that Splits never overlap. Fractions refer to the
+/// whole data set.
 void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   const config::Typed& typed = *roles.specs[self];
   const DatasetPart part = def_of(typed).part(typed.spec());
@@ -194,8 +194,8 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   roles.held[self] = std::move(parts.held);
 }
 
-/// Wanted or not: they take samples away from the set that they are part of, and from the Splits after them. Those in
-/// order come first, from the end: validation lies between training and test.
+/// Applies the Splits of all roles, requested or not, so that a sample's role does not depend on the request. Ordered
+/// Splits are first, from the end: test takes the last samples, validation those before.
 void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
   const auto apply = [&](std::size_t r, bool shuffle) {
     const config::Typed& spec = *roles.specs[r];
@@ -206,7 +206,7 @@ void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
   for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
 }
 
-/// With `model.weights` of a model with other columns or encoders the data are fitted again.
+/// Fits again (empty `model.learned`) if the model of `model.weights` has other columns or encoders.
 std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSide& model, Role role) {
   try {
     return open_data_set(spec, model, role);
@@ -223,13 +223,13 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
   }
 }
 
-/// Fits to data.train what the file of the weights has not; the other roles then use exactly that.
+/// Fits to data.train if learn() returns a text. The other roles use exactly that.
 void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
   if (std::string fitted = train.learn(samples); !fitted.empty()) model.learned = std::move(fitted);
   model.fitted_use = FittedUse::kExact;
 }
 
-/// Opens the data set of a role and gives it and its Splits their samples. `model.learned` is filled by data.train.
+/// Opens the data set of a role and selects the samples of it and of its Splits. data.train sets `model.learned`.
 void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
   const config::Typed& spec = *roles.specs[role];
   if (learns(spec) && model.learned.empty() && role != 0)
@@ -257,7 +257,7 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
       roles.result[r] = taken(subset(whole, std::move(roles.held[r]), "split"), *roles.specs[r]);
 }
 
-/// Labels are positions in the list of names: two data sets must count alike.
+/// Classes are positions in the list of names, so the lists of all roles must be equal.
 void check_same_classes(const Roles& roles) {
   ClassNames names;
   std::size_t from = 0;
@@ -327,7 +327,7 @@ Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std:
 
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                           const WantedRoles& wanted) {
-  // With the default seed, which all roles must have in common: the class means follow from it.
+  // All roles use the default seed, from which the class means are drawn.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
     if (spec && def_of(spec).is_made_up) return spec;
     SyntheticSpec synthetic;
@@ -337,7 +337,7 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
       synthetic.class_names = synthetic.class_names.names_of(model.output_names.front());
     return dataset_family().make(std::move(synthetic));
   };
-  // As many training samples as Synthetic has by default, a fifth of that for the others.
+  // Synthetic's default number of training samples, a fifth of it for the other roles.
   const std::int64_t train = SyntheticSpec{}.samples;
   DatasetConfig replaced;
   replaced.train = stand_in(datasets.train, train);

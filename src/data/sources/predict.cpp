@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The data set among `sets` of this definition; null: none.
+/// Spec of the data set in `sets` with this definition; null: none.
 const void* spec_of(const DatasetDef& def, const std::vector<config::Typed>& sets) {
   for (const config::Typed& set : sets)
     if (&set.def() == &def) return set.spec();
@@ -29,7 +29,7 @@ const config::Typed* trained_set(const std::vector<config::Typed>& sets) {
   return found == sets.end() ? nullptr : &*found;
 }
 
-/// The definition with that property; null: none.
+/// First definition with the property that can open files for predict; null: none.
 template <class Property>
 const DatasetDef* find_definition(const Property& property) {
   for (const config::TypeDef* type : dataset_family().types())
@@ -37,7 +37,7 @@ const DatasetDef* find_definition(const Property& property) {
   return nullptr;
 }
 
-/// Throws Error{kUsage} for files that are not samples, or samples of another kind than the model takes.
+/// Throws Error{kUsage} for configs, models, and files of a refused kind.
 void require_samples(const std::vector<std::string>& paths, const PredictTraits& traits) {
   std::error_code ignored;
   for (const std::string& path : paths) {

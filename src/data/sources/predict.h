@@ -29,7 +29,7 @@ struct PredictFiles {
   std::vector<std::string> paths;
   std::vector<config::Typed> sets{};  ///< data sets of the model's config: test, validation, train
   std::string learned{};              ///< state in the checkpoint (Source::learn())
-  std::optional<bool> skip{};         ///< `--on-error`; absent: as the data set's on_error
+  std::optional<bool> skip{};         ///< `--on-error`; absent: the data set's on_error
   table::KeptColumns kept{};          ///< `--keep`: columns of tables to copy
   bool is_part = false;               ///< one path, for a part of a Join
 
@@ -91,7 +91,7 @@ PredictSource open_by_format(const PredictFiles& files, const ModelSide& model);
 void require_trained(const void* spec, const PredictFiles& files, const char* type);
 /// Opens a data set of arrays whose spec names the user's file.
 PredictSource open_arrays(const config::Typed& set, const PredictFiles& files, const ModelSide& model);
-/// Color mode with the channels of the model's first input. Throws Error{kUsage} where they are not 1, 3 or 4.
+/// Color mode with the channels of the model's first input. Throws Error{kUsage} unless they are 1, 3 or 4.
 ColorMode color_of_input(const ModelSide& model);
 /// Throws Error{kUsage}: the file at `path` cannot be the part `type` of the model's Join. `words`: the reason.
 [[noreturn]] void fail_part(const std::string& path, const std::string& type, const std::string& words);

@@ -61,12 +61,12 @@ std::shared_ptr<const Source> take(std::shared_ptr<const Source> whole, std::int
 
 namespace {
 
-/// Moves `count` drawn elements to the front (the first `count` steps of Fisher and Yates).
+/// Moves `count` drawn elements to the front: the first `count` steps of a Fisher-Yates shuffle.
 void draw(std::vector<std::int64_t>& from, std::size_t count, RandomStream& random) {
   for (std::size_t i = 0; i < count; ++i) std::swap(from[i], from[i + random.below(from.size() - i)]);
 }
 
-/// Shares `total` among groups in proportion to their sizes, by largest remainder (the first of equals wins).
+/// Divides `total` among groups in proportion to their sizes, by largest remainder; ties go to the first.
 std::vector<std::size_t> shares(const std::vector<std::size_t>& sizes, std::size_t total) {
   const auto all = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
   std::vector<std::size_t> share(sizes.size()), order(sizes.size());

@@ -17,13 +17,13 @@ constexpr std::int64_t kMostDistinct = 4096, kFewestDistinct = 16;
 /// Streams below Purpose::kSynthetic; 0 to 2 are the roles.
 constexpr std::uint32_t kMeanStream = 3, kValueStream = 4;
 
-/// An element is level * L + pattern * P + noise * N, each of L (by class and channel), P (by class and element) and N
-/// uniform in [-1, 1]: the level serves networks that average over an image, the pattern those that look at places.
+/// An element is level * L + pattern * P + noise * N, all uniform in [-1, 1], with L by class and channel and P by class
+/// and element. Networks that average over an image can learn L, others P.
 constexpr float kLevel = 0.4F, kPattern = 0.3F, kNoise = 0.3F;
-/// Brings the sum's standard deviation, 0.34, to about 1.
+/// Scales the sum's standard deviation from 0.34 to about 1.
 constexpr float kFloatScale = 3.0F;
 
-/// Uniform in [-1, 1], a byte of the stream each.
+/// Uniform numbers in [-1, 1], each from one byte of the stream.
 class Bytes {
  public:
   explicit Bytes(RandomStream stream) : stream_(stream) {}
@@ -104,11 +104,11 @@ Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>&
   return pool;
 }
 
-/// Sequences of ids: the words of a class are more often from its own part of the vocabulary, and each sequence ends in
-/// zeros, Keras's padding, of which a sample of several ids has at most half.
+/// Sequences of ids. Half of the ids are drawn from a part of the vocabulary that belongs to the class. At most half of
+/// a sequence is padding with zeros at its end, as in Keras.
 Pool make_ids(const Shape& shape, std::int64_t limit, const std::vector<std::int64_t>& labels, std::int64_t classes,
               std::uint64_t seed, Role role, std::uint32_t input) {
-  constexpr std::int64_t kFewWords = 1000;  ///< where the model does not say how many it knows
+  constexpr std::int64_t kFewWords = 1000;  // if the model has no limit
   Pool pool;
   pool.elements = shape.elements();
   const auto words = static_cast<std::uint64_t>(limit > 0 && limit < INT32_MAX ? limit : kFewWords);
@@ -129,8 +129,7 @@ Pool make_ids(const Shape& shape, std::int64_t limit, const std::vector<std::int
   return pool;
 }
 
-/// An output of several axes (a map, a sequence) has no one class: it gets a row of values by class instead, or a class
-/// for each position.
+/// Whether labels are one class per sample. Outputs of several axes get a row of values, or a class for each position.
 bool has_classes(const Shape& output) { return output.rank() == 0 || output.elements() == output.back(); }
 std::int64_t classes_of(const Shape& output) {
   return has_classes(output) && output.elements() > 1 ? output.elements() : 2;
@@ -196,7 +195,7 @@ class Synthetic final : public Source {
     if (has_classes(output(which))) return 1;
     return is_class_map(which) ? output(which).elements() / output(which).back() : output(which).elements();
   }
-  /// The first output tells all classes apart, others as far as they can.
+  /// Outputs after the first may have fewer classes: the drawn class modulo their number.
   std::int64_t label_class(std::int64_t index, int which) const override {
     const std::int64_t drawn = labels_[static_cast<std::size_t>(row(index))];
     return which == 0 ? drawn : drawn % classes_of(output(which));

@@ -1,4 +1,4 @@
-// Text files in class folders as a Source. Holds names; a file is read when its sample is, or when words are learned.
+// Text files in class folders as a Source. Stores file names; read() and learn() open the files.
 
 #include "data/sources/text.h"
 
@@ -25,7 +25,7 @@
 namespace dptrain::data {
 namespace {
 
-/// The encoder as `Text` has learned it.
+/// The encoder that a `Text` data set has fitted.
 std::unique_ptr<const Encoder> learned_texts(const TextSpec& spec, const std::string& learned) try {
   if (learned.empty())
     throw Error(ErrorKind::kCheckpoint, "the checkpoint holds no words that were learned from texts");
@@ -35,7 +35,7 @@ std::unique_ptr<const Encoder> learned_texts(const TextSpec& spec, const std::st
               fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
 }
 
-/// The file's bytes, which last until the thread's next call.
+/// The file's bytes, valid until the thread's next call.
 std::string_view text_of(const std::string& path) {
   thread_local std::vector<std::uint8_t> bytes;
   read_file(path, bytes);
@@ -104,7 +104,7 @@ class TextInputs final : public LabelledSource {
   std::unique_ptr<const Encoder> encoder_;
   const TextEncoder& texts_;
   FileList files_;
-  std::vector<std::string> lines_;  ///< in place of files
+  std::vector<std::string> lines_;  ///< lines of stdin, in place of files
 };
 
 }  // namespace
@@ -129,9 +129,9 @@ namespace {
 
 using TextJson = nlohmann::json;
 constexpr const char* kTextKind = "Text";
-constexpr std::int64_t kLeastTexts = 256;  // that a thread counts the words of
+constexpr std::int64_t kLeastTexts = 256;  // texts per thread, at least, when words are counted
 
-/// An encoder's complaint about a text, as one about its file.
+/// Calls use(text). Rethrows Error{kData} as SampleError with the file's path.
 template <class F>
 void with_text(const std::string& path, F&& use) {
   const std::string_view text = text_of(path);
@@ -169,7 +169,7 @@ class TextColumn final : public TrainingColumn {
       try {
         with_text(files_.path(samples_[i]), take);
       } catch (const SampleError&) {
-        if (!skips_) throw;  // else told when the sample is read
+        if (!skips_) throw;  // else reported when the sample is read
       }
     }
   }
@@ -182,7 +182,7 @@ class TextColumn final : public TrainingColumn {
 /// {"data_set": "Text", "as": {"TextVectorization": ...}, "learned": ...}
 TextJson as_json(const config::Typed& encoder) { return TextJson::parse(config::to_json(encoder.write(true))); }
 
-/// Waits to be taught, or, with an encoder, has been.
+/// Not fitted yet, or with a fitted encoder.
 class TextFiles final : public ClassSource {
  public:
   TextFiles(std::shared_ptr<const FileList> files, ClassSamples classes, const TextSpec& spec)
@@ -283,7 +283,7 @@ class TextFiles final : public ClassSource {
   std::shared_ptr<const FileList> files_;
   config::Typed vectorization_;
   std::shared_ptr<const Encoder> encoder_;
-  const TextEncoder* texts_ = nullptr;  // the same
+  const TextEncoder* texts_ = nullptr;  // *encoder_
 };
 
 std::shared_ptr<const Source> open_text(const TextSpec& spec, const ModelSide& model, Role) {

@@ -14,7 +14,7 @@ namespace dptrain::data {
 /// Folders of .txt files, one per class, as in keras.utils.text_dataset_from_directory (text.cpp).
 struct TextSpec : DatasetCommon {
   config::Path directory;
-  config::Of<encoder_family> vectorization;  ///< one that reads texts
+  config::Of<encoder_family> vectorization;  ///< an encoder of texts
   OnError on_error;
 };
 

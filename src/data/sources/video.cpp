@@ -1,5 +1,5 @@
-// Clips as a Source: files of videos and folders of frames, in class folders or without labels. Holds names; a clip is
-// read when its sample is, and of it only the frames that are wanted.
+// Clips as a Source: video files and folders of frames, in class folders or without labels. Stores paths; read()
+// decodes only the frames that it returns.
 
 #include "data/sources/video.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 class Clips final : public ClassSource {
  public:
-  /// `root`: the folder of all.
+  /// `root`: common folder, for the fingerprint and messages.
   Clips(ClipList clips, ClassSamples classes, const VideoSpec& spec, const std::string& root)
       : ClassSource(std::move(classes), std::make_shared<BadSamples>(spec.on_error, clips.size(), root)),
         clips_(std::move(clips)),
@@ -52,7 +52,7 @@ class Clips final : public ClassSource {
   VideoSpec spec_;
 };
 
-/// The number of frames and the size do not change on the way, so a model that wants others shows at once.
+/// Throws Error{kUsage} if the model requires other frames or channels, which no transform changes.
 void check_model(const VideoSpec& spec, const ModelSide& model) {
   check_channels(spec.color_mode, "clips", 4, model);
   if (model.input_shapes.size() != 1 || model.input_shapes[0].rank() == 0) return;
@@ -104,7 +104,7 @@ std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, 
 
 namespace {
 
-/// Without a data set, as many frames of the size that the model's input has.
+/// Without a spec, clips have the frames, size and channels of the model's input.
 PredictSource predict_video(const VideoSpec* spec, const PredictFiles& files, const ModelSide& model) {
   VideoSpec options;
   if (spec != nullptr) {

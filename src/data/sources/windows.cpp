@@ -1,7 +1,6 @@
 // Windows over a series as a Source: sample i has the steps start_index + i sequence_stride + j sampling_rate, j = 0
-// ... sequence_length - 1 (keras/src/utils/timeseries_dataset_utils.py). A window's label lies `horizon` steps behind
-// its last step; Keras wants it as `targets`, shifted by hand. Nothing is copied: a window is read from the series when
-// its sample is.
+// ... sequence_length - 1 (keras/src/utils/timeseries_dataset_utils.py). Its label is `horizon` steps after its last
+// step; in Keras the user shifts `targets`. Windows are not stored: read() copies one from the series.
 
 #include "data/sources/windows.h"
 
@@ -18,7 +17,7 @@
 namespace dptrain::data {
 namespace {
 
-/// As Normalization has it.
+/// As in Normalization.
 constexpr double kLeastDeviation = 1e-7;
 
 /// Scale of column `c`. One value of `mean` or `variance` serves all columns.
@@ -34,7 +33,7 @@ void check_scale(const WindowsSpec& spec, std::size_t columns) {
                                                  list == &spec.mean ? "mean" : "variance", list->size(), columns));
 }
 
-/// Whole windows with their columns on the scale of the training data.
+/// Windows whose columns are normalized with `mean` and `variance`.
 class ScaledWindows final : public WrappedSource {
  public:
   ScaledWindows(std::shared_ptr<const Source> windows, const WindowsSpec& spec) : WrappedSource(std::move(windows)) {
@@ -155,7 +154,7 @@ class Windows final : public Source {
   std::string cache_key() const override { return words() + " of " + series_->cache_key(); }
 
  private:
-  /// From a window's first step to the last one that it, or its label, has.
+  /// Distance from a window's first step to its last step or label.
   std::int64_t span() const {
     const std::int64_t last_label = spec_.horizon + (spec_.label_steps - 1) * spec_.sampling_rate;
     return (spec_.sequence_length - 1) * spec_.sampling_rate + std::max<std::int64_t>(0, last_label);
@@ -164,7 +163,7 @@ class Windows final : public Source {
   std::int64_t label_step(std::int64_t index, std::int64_t j) const {
     return first_step(index) + (spec_.sequence_length - 1 + j) * spec_.sampling_rate + spec_.horizon;
   }
-  /// A step's label is one whole number: of a text the next word, a class.
+  /// Whether a step's label is one integer, a class, such as the next word of a text.
   bool is_number() const { return columns_.size() == 1 && scale_.empty() && series_->gives(0, DType::kI32); }
   std::int32_t whole_number(std::int64_t step) const {
     thread_local std::vector<std::int32_t> row;
@@ -177,7 +176,7 @@ class Windows final : public Source {
     return has_own_labels() ? series_->label_width(which) : static_cast<std::int64_t>(columns_.size());
   }
 
-  /// A series of single numbers gives ids [steps] where the model takes them so, else columns: [steps, 1].
+  /// [steps] for a series of single numbers if the model's input has one axis, else [steps, ...shape of a step].
   Shape window_shape(int input, const ModelSide& model) const {
     const Shape step = series_->input_shape(input);
     if (step.rank() == 0)
@@ -220,7 +219,7 @@ class Windows final : public Source {
     }
   }
 
-  /// A step's elements as floats; those of the first input on their scale.
+  /// Reads a step as floats and normalizes the first input.
   void read_step(std::int64_t step, int input, std::int64_t elements, float* out) const {
     if (const float* const f32 = series_->f32_rows(input); f32 != nullptr) {
       std::copy_n(f32 + series_->row(step) * elements, elements, out);
@@ -260,8 +259,8 @@ class Windows final : public Source {
   WindowsSpec spec_;
   std::int64_t size_ = 0;
   std::vector<Shape> shapes_;
-  std::vector<std::int64_t> columns_;  ///< that are labels
-  std::vector<float> mean_, scale_;    ///< of the first input's columns; empty: as they are
+  std::vector<std::int64_t> columns_;  ///< label columns
+  std::vector<float> mean_, scale_;    ///< of the first input's columns; empty: not normalized
 };
 
 std::string check_windows(const WindowsSpec& spec) {
@@ -289,7 +288,7 @@ std::shared_ptr<const Source> open_windows(const WindowsSpec& spec, const ModelS
   return make_windows(std::move(series), spec, model);
 }
 
-/// Arrays become windows; other files are read as without a data set.
+/// Makes windows of arrays; reads other files without a data set.
 PredictSource predict_windows(const WindowsSpec* spec, const PredictFiles& files, const ModelSide& model) {
   PredictFiles with_series = files;
   with_series.sets.insert(with_series.sets.begin(), spec->of);

@@ -1,7 +1,7 @@
 #pragma once
 
-// WrappedSource: another source, sample by sample, until a derived class says otherwise. Memory of rows and views are
-// not passed on: whoever changes what read() gives would have to change them, too. Immutable.
+// WrappedSource: base class that forwards to another source; derived classes override. It does not forward u8_rows(),
+// f32_rows() and view(), so that an override of read() suffices to change samples. Immutable.
 
 #include <memory>
 #include <string>
@@ -54,7 +54,7 @@ class WrappedSource : public Source {
  protected:
   explicit WrappedSource(std::shared_ptr<const Source> of) : of_(std::move(of)) {}
   const Source& of() const { return *of_; }
-  /// The sample of the other source that stands at `index` here.
+  /// Index in the wrapped source of sample `index`.
   virtual std::int64_t at(std::int64_t index) const { return index; }
 
  private:
