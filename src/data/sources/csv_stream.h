@@ -19,8 +19,8 @@ class CsvStream {
   CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path, const table::KeptColumns& kept = {});
   ~CsvStream();
 
-  /// At most `most` samples without labels; null at the end. If rows contain paths, the source has BadSamples without a
-  /// limit. The block is empty if all of its rows were skipped.
+  /// 1 to `most` samples without labels; null at the end. If rows contain paths, the source has BadSamples without a
+  /// limit.
   std::shared_ptr<const Source> next(std::int64_t most);
   /// Names of the kept columns.
   std::vector<std::string> kept() const;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Behind the last line end in text[0, size), or 0. A return at the very end may be half of one.
+/// Offset after the last line end in text[0, size), or 0. Ignores '\r' as the last byte: '\n' may follow.
 std::size_t last_line_end(const char* text, std::size_t size) {
   const auto behind = [text](const void* found) {
     return found == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(found) - text) + 1;
@@ -23,7 +23,7 @@ std::size_t last_line_end(const char* text, std::size_t size) {
   return std::max(feed, behind(memrchr(text + feed, '\r', size - feed - 1)));
 }
 
-/// Behind the first line end, or 0 where `all` of it is not there.
+/// Offset after the first line end, or 0. `all`: the text ends with the file, so a last '\r' is a line end.
 std::size_t first_line_end(const char* text, std::size_t size, bool all) {
   const auto* const end = std::find_if(text, text + size, ends_line);
   const auto at = static_cast<std::size_t>(end - text);
@@ -50,7 +50,7 @@ void Block::find(char separator, std::size_t count) {
 Blocks::Blocks(std::unique_ptr<Bytes> bytes, Limits limits)
     : bytes_(std::move(bytes)), limits_{std::min(limits.block_bytes, limits.row_bytes), limits.row_bytes} {}
 
-/// Reads once up to `wanted` more bytes behind the first `size`; false at the end.
+/// Appends up to `wanted` bytes to text[0, size) with one read; false at the end.
 bool Blocks::refill(PaddedText& text, std::size_t& size, std::size_t wanted) {
   if (ended_) return false;
   text.grow(size + wanted, size);
@@ -105,7 +105,7 @@ std::vector<std::string> Blocks::take_header(char separator) {
   return std::move(row.fields);
 }
 
-/// Puts up to `wanted` more bytes behind the block's text: of the rest, or else read; false at the end.
+/// Appends up to `wanted` bytes to the block's text, from rest_ or by one read; false at the end.
 bool Blocks::pull(Block& block, std::size_t wanted) {
   if (rest_begin_ == rest_size_) return refill(block.text, block.size, wanted);
   const std::size_t count = std::min(wanted, rest_size_ - rest_begin_);
@@ -116,12 +116,12 @@ bool Blocks::pull(Block& block, std::size_t wanted) {
   return true;
 }
 
-/// Puts back what is behind the first `taken` bytes.
+/// Returns the text after the first `taken` bytes to rest_.
 void Blocks::put_back(Block& block, std::size_t taken) {
   const std::size_t left = block.size - taken;
   block.size = taken;
   if (rest_begin_ < rest_size_ || left == 0) {
-    rest_begin_ -= left;  // all of the block has been there
+    rest_begin_ -= left;  // the block was copied from rest_
     return;
   }
   rest_.grow(left, 0);
@@ -130,13 +130,13 @@ void Blocks::put_back(Block& block, std::size_t taken) {
   rest_size_ = left;
 }
 
-/// Lets go of what is left of a line that was too long; false where the file ends in it.
+/// Drops the remainder of a line that was too long; false if the file ends in it.
 bool Blocks::drop_line(Block& block) {
   while (dropping_) {
     if (!pull(block, limits_.block_bytes) && block.size == 0) return false;
     const std::size_t end = first_line_end(block.text.data(), block.size, at_end());
     const std::size_t gone =
-        end > 0 ? end : block.size - (at_end() ? 0 : 1);  // the last byte may be half of a line end
+        end > 0 ? end : block.size - (at_end() ? 0 : 1);  // the last byte may be the '\r' of "\r\n"
     dropping_ = end == 0;
     offset_ += gone;
     block.size -= gone;
@@ -152,7 +152,7 @@ bool Blocks::next(Block& block, char separator, std::size_t count) {
   block.size = 0;
   if (!drop_line(block)) return false;
   if (rest_begin_ < rest_size_) pull(block, limits_.block_bytes);
-  // Who waits for rows does not wait while some are at hand.
+  // Do not block on a pipe while text is available.
   bool more = block.size < limits_.block_bytes && (!bytes_->may_wait() || block.size == 0);
   for (;; more = true) {
     if (more && block.size < limits_.row_bytes)
@@ -167,13 +167,13 @@ bool Blocks::next(Block& block, char separator, std::size_t count) {
   }
 }
 
-/// How much of the block is whole rows. No row is longer than the limit, so with so much text there is an end.
+/// Size of the whole rows in the block; 0: read more. A row beyond the limit becomes a bad row and dropping_ is set.
 std::size_t Blocks::cut(Block& block, char separator, std::size_t count) {
   const char* const text = block.text.data();
   const bool quotes = kernels::cpu::has_byte(text, block.size, '"');
   if (!quotes && at_end()) return block.size;
   const TextEnd end = at_end() ? TextEnd::kFile : TextEnd::kMore;
-  // What had to grow for one row should not bring many others along.
+  // A block that grew for one long row ends after that row.
   const bool grown = block.size > 2 * limits_.block_bytes;
   std::size_t taken = quotes  ? block.fields.find(text, block.size, separator, count, end)
                       : grown ? first_line_end(text, block.size, false)

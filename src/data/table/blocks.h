@@ -1,8 +1,8 @@
 #pragma once
 
-// Blocks: files cut into pieces of whole rows, in order. next() is called by one thread at a time; a block belongs to
-// whoever took it. Without quotes in it a block is cut at a line's end, and its fields are found by whoever has it;
-// with quotes only the fields say where a row ends, so they are found here.
+// Blocks cuts a file into pieces of whole rows, in order. One thread at a time calls next(); the caller owns the block.
+// A block without quotes is cut at a line end, and its owner calls Block::find(). With quotes only the fields determine
+// row ends, so next() finds them.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace dptrain::data::table {
 
-/// Text with kTextPad bytes before and behind.
+/// Text with kTextPad readable bytes before and after it.
 class PaddedText {
  public:
   char* data() { return storage_.get() + kernels::cpu::kTextPad; }
   const char* data() const { return storage_.get() + kernels::cpu::kTextPad; }
   std::size_t room() const { return room_; }
-  /// Keeps the first `kept` bytes.
+  /// Makes room for `room` bytes and keeps the first `kept`.
   void grow(std::size_t room, std::size_t kept);
 
  private:
@@ -32,11 +32,11 @@ class PaddedText {
 struct Block {
   PaddedText text;
   std::size_t size = 0;
-  std::uint64_t offset = 0;  ///< of the text in the file, unpacked
-  bool found = false;        ///< the fields are
+  std::uint64_t offset = 0;  ///< offset of the text in the unpacked file
+  bool found = false;        ///< whether `fields` is set
   Fields fields;
 
-  /// Finds the fields, unless that is done.
+  /// Finds the fields unless they are found already.
   void find(char separator, std::size_t count);
 };
 
@@ -48,14 +48,14 @@ class Blocks {
   Blocks(std::unique_ptr<Bytes> bytes, Limits limits);
 
   const Bytes& bytes() const { return *bytes_; }
-  /// What has been read and not given, made `least` bytes where there are so many; it stays. At first that is the
-  /// beginning, without a byte-order mark. Throws Error{kData} for text in UTF-16.
+  /// Returns the text that next() will return first, at least `least` bytes if the file has them, without consuming it
+  /// and without a byte-order mark. Throws Error{kData} for text in UTF-16.
   std::string_view beginning(std::size_t least);
-  /// Whether all has been read.
+  /// Whether the whole file has been read.
   bool ended() const { return ended_; }
-  /// The header. Before next() alone. Throws Error{kData} where there is none, or a limit is exceeded.
+  /// Returns the header. Call before next(). Throws Error{kData} if there is none or it exceeds a limit.
   std::vector<std::string> take_header(char separator);
-  /// Lines that the header took, and what was before it.
+  /// Lines up to the end of the header.
   std::uint64_t lines_taken() const { return lines_taken_; }
   /// The next rows; false at the end.
   bool next(Block& block, char separator, std::size_t count);
@@ -71,14 +71,14 @@ class Blocks {
 
   std::unique_ptr<Bytes> bytes_;
   const Limits limits_;
-  PaddedText rest_;  // that next() has read and not given
+  PaddedText rest_;  // read, but not returned by next() yet
   std::size_t rest_begin_ = 0, rest_size_ = 0;
-  std::uint64_t offset_ = 0;  // of the rest
+  std::uint64_t offset_ = 0;  // of the rest in the unpacked file
   std::uint64_t lines_taken_ = 0;
   bool started_ = false, ended_ = false, dropping_ = false;
 };
 
-/// Throws Error{kData} for more columns than anybody has.
+/// Throws Error{kData} for more than kMostColumns columns.
 void refuse_columns(std::size_t count, const std::string& place);
 
 }  // namespace dptrain::data::table

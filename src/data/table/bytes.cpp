@@ -66,7 +66,7 @@ class Descriptor final : public Bytes {
   std::string name_;
 };
 
-/// What was read to see what it is, and then the rest.
+/// Returns the bytes that were read to detect the format, then the rest.
 class PutBack final : public Bytes {
  public:
   PutBack(std::unique_ptr<Bytes> rest, std::string begin) : rest_(std::move(rest)), begin_(std::move(begin)) {}
@@ -168,7 +168,7 @@ class Unpacked final : public Bytes {
     stream_.next_in = in_.data();
     stream_.avail_in = static_cast<uInt>(packed_->read(reinterpret_cast<char*>(in_.data()), in_.size()));
   }
-  /// False where only zeros follow, with which tape archives fill their last block.
+  /// Returns false if only zeros follow, as in the padding of tape archives.
   bool begin_member() {
     if (!first_)
       while (*stream_.next_in == 0) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Bytes: what a file or a descriptor holds, from front to back, unpacked where it is gzip. Owned by whoever reads; one
-// thread at a time.
+// Bytes reads a file or a descriptor sequentially and unpacks gzip. The reader owns it; one thread at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,28 +13,28 @@
 
 namespace dptrain::data::table {
 
-/// How errors about files of rows are worded.
+/// Error messages for files of rows.
 const FileVoice& csv_voice();
-/// Throws Error{kData} where a path cannot be opened.
+/// Throws Error{kData} if a path cannot be opened.
 std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::string>& paths);
 
 class Bytes {
  public:
   virtual ~Bytes() = default;
 
-  /// Up to `most` bytes, at least one, and 0 at the end. Throws Error{kData} where they cannot be read or unpacked.
+  /// Reads 1 to `most` bytes; returns 0 at the end. Throws Error{kData} if they cannot be read or unpacked.
   virtual std::size_t read(char* to, std::size_t most) = 0;
   virtual const std::string& name() const = 0;
-  /// The file whose bytes these are, one by one; null where they are unpacked or come from a descriptor.
+  /// The file, if its bytes are read unchanged; null for gzip and descriptors.
   virtual std::shared_ptr<const FileBytes> file() const { return nullptr; }
-  /// Whether read() may wait for somebody to write more.
+  /// Whether read() may block until another process writes.
   virtual bool may_wait() const { return false; }
 };
 
-/// Plain or gzip: the first two bytes decide. `activity` advances by what is read of the file; it may be null.
+/// Reads a plain or gzip file, recognized by its first two bytes. `activity` advances by the bytes read; may be null.
 std::unique_ptr<Bytes> bytes_of(std::shared_ptr<const FileBytes> file, Activity* activity = nullptr);
 std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name);
-/// The contents of consecutive gzip members. `begin`: bytes that `packed` has given already.
+/// Unpacks consecutive gzip members. `begin`: bytes that were read from `packed` before.
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin);
 
 }  // namespace dptrain::data::table

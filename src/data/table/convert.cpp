@@ -44,7 +44,7 @@ Cell missing_cell(ColumnType type) {
 
 namespace {
 
-/// Whether numbers without thousands are as in 1.5. The others of such a column are read one by one.
+/// Whether the kernel reads the format's numbers without thousands. number_at() reads the others.
 bool is_decimal_point(const NumberFormat& format) { return format.decimal == '.' && format.sign.empty(); }
 
 }  // namespace
@@ -111,7 +111,6 @@ namespace {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    // Mostly ASCII.
     if (static_cast<unsigned char>(text.front()) < 0x80) {
       text.remove_prefix(1);
       continue;
@@ -144,8 +143,8 @@ bool Converter::is_missing(std::string_view text) const {
   return std::find(schema_.missing.begin(), schema_.missing.end(), text) != schema_.missing.end();
 }
 
-/// The field without quotes, or without spaces around. Stands until the next call, and sixteen bytes behind it can be
-/// read.
+/// The field without its quotes, or unquoted without spaces around. Valid until the next call; 16 more bytes are
+/// readable after it.
 std::string_view Converter::meaning(std::string_view field) {
   if (field.empty() || field.front() != '"') return trimmed(field);
   const std::string_view within = field.substr(1, field.size() - 2);
@@ -204,7 +203,7 @@ void Converter::numbers(const Fields& fields, const FileLayout& file, Converted&
   }
 }
 
-/// Reads the numbers in formats that the kernel does not support.
+/// Parses the numbers in formats that the kernel does not support.
 void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.formatted_numbers)
@@ -212,7 +211,7 @@ void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, 
       out.cells[row * cells + place.slot].number = number_at(fields, row, place.field, place.column);
 }
 
-/// The number in a field; NaN if it is missing or bad.
+/// Parses a number; NaN if it is missing or bad.
 float Converter::number_at(const Fields& fields, std::size_t row, std::size_t field, int column) {
   const Column& of = schema_.columns[static_cast<std::size_t>(column)];
   const std::string_view text = meaning(fields.field(row, field));
@@ -263,7 +262,7 @@ void Converter::check_utf8(const Block& block, const FileLayout& file) {
                             "is in an older encoding"));
 }
 
-/// Rows that are bad. Lines are those of the rows that stay.
+/// Removes bad rows from `out` and adds their errors, sorted by position.
 void Converter::leave_out(const Fields& fields, Converted& out) {
   const auto cells = static_cast<std::ptrdiff_t>(layout_.cells), texts = static_cast<std::ptrdiff_t>(layout_.texts);
   std::ptrdiff_t to = 0;
@@ -279,7 +278,7 @@ void Converter::leave_out(const Fields& fields, Converted& out) {
     ++to;
   }
   out.rows = static_cast<std::size_t>(to);
-  // The first of a row counts, and a row that the fields complain of has none of ours.
+  // Keep the first error of each row. Rows with an error of `fields` are not converted, so they have none here.
   std::stable_sort(own_bad_.begin(), own_bad_.end(), [](const BadField& a, const BadField& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.field < b.field;
   });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Converter: converts the fields of a block to cells. Each thread owns one. Codes of new words and the number of the
-// block's first row depend on earlier rows; Converted leaves them open.
+// Converter converts the fields of a block to cells. Each thread owns one. Codes of new words and the number of the
+// block's first row depend on earlier rows, so Converted does not contain them.
 
 #include <cstdint>
 #include <optional>
@@ -15,9 +15,7 @@
 
 namespace dptrain::data::table {
 
-// Layout: positions of a schema's cells in a row of the table. FileLayout: the column of each field of one file. Both
-// are immutable; any thread.
-
+/// Positions of a schema's cells in a row of the table. Immutable; any thread.
 struct Layout {
   explicit Layout(const Schema& schema);
 
@@ -29,6 +27,7 @@ struct Layout {
 /// The cell of a missing value.
 Cell missing_cell(ColumnType type);
 
+/// The column of each field of one file. Immutable; any thread.
 struct FileLayout {
   /// `names`: from the header, or empty without one. Throws Error{kData} for a missing column or a repeated name.
   FileLayout(const Schema& schema, const Layout& layout, std::vector<std::string> names, const std::string& file);
@@ -41,18 +40,18 @@ struct FileLayout {
     std::uint32_t field, slot;
     int column;
   };
-  std::vector<std::uint32_t> number_fields, number_slots;  // in the form of the kernel
+  std::vector<std::uint32_t> number_fields, number_slots;  ///< for kernels::cpu::CsvColumns
   std::vector<int> number_columns;
-  std::vector<Place> formatted_numbers;  ///< with a decimal comma or a sign, which the kernel does not support
+  std::vector<Place> formatted_numbers;  ///< with a decimal comma or a sign: not for the kernel
   std::vector<Place> dates, categories, texts;
   std::vector<Place> absent;  ///< cells without a field
 
   kernels::cpu::CsvColumns numbers() const { return {number_fields.data(), number_slots.data(), number_fields.size()}; }
 };
 
-/// Names empty names. Throws Error{kData} with "train.csv:1:1: ..." for a repeated name.
+/// Replaces empty names by column_name(). Throws Error{kData} with "train.csv:1:1: ..." for a repeated name.
 void settle_names(std::vector<std::string>& names, const std::string& file);
-/// "column3", for the third.
+/// "column3" for i = 2.
 std::string column_name(std::size_t i);
 
 /// Position of a row's text in the block's text, with its quotes.
@@ -67,16 +66,16 @@ struct Converted {
   std::vector<TextSpan> texts;
   std::vector<LineRun> lines;
   std::uint64_t line_count = 0;
-  std::vector<BadField> bad;       ///< in the order of the text, at most one per row
+  std::vector<BadField> bad;       ///< in the order of the text, one per bad row
   std::vector<std::size_t> fresh;  ///< indices of cells whose words have no code yet, by column
 };
 
 class Converter {
  public:
-  /// `vocabularies` of all columns; all arguments outlive it.
+  /// `vocabularies`: one per column. All arguments must outlive the converter.
   Converter(const Schema& schema, const Layout& layout, const std::vector<Vocabulary>& vocabularies);
 
-  /// Converts a block whose fields are found already.
+  /// Converts a block after Block::find().
   void convert(const Block& block, const FileLayout& file, Converted& out);
   /// The words of a column of categories.
   WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }
@@ -100,7 +99,7 @@ class Converter {
   std::vector<std::optional<WordTable>> words_;
   std::vector<std::uint32_t> left_;
   std::vector<BadField> own_bad_;
-  std::vector<char> alive_;  // of each row, once one is bad
+  std::vector<char> alive_;  // 0: the row is bad
   std::string unquoted_;
 };
 

@@ -8,7 +8,7 @@
 namespace dptrain::data::table {
 namespace {
 
-/// Takes text apart from the front.
+/// Parses text from the front.
 class Taker {
  public:
   explicit Taker(std::string_view text) : text_(text) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Dates from text. Pure; any thread.
+// Parses and prints dates. Pure; any thread.
 
 #include <cstdint>
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace dptrain::data::table {
 
-/// Minutes since 1970-01-01 00:00 UTC, seconds rounded down; nothing where the text is no date of that form or no day
-/// of the calendar. Years have four digits, up to 6052. A time without a zone is UTC.
+/// Minutes since 1970-01-01 00:00 UTC, seconds rounded down; nullopt if the text is not a valid date in that form.
+/// Years have four digits, up to 6052. A time without a zone is UTC.
 std::optional<std::int32_t> read_date(std::string_view text, DateForm form);
 
 /// "2026-11-25", "25/11/2026", "11/25/2026".
 std::string_view date_example(DateForm form);
 
-/// "2026-11-25", or "2026-11-25 10:20" of a moment within a day.
+/// "2026-11-25", or "2026-11-25 10:20" if the time is not midnight.
 std::string date_text(std::int32_t minutes);
 
 }  // namespace dptrain::data::table

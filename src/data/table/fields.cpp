@@ -16,11 +16,11 @@ std::string found(std::string_view text) {
   constexpr std::size_t kMost = 40;
   if (text.size() <= kMost) return fmt::format("found '{}'", printable(text));
   std::size_t cut = kMost;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not within a character
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // do not split a character
   return fmt::format("found '{}...'", printable(text.substr(0, cut)));
 }
 
-/// One pass over the marks. Ends of fields are written over the marks that have been passed.
+/// One pass over the marks. Overwrites marks with the ends of fields.
 class Fields::Walk {
  public:
   Walk(Fields& fields, const k::CsvMarks& marks, char separator, TextEnd end)
@@ -43,7 +43,7 @@ class Fields::Walk {
   char mark(std::size_t i) const { return f_.text_[f_.ends_[i]]; }
   bool is_quote(std::size_t i) const { return i < marks_ && mark(i) == '"'; }
 
-  /// False where the row does not end in this text.
+  /// Returns false if the row does not end in this text.
   bool take_row() {
     written_ = f_.begins_.size() * f_.count_;
     fields_ = 0;
@@ -111,7 +111,7 @@ class Fields::Walk {
     f_.begins_.push_back(static_cast<std::uint32_t>(begin_));
   }
 
-  /// Passes over the quoted part of a field; false where it does not end.
+  /// Skips the quoted part of a field; false if it does not end.
   bool pass_quoted() {
     const std::uint64_t within = within_;
     for (++next_; next_ < marks_; ++next_) {
@@ -138,7 +138,7 @@ class Fields::Walk {
     return false;
   }
 
-  /// The row ends with the line in which it begins, and the next one begins behind it.
+  /// Ends a bad row with an open quote after its first line. The next row begins with the next line.
   void never_ends(std::size_t open) {
     complain(open, end_ == TextEnd::kFile
                        ? "found a double quote that does not end in this file, expected a closing one"
@@ -150,11 +150,11 @@ class Fields::Walk {
     if (end < f_.size_) end += f_.text_[end] == '\r' && end + 1 < f_.size_ && f_.text_[end + 1] == '\n' ? 2 : 1;
     ++f_.line_;
     begin_ = end;
-    stopped_ = true;  // ends of the row's fields may stand over marks that count again
+    stopped_ = true;  // the row's field ends may have overwritten marks that the next row needs
   }
 
   void complain(std::size_t at, std::string words) { complain(at, std::move(words), static_cast<int>(fields_)); }
-  /// The first one of a row counts.
+  /// Records an error of the current row unless it has an earlier one.
   void complain(std::size_t at, std::string words, int field) {
     if (bad_ && at >= at_) return;
     bad_ = true;
@@ -203,7 +203,7 @@ std::size_t Fields::find(const char* text, std::size_t size, char separator, std
   return Walk(*this, marks, separator, end).run();
 }
 
-/// Rows that all have the right number of fields, none of them empty, and the text ends with a row.
+/// Fills the members if all rows have count_ fields and the text ends with a row. Returns false otherwise.
 bool Fields::take_regular(const k::CsvMarks& marks, TextEnd end) {
   if (count_ < 2 || size_ == 0) return false;
   std::size_t rows = marks.line_feeds, all = marks.marks;
@@ -252,7 +252,7 @@ BadField Fields::bad_field(std::size_t row, std::size_t at, std::string words) c
 
 namespace {
 
-/// How many bytes the line end at `at` has, 0: there is none; a return at the end of text that goes on is left open.
+/// Bytes of the line end at `at`, or 0. Sets `open` for a '\r' at the end of text that continues.
 std::size_t line_end(std::string_view text, std::size_t at, bool all, bool& open) {
   if (text[at] == '\n') return 1;
   if (text[at] != '\r') return 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Fields: the positions of rows and fields in a block of text, by RFC 4180. Found mark by mark from the positions that
-// the kernel returns; in a block of equal rows without quotes only each row's end is checked. Owned and used by one
-// thread.
+// Fields: positions of rows and fields in a block of text, by RFC 4180. Owned and used by one thread. The kernel
+// returns the positions of marks (separators, quotes, line ends); a block of equal rows without quotes skips the walk
+// over them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace dptrain::data::table {
 
 /// A row that cannot be read.
 struct BadField {
-  std::size_t row = 0;     ///< the row that begins here or would, among those kept
-  std::uint64_t line = 0;  ///< of the problem's place, counted from the block's first,
-  std::uint64_t byte = 0;  ///< and its byte in that line, from 0
-  std::size_t begin = 0;   ///< where the bad row begins in the block's text
-  int field = -1;          ///< or the row as a whole
-  std::string words;       ///< found, expected, what to try
+  std::size_t row = 0;     ///< number of rows of Fields before this row
+  std::uint64_t line = 0;  ///< line of the error, counted from the block's first
+  std::uint64_t byte = 0;  ///< byte in that line, from 0
+  std::size_t begin = 0;   ///< offset of the bad row in the block's text
+  int field = -1;          ///< -1: the whole row
+  std::string words;       ///< message: found, expected, what to try
 };
 
 /// Meaning of the end of the text.
 enum class TextEnd {
-  kMore,   ///< arbitrary: a row or a quote that has not ended continues
+  kMore,   ///< more text follows: an open row or quote may continue
   kLimit,  ///< as kMore, but no row may be longer: an open quote never ends
-  kFile,
+  kFile,   ///< end of the file
 };
 
-/// A row and the line where it begins, counted from the block's first. Each later row begins one line further, up to
-/// the next run.
+/// A row and the line where it begins, counted from the block's first. Each later row is one line further, until the
+/// next run.
 struct LineRun {
   std::size_t row;
   std::uint64_t line;
@@ -41,17 +41,17 @@ struct LineRun {
 
 class Fields {
  public:
-  /// text[0, size) begins with a row; kTextPad bytes before and after it must be readable. Rows with another number of
-  /// fields than `count` are bad. Returns the bytes taken: all whole rows, or everything at the end of a file. Takes
-  /// less after a quote that does not end or, in text with quotes, after many bad rows.
+  /// Finds rows of `count` fields in text[0, size), which begins with a row and has kTextPad readable bytes before and
+  /// after it. Other rows are bad. Returns the bytes consumed: all whole rows, or all text at the end of a file; fewer
+  /// after a quote that does not end or, in text with quotes, after many bad rows.
   std::size_t find(const char* text, std::size_t size, char separator, std::size_t count, TextEnd end);
 
-  /// In place of find(): one bad row and nothing else.
+  /// Sets one bad row and no others, instead of find().
   void refuse(std::string words);
 
   std::size_t rows() const { return begins_.size(); }
   std::size_t count() const { return count_; }
-  /// A field with its quotes.
+  /// The field including its quotes.
   std::string_view field(std::size_t row, std::size_t i) const {
     const std::uint32_t* const ends = ends_.get() + row * count_;
     const std::size_t begin = i == 0 ? begins_[row] : ends[i - 1] + 1;
@@ -62,13 +62,13 @@ class Fields {
 
   const std::vector<BadField>& bad() const { return bad_; }
   const std::vector<LineRun>& lines() const { return runs_; }
-  /// Lines of the text that was taken.
+  /// Number of lines in the consumed text.
   std::uint64_t line_count() const { return line_; }
   std::uint64_t line_of(std::size_t row) const;
   /// Whether the text has a byte of 0x80 or more.
   bool high() const { return high_; }
 
-  /// A BadField for one field of a row that is valid except for its contents.
+  /// A BadField for a field of a well-formed row with invalid contents.
   BadField bad_field(std::size_t row, std::size_t field, std::string words) const;
 
  private:
@@ -78,7 +78,7 @@ class Fields {
 
   const char* text_ = nullptr;
   std::size_t size_ = 0, count_ = 0, room_ = 0;
-  std::unique_ptr<std::uint32_t[]> ends_;  // the marks at first
+  std::unique_ptr<std::uint32_t[]> ends_;  // first the marks, overwritten by the ends of fields
   std::unique_ptr<std::uint32_t[]> feeds_;
   std::vector<std::uint32_t> begins_;
   std::vector<LineRun> runs_;
@@ -90,33 +90,32 @@ class Fields {
 /// "found 'abc'", with control characters escaped and long text cut.
 std::string found(std::string_view text);
 
-/// Whether a byte ends a line (with '\r' before '\n', the first one does).
+/// Whether a byte ends a line. "\r\n" is one line end.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
-
-// One row, field by field: for headers and samples, where speed does not matter. Pure; any thread.
 
 /// A file with more columns is not a table.
 inline constexpr std::size_t kMostColumns = 1'000'000;
 
 struct Row {
-  std::vector<std::string> fields;  ///< without quotes and, outside of quotes, without spaces around
+  std::vector<std::string> fields;  ///< without quotes; unquoted fields without spaces around
   std::vector<bool> quoted;
-  std::size_t end = 0;    ///< bytes taken, with the line's end
+  std::size_t end = 0;    ///< bytes consumed, with the line end
   std::size_t lines = 0;  ///< line ends in these bytes
   bool whole = false;     ///< false: the text ends within the row
-  bool sound = true;      ///< false: it breaks RFC 4180
+  bool sound = true;      ///< false: violates RFC 4180
 };
 
-/// The row at the beginning of `text`; with `all` the text's end is the file's. Also takes empty lines before it.
-/// Without a row: whole, and no fields. Returns at most kMostColumns + 1 fields.
+/// Parses the row at the beginning of `text`, for headers and samples, where speed does not matter. `all`: `text` ends
+/// with the file. Skips empty lines. Returns a whole Row without fields if there is none, and at most kMostColumns + 1
+/// fields. Pure; any thread.
 Row take_row(std::string_view text, char separator, bool all);
 
-/// Bytes of the first line, with its end.
+/// Size of the first line with its end.
 std::size_t line_size(std::string_view text);
 
-/// Appends a field without its quotes, with one quote for each pair within.
+/// Appends a field without its quotes; a pair of quotes within becomes one.
 void append_unquoted(std::string_view field, std::string& out);
-/// Without spaces and tabs at both ends.
+/// The text without spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace dptrain::data::table

@@ -89,7 +89,7 @@ void TableParts::append_text(int column, std::int64_t row, std::string& out) con
   }
   std::string field(span.size, '\0');
   file.bytes->read(span.offset, std::as_writable_bytes(std::span(field)));
-  // A file that was rewritten in place may have anything there.
+  // The file may have been rewritten in place.
   if (field.front() == '"' && (field.size() < 2 || field.back() != '"'))
     throw Error(ErrorKind::kData, fmt::format("{}: no longer holds what was read; was the file changed?", place(row)));
   append_unquoted(field, out);

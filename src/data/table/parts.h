@@ -1,6 +1,6 @@
 #pragma once
 
-// TableParts: the contents of a Table. Only one thread at a time calls append(), in the order of the rows.
+// TableParts: the contents of a Table. One thread at a time calls append(), in the order of the rows.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,9 +21,8 @@
 
 namespace dptrain::data::table {
 
-// Pages: rows of a fixed width, which are never moved and are contiguous within a page. Only one thread at a time calls
-// grow(), while other threads may write to their pieces.
-
+/// Rows of a fixed width, which never move and are contiguous within a page. One thread at a time calls grow(), while
+/// other threads may write to their pieces.
 template <class T>
 class Pages {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -47,12 +46,12 @@ class Pages {
     const std::size_t pages = (static_cast<std::size_t>(rows) + (std::size_t{1} << shift_) - 1) >> shift_;
     while (pages_.size() < pages) pages_.push_back(make_page());
   }
-  /// Contiguous rows: `count` of them, from number `first` of the requested rows on.
+  /// `count` contiguous rows, beginning with requested row `first`.
   struct Piece {
     T* to;
     std::size_t first, count;
   };
-  /// The pieces of rows [begin, begin + rows), which must be allocated; they are never moved.
+  /// The pieces of rows [begin, begin + rows), which must be allocated.
   std::vector<Piece> pieces(std::int64_t begin, std::size_t rows) {
     std::vector<Piece> all;
     const std::size_t page_rows = std::size_t{1} << shift_;
@@ -76,7 +75,7 @@ class Pages {
     const std::size_t bytes = ((std::size_t{1} << shift_) * width_ * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage;
     void* const page = std::aligned_alloc(kHugePage, bytes);
     if (page == nullptr) throw std::bad_alloc();
-    wish_for_huge_pages(page, bytes);  // fewer faults while it is filled
+    wish_for_huge_pages(page, bytes);  // fewer page faults
     return Page(static_cast<T*>(page));
   }
 
@@ -93,10 +92,10 @@ struct BlockPlace {
 
 class TableParts {
  public:
-  /// `vocabularies`: of all columns; other code may still extend them.
+  /// `vocabularies`: one per column; other code may extend them later.
   TableParts(Schema schema, std::shared_ptr<std::vector<Vocabulary>> vocabularies);
 
-  /// Adds a file and returns its number. If `bytes` is null, its texts are held in memory.
+  /// Adds a file and returns its index. If `bytes` is null, its texts are copied to memory.
   int add_file(std::string name, std::shared_ptr<const FileBytes> bytes);
   /// Adds rows [first, first + count) of a converted block, whose `text` begins at `offset` of the file. Returns the
   /// number of the first row. The cells must then be copied with copy_cells().
@@ -109,7 +108,7 @@ class TableParts {
   Schema schema;
   Layout layout;
   std::shared_ptr<std::vector<Vocabulary>> vocabularies;
-  std::vector<std::vector<std::int64_t>> counts;  ///< of each column's words
+  std::vector<std::vector<std::int64_t>> counts;  ///< rows with each word, by column
   Pages<Cell> cells;
   std::int64_t rows = 0, skipped = 0;
 

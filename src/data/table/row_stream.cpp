@@ -58,7 +58,7 @@ class RowStream::Impl {
   const std::vector<int>& kept() const { return kept_; }
 
  private:
-  /// Once, while the stream is made.
+  /// Adds the kept columns to the schema. Called once by the constructor.
   void keep(const KeptColumns& kept, std::vector<std::string> names) {
     if (names.empty())
       for (const Column& column : schema_.columns) names.push_back(column.name);
@@ -75,7 +75,7 @@ class RowStream::Impl {
     layout_ = Layout(schema_);
   }
 
-  /// The next block, which may be without rows.
+  /// Converts the next block, which may have no valid rows; false at the end.
   bool refill(const TableParts& parts) {
     const std::uint64_t lines = std::exchange(rows_.line_count, 0);
     given_ = rows_.rows = 0;
@@ -101,13 +101,13 @@ class RowStream::Impl {
   std::shared_ptr<std::vector<Vocabulary>> vocabularies_;
   const bool waits_;
   const std::string name_;
-  std::unique_ptr<Bytes> bytes_;  // until the feed has them
+  std::unique_ptr<Bytes> bytes_;  // null after the feed has opened it
   Feed feed_;
   std::optional<Converter> converter_;
   FedBlock block_;
   Converted rows_;
-  std::size_t given_ = 0;   // of the rows
-  std::uint64_t line_ = 0;  // that the block begins with
+  std::size_t given_ = 0;   // rows of rows_ already returned
+  std::uint64_t line_ = 0;  // first line of the block
   int file_ = 0;
   std::int64_t skipped_ = 0, skipped_since_ = 0;
   std::vector<int> kept_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// RowStream: the rows of one file, or of what comes in by a file descriptor, block by block and in bounded memory, with
-// columns that are known: for prediction. Owned and used by one thread.
+// RowStream reads the rows of one file or file descriptor block by block in bounded memory, with a given schema, for
+// prediction. Owned and used by one thread.
 
 #include <memory>
 #include <string>
@@ -12,33 +12,32 @@
 
 namespace dptrain::data::table {
 
-/// Columns whose fields a stream keeps as they stand, whatever the schema reads of them.
+/// Columns whose fields a stream keeps unchanged, in addition to those that the schema reads.
 struct KeptColumns {
-  bool all = false;  ///< of the header
+  bool all = false;  ///< all columns of the header
   std::vector<std::string> names{};
 };
 
 class RowStream {
  public:
-  /// A file, plain or gzip. Of the options, threads has no effect. Reads the header at once. Throws Error{kUsage} where
-  /// it lacks a column of `kept`.
+  /// Opens a plain or gzip file and reads its header. Ignores `options.threads`. Throws Error{kUsage} if the file lacks
+  /// a column of `kept`.
   RowStream(const std::string& path, Schema schema, ReadOptions options, KeptColumns kept = {});
-  /// What comes in by a descriptor, which stays the caller's; `name` stands in messages ("stdin").
+  /// Reads a descriptor, which the caller owns. `name`: for messages, "stdin".
   RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, KeptColumns kept = {});
   ~RowStream();
   RowStream(RowStream&&) noexcept;
   RowStream& operator=(RowStream&&) noexcept;
 
-  /// The next rows, at least one and at most `most`, as soon as they are there: a writer at the other end of a pipe is
-  /// not waited for while whole rows are at hand. False at the end. Each table stands by itself, but for its
-  /// vocabularies: those of all rows so far, so codes stay. Throws as read() does; a looked-up type that does not hold
-  /// is an error, too.
+  /// Reads the next 1 to `most` rows; false at the end. With a descriptor, returns whole rows that have arrived instead
+  /// of waiting for more. All tables share the vocabularies, which each call extends, so a word keeps its code. Throws
+  /// as read() does, and if a field does not have the detected type.
   bool next(Table& rows, std::int64_t most);
 
-  /// The columns that the header names, in its order; without one, those of the schema.
+  /// Column names in the order of the header, or of the schema without one.
   const std::vector<std::string>& header() const;
   std::int64_t skipped() const;
-  /// The columns that are kept, in their order: their places in the schema of each table, for Table::append_text().
+  /// Index in each table's schema of each kept column, for Table::append_text().
   const std::vector<int>& kept() const;
 
  private:

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kFirstSlots = 32;
 constexpr std::size_t kRoomy = 16'384;
 
-/// A copy behind which WordKey::of() may read.
+/// A copy with readable bytes after it, for WordKey::of().
 std::string padded(std::string_view word) {
   std::string copy(word);
   copy.resize(word.size() + WordKey::kReadable);
@@ -48,7 +48,7 @@ std::int32_t Vocabulary::code(const std::string& word) {
 WordTable::WordTable(const Vocabulary& vocabulary, std::span<const std::string> missing)
     : slots_(kFirstSlots), mask_(kFirstSlots - 1), closed_(vocabulary.closed()) {
   for (const std::string& word : missing) put(word, Cell::kMissing);
-  if (!closed_) return;  // others may be adding words
+  if (!closed_) return;  // other threads may be adding words
   for (std::size_t i = 0; i < vocabulary.words().size(); ++i) put(vocabulary.words()[i], static_cast<std::int32_t>(i));
 }
 
@@ -67,12 +67,12 @@ std::int32_t WordTable::add(const WordKey& key, std::size_t at, const char* word
     entry = static_cast<std::uint32_t>(long_.size() + 1);
   }
   slots_[at] = {key, 1, code, entry};
-  // Few words are found at the first look more often where most slots are empty.
+  // A small table stays at most a quarter full for fewer collisions.
   if (++used_ * (slots_.size() < kRoomy ? 4 : 2) > slots_.size()) grow();
   return code;
 }
 
-/// Of a word with a code of its own; one that is there stays as it is.
+/// Adds a word with a given code; does nothing if the table has the word.
 void WordTable::put(const std::string& word, std::int32_t code) {
   const bool closed = closed_;
   closed_ = false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Vocabulary: the words of a category and their codes, shared by all threads and changed under the reader's lock.
-// WordTable: one thread's copy of the codes, with counts of the words that it found. A new word has no code until the
-// rows before it are done.
+// Vocabulary: the words of a category and their codes; all threads share it and change it under the reader's lock.
+// WordTable: one thread's copy of the codes, with counts of words. A new word has no code until all earlier rows are
+// settled, so codes do not depend on the number of threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,13 @@
 
 namespace dptrain::data::table {
 
-// Keys of words in hash tables: a word of up to fifteen bytes is its own key, a longer one has a hash for a key and
-// must be compared. Pure; any thread.
-
+/// Key of a word in hash tables. A word of up to kShort bytes is its own key; the key of a longer one is a hash, so
+/// words must be compared. Pure; any thread.
 struct WordKey {
   std::uint64_t low = 0, high = 0;
 
-  static constexpr std::size_t kShort = 15;     ///< most bytes of a word that is its own key
-  static constexpr std::size_t kReadable = 16;  ///< bytes that must be readable from a word's beginning on
+  static constexpr std::size_t kShort = 15;     ///< maximum size of a word that is its own key
+  static constexpr std::size_t kReadable = 16;  ///< bytes that must be readable from the beginning of a word
 
   bool operator==(const WordKey&) const = default;
 
@@ -32,11 +31,11 @@ struct WordKey {
     WordKey key;
     std::memcpy(&key.low, word, 8);
     std::memcpy(&key.high, word + 8, 8);
-    // By table: branches on the length would be mispredicted.
+    // A table avoids mispredicted branches on the length.
     return {key.low & kKept.low[size], (key.high & kKept.high[size]) | std::uint64_t{size} << 56};
   }
   std::size_t hash() const {
-    // Words often differ only in their last bytes, the highest ones here: they affect the upper half of a product.
+    // Words often differ only in their last bytes, here the highest ones, which affect the upper half of a product.
     const unsigned __int128 mixed =
         static_cast<unsigned __int128>(low ^ 0x9E3779B97F4A7C15) * (high ^ 0xD6E8FEB86659FD93);
     const unsigned __int128 again =
@@ -63,12 +62,12 @@ struct WordKey {
 class Vocabulary {
  public:
   Vocabulary() = default;
-  /// Closed: other words get no code.
+  /// A closed vocabulary: other words have no code.
   explicit Vocabulary(std::vector<std::string> words);
 
   bool closed() const { return closed_; }
   const std::vector<std::string>& words() const { return words_; }
-  /// The word's code; adds the word if it is new. Not for closed vocabularies.
+  /// Returns the word's code; adds a new word. Not for closed vocabularies.
   std::int32_t code(const std::string& word);
 
  private:
@@ -87,8 +86,8 @@ class WordTable {
   /// Words of `missing` have the code Cell::kMissing.
   WordTable(const Vocabulary& vocabulary, std::span<const std::string> missing);
 
-  /// Counts word[0, size) and returns its code; sixteen bytes from `word` on must be readable. A new word gets kNew -
-  /// i, where i is its index in new_words() or, if the vocabulary is closed, Cell::kUnknown.
+  /// Counts word[0, size) and returns its code. kReadable bytes from `word` on must be readable. The code of a new word
+  /// is kNew - (its index in new_words()), or Cell::kUnknown if the vocabulary is closed.
   std::int32_t find(const char* word, std::size_t size) {
     const WordKey key = WordKey::of(word, size);
     for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
@@ -114,7 +113,7 @@ class WordTable {
     WordKey key{};
     std::int64_t count = 0;
     std::int32_t code = 0;
-    std::uint32_t entry = 0;  // 0: empty; 1: a short word; else the place among long_ and 2
+    std::uint32_t entry = 0;  // 0: empty; 1: a short word; else 2 + index in long_
   };
 
   bool same(const Slot& slot, const char* word, std::size_t size) const;
