@@ -10,7 +10,7 @@
 namespace dptrain::data {
 namespace {
 
-/// 16 GiB: far beyond any batch; keeps a damaged header from asking for all memory.
+/// 16 GiB. Protects memory from damaged headers.
 constexpr std::int64_t kMostClipBytes = std::int64_t{1} << 34;
 
 }  // namespace
@@ -49,7 +49,7 @@ void add_frame(const ImageView& image, const FrameOptions& options, ClipBuffer& 
     std::copy_n(image.u8(), image.shape.elements(), to.next(height, width));
     return;
   }
-  thread_local Array resized;  // of a worker
+  thread_local Array resized;
   const bool smooth = options.interpolation == Interpolation::kBilinear;
   resize_image(
       image, whole(image.shape),

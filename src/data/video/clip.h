@@ -1,7 +1,7 @@
 #pragma once
 
-// Shared by the readers of clips: the frames to read, their format, and the output buffer. A clip is a video file, or a
-// folder of images in the order of their names. Values; a ClipBuffer belongs to one thread.
+// Readers of clips and their options. A clip is a video file, or a folder of images in the order of their names. A
+// ClipBuffer is used by one thread; all else is plain values and functions for any thread.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ using PickFrames = std::function<std::vector<std::int64_t>(std::int64_t count)>;
 /// Conversion of a frame to pixels.
 struct FrameOptions {
   ColorMode color = ColorMode::kRgb;
-  bool rotate = true;                  ///< apply the orientation in the file
+  bool rotate = true;                  ///< apply the orientation stored in the file
   std::int64_t height = 0, width = 0;  ///< 0: not resized
   Interpolation interpolation = Interpolation::kBilinear;
 
@@ -44,8 +44,8 @@ class ClipBuffer {
  public:
   ClipBuffer(Array& out, std::int64_t frames, ColorMode color);
 
-  /// Returns memory for the next frame; the caller writes all of it. The first frame sets the size. Throws ClipError
-  /// for another size, and for more bytes than a clip may have.
+  /// Returns memory for the next frame, which the caller fills completely. The first frame sets the size. Throws
+  /// ClipError for a frame of another size and for clips of more than 16 GiB.
   std::uint8_t* next(std::int64_t height, std::int64_t width);
   /// Copies the previous frame once more.
   void repeat();
@@ -60,12 +60,11 @@ class ClipBuffer {
 /// resizing is antialiased; the result is rounded.
 void add_frame(const ImageView& image, const FrameOptions& options, ClipBuffer& to);
 
-// Video files, read with FFmpeg's libavformat, libavcodec and libswscale. The libraries are opened at run time when the
-// first file is read, never linked. A build without their headers uses clip_file_stub.cpp, whose functions throw. Each
-// file is read on one thread and never held in memory whole. The reader seeks to the last key frame before the first
-// requested frame, and skips frames that are not needed.
+// Video files, read with FFmpeg's libavformat, libavcodec and libswscale, which are loaded at run time when the first
+// file is read. A build without their headers uses clip_file_stub.cpp, whose functions throw. The reader seeks to the
+// last key frame before the first requested frame and skips frames that are not needed.
 
-/// Throws Error{kData}, with one sentence, if this machine cannot read video files.
+/// Throws Error{kData} if this machine cannot read video files.
 void need_clip_files();
 
 /// Reads into `out`, u8 [frames, H, W, C]. Throws ClipError for a truncated file, and for damage that the decoder

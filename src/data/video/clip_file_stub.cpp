@@ -1,4 +1,4 @@
-// In place of libav/, where the headers of FFmpeg's libraries were not there when dptrain was built.
+// Replaces libav/ in builds without the headers of FFmpeg's libraries. All functions throw.
 
 #include "data/video/clip.h"
 

@@ -46,10 +46,10 @@ bool comes_before(std::string_view a, std::string_view b) {
 
 std::string path_of(const std::string& folder, const std::string& name) { return folder + "/" + name; }
 
-/// Calls f with the bytes of the frame. Adds its name to an error.
+/// Calls f with the bytes of a frame's file. Rethrows errors as ClipError with the frame's name.
 template <class F>
 void with_frame(const std::string& folder, const std::string& name, const F& f) {
-  thread_local std::vector<std::uint8_t> bytes;  // reused by the thread
+  thread_local std::vector<std::uint8_t> bytes;
   try {
     read_file(path_of(folder, name), bytes);
     f(bytes);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The clips below some folders, in a fixed order: files, and folders of frames, of which only the folder is kept.
-// Filled by one thread, then read by any.
+// ClipList: the clips below some folders, in a fixed order: video files, and folders of frames such as 0001.jpg. One
+// thread fills the list; then any thread may read it.
 
 #include <cstdint>
 #include <set>
@@ -13,40 +13,37 @@
 
 namespace dptrain::data {
 
-// A clip as a folder of images: 0001.jpg, 0002.jpg, ... Read anew each time, nothing is kept. Any thread.
-
-/// The images of a folder by their suffixes, in order: numbers in names by their value, so that 2.jpg comes before
-/// 10.jpg, all else by bytes; hidden ones are left out. Throws ClipError.
+/// Names of the images in a folder, by suffix, without hidden ones. Numbers in names are sorted by value, so 2.jpg is
+/// before 10.jpg, all else by bytes. Throws ClipError. Any thread, as the three functions below.
 std::vector<std::string> frame_names(const std::string& folder);
 
-/// `out` becomes u8 [frames, H, W, C]. Throws ClipError.
+/// Reads frames into `out`, u8 [frames, H, W, C]. Throws ClipError.
 void read_frame_folder(const std::string& folder, const PickFrames& pick, const FrameOptions& options,
                        const ReadHint& hint, Array& out);
 /// Decodes every frame. Throws ClipError.
 ClipInfo check_frame_folder(const std::string& folder);
-/// By the first frame's header. Throws ClipError.
+/// Reads only the first frame's header. Throws ClipError.
 ClipInfo peek_frame_folder(const std::string& folder);
 
 struct Clip {
   std::string path;
-  bool frames = false;  ///< a folder of them
+  bool frames = false;  ///< a folder of frames; false: a video file
 };
 
 class ClipList {
  public:
-  /// One clip as it is: a file, or a folder of frames.
   void add_clip(const std::string& path, bool frames) { clips_.push_back({path, frames}); }
-  /// All below a folder: its files sorted by bytes, then its sub-folders. A sub-folder that holds images and no other
-  /// files that could be clips is a clip of frames; any other is gone into. Links are followed, each folder is entered
-  /// once; hidden names are left out. Images beside clips, and names that `strays` does not want, are passed over.
+  /// Adds all clips below a folder: its files sorted by bytes, then its sub-folders. A sub-folder with images and no
+  /// possible video files is a clip; others are searched. Follows links; enters each folder once. Skips hidden names,
+  /// and counts in `strays` images next to video files and names that it rejects.
   void add_folder(const std::string& folder, Strays& strays);
 
   std::int64_t size() const { return std::ssize(clips_); }
   const Clip& operator[](std::int64_t index) const { return clips_[static_cast<std::size_t>(index)]; }
   bool has_files() const;
-  /// Of the names below `root`, and of the sizes and ends of some clips, evenly spread.
+  /// Hash of the paths relative to `root`, and of the sizes and ends of up to 64 evenly spread clips.
   std::uint64_t hash(const std::string& root) const;
-  /// Of the names, sizes and times of change of all.
+  /// Hash of the paths, sizes and modification times of all files.
   std::uint64_t stamp() const;
 
  private:
@@ -54,9 +51,9 @@ class ClipList {
   std::set<std::string> entered_;
 };
 
-/// Whether most files below a folder are clips by their suffixes, rather than images.
+/// Whether a folder contains more video files than images, by suffix, at any depth.
 bool holds_clip_files(const std::string& folder);
-/// Whether the folder itself is a clip of frames.
+/// Whether the folder is a clip: images and no possible video files.
 bool is_frame_folder(const std::string& folder);
 
 }  // namespace dptrain::data

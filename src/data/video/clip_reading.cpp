@@ -74,7 +74,7 @@ ClipInfo inspect_clip(const Clip& clip, const ClipReading& reading) {
   ClipInfo info;
   as_sample(clip, [&] {
     info = clip.frames ? check_frame_folder(clip.path) : check_clip_file(clip.path);
-    pick_frames(reading, info.frames, std::nullopt);  // may be too short
+    pick_frames(reading, info.frames, std::nullopt);  // throws if the clip is too short
   });
   return info;
 }
@@ -84,7 +84,7 @@ Shape peek_clip(const Clip& clip, const ClipReading& reading) {
   try {
     const ClipInfo info = clip.frames ? peek_frame_folder(clip.path) : peek_clip_file(clip.path);
     return {reading.frames, info.height, info.width, channels_of(reading.color_mode)};
-  } catch (const Error&) {  // told when the sample is read
+  } catch (const Error&) {  // read_clip() reports the error
     return {};
   }
 }

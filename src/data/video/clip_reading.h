@@ -1,6 +1,6 @@
 #pragma once
 
-// One clip as a sample: what folders of clips and columns of paths read. Any thread.
+// Reads one clip as a sample, for folders of clips and columns of paths. Any thread.
 
 #include <array>
 #include <cstdint>
@@ -16,43 +16,42 @@
 
 namespace dptrain::data {
 
-/// Where a training clip begins.
+/// First frame of a training sample.
 enum class ClipStart { kRandom, kMiddle, kFirst };
-/// What becomes of a clip that has too few frames.
+/// Treatment of clips with too few frames.
 enum class ShortClips { kRepeatLast, kFail };
 
-/// What is read of a clip, [frames, height, width, channels].
+/// Options that turn a clip into a sample [frames, height, width, channels].
 struct ClipReading {
   std::int64_t frames = 16;
-  std::int64_t stride = 1;               ///< from one frame to the next
-  std::vector<std::int64_t> image_size;  ///< [height, width]; empty: as the clips are
+  std::int64_t stride = 1;               ///< frames of the clip per frame of the sample
+  std::vector<std::int64_t> image_size;  ///< [height, width]; empty: not resized
   Interpolation interpolation = Interpolation::kBilinear;
   ColorMode color_mode = ColorMode::kRgb;
   Exif exif = Exif::kRotate;
   ClipStart start = ClipStart::kRandom;
   ShortClips short_clips = ShortClips::kRepeatLast;
 
-  /// Extents that differ from clip to clip are 0.
+  /// Shape of a sample; extents that differ between clips are 0.
   Shape extents() const;
 };
 
-/// The frames that a clip of `count` gives. In training `draw` says where a random start lies; without it, and with
-/// ClipStart::kMiddle, the frames lie in the middle: number (count - span) / 2, rounded down, is the first. Throws
-/// ClipError where it is too short and may not be.
+/// Numbers of the frames to read from a clip of `count` frames. `draw` determines a random start. Without `draw`,
+/// kRandom equals kMiddle: the first frame is max(0, count - span) / 2. Throws ClipError for a short clip with kFail.
 std::vector<std::int64_t> pick_frames(const ClipReading& reading, std::int64_t count,
                                       const std::optional<DrawKey>& draw);
 
-/// `out` becomes u8 [frames, H, W, C]. Throws SampleError that names the clip.
+/// Reads into `out`, u8 [frames, H, W, C]. Throws SampleError with the clip's path.
 void read_clip(const Clip& clip, const ClipReading& reading, const ReadHint& hint, Array& out);
 /// Decodes every frame. Throws SampleError.
 ClipInfo inspect_clip(const Clip& clip, const ClipReading& reading);
-/// By what the clip says of itself; nothing for one that cannot be read.
+/// Shape from the clip's header; empty for a clip that cannot be read.
 Shape peek_clip(const Clip& clip, const ClipReading& reading);
 
-/// "" or what is wrong with a key `image_size`.
+/// Returns an error message for `image_size`, or "".
 std::string check_image_size(const std::vector<std::int64_t>& size);
 
-/// Adds the keys of ClipReading to those of a Spec that derives from it.
+/// Adds the keys of ClipReading to the schema of a Spec that derives from it.
 template <class Spec>
 config::Schema with_clip_keys(config::Schema schema);
 

@@ -9,7 +9,7 @@ namespace {
 
 using Head = std::array<std::uint8_t, 16>;
 
-/// 16 bytes from a place on, zeros behind the end of the file.
+/// 16 bytes from offset `place`; zeros beyond the end of the file.
 Head head_at(const ReadAt& read, std::int64_t place) {
   Head head{};
   read(place, head);
@@ -27,13 +27,13 @@ std::uint64_t number_in(const Head& head, std::size_t at, std::size_t bytes) {
   return value;
 }
 
-/// The end of what begins at `place`; far behind any file where the sum is too large.
+/// place + bytes, at most 2^62.
 std::int64_t end_of(std::int64_t place, std::uint64_t bytes) {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 62;
   return place + static_cast<std::int64_t>(std::min(bytes, kFar - static_cast<std::uint64_t>(place)));
 }
 
-/// Boxes, one after the other, up to one that reaches to the end, whatever it is.
+/// Walks the top-level boxes up to one without a length or beyond the file.
 std::optional<std::int64_t> boxes_end(std::int64_t size, const ReadAt& read) {
   constexpr std::uint64_t kLongHead = 16, kShortHead = 8;
   for (std::int64_t place = 0; place + static_cast<std::int64_t>(kShortHead) <= size;) {
@@ -41,7 +41,7 @@ std::optional<std::int64_t> boxes_end(std::int64_t size, const ReadAt& read) {
     std::uint64_t bytes = number_in(head, 0, 4);
     const bool is_long = bytes == 1;
     if (is_long) bytes = number_in(head, 8, 8);
-    if (bytes < (is_long ? kLongHead : kShortHead)) return std::nullopt;  // 0: to the end; else it is no box
+    if (bytes < (is_long ? kLongHead : kShortHead)) return std::nullopt;  // 0: to the end of the file; else not a box
     const std::int64_t end = end_of(place, bytes);
     if (end > size) return end;
     place = end;
@@ -62,11 +62,11 @@ std::optional<std::int64_t> riff_end(std::int64_t size, const ReadAt& read) {
   return std::nullopt;
 }
 
-/// A number of EBML: as many bytes as the first one has leading zero bits, and one.
+/// An EBML number. Its size is 1 + the number of leading zero bits of its first byte.
 struct Varint {
   std::size_t bytes = 0;  ///< 0: none
   std::uint64_t value = 0;
-  bool unknown = false;  ///< all ones: the length is not known
+  bool unknown = false;  ///< all ones: unknown length
 };
 
 Varint varint_in(const Head& head, std::size_t at) {
@@ -83,7 +83,7 @@ Varint varint_in(const Head& head, std::size_t at) {
   return number;
 }
 
-/// The header and the segment, which has all the rest.
+/// End of the segment, which follows the EBML header and contains the rest of the file.
 std::optional<std::int64_t> segment_end(std::int64_t size, const ReadAt& read) {
   constexpr std::size_t kId = 4;
   constexpr std::uint64_t kSegment = 0x18538067;

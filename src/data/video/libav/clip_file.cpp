@@ -14,7 +14,7 @@
 namespace dptrain::data::libav {
 namespace {
 
-/// Decodes packets to frames. Damage that the decoder conceals is an error. Belongs to one thread.
+/// Decodes packets to frames. Damage that the decoder conceals is an error. Used by one thread.
 class Decoder {
  public:
   /// Throws ClipError.
@@ -128,8 +128,8 @@ class Scaler {
   Owned<SwsContext, free_scaler> scaler_;
 };
 
-/// Writes `pixels` [height, width, channels] without rotation. The scaler writes whole vector registers, so its rows
-/// are padded.
+/// Writes `pixels` [height, width, channels] without rotation, through padded rows: the scaler writes whole vector
+/// registers.
 void scale(const AVFrame& frame, std::int64_t height, std::int64_t width, const FrameOptions& options,
            std::uint8_t* pixels) {
   thread_local Scaler scaler;
@@ -165,7 +165,7 @@ void add_frame(const AVFrame& frame, int exif_orientation, const FrameOptions& o
   std::int64_t height = options.resizes() ? options.height : sideways ? frame.width : frame.height;
   std::int64_t width = options.resizes() ? options.width : sideways ? frame.height : frame.width;
   if (exif_orientation == 1) return scale(frame, height, width, options, to.next(height, width));
-  thread_local Array lying;  // reused by the thread
+  thread_local Array lying;
   if (sideways) std::swap(height, width);
   lying.shape = Shape{height, width, channels_of(options.color)};
   lying.type = DType::kU8;

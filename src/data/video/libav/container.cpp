@@ -20,7 +20,7 @@
 namespace dptrain::data::libav {
 namespace {
 
-/// Bytes from a place on, however often the call comes back early: how many there are, or minus errno.
+/// Repeats pread() until `to` is full or the file ends. Returns the number of bytes, or -errno.
 std::int64_t read_at(int file, std::int64_t place, std::span<std::uint8_t> to) {
   std::size_t done = 0;
   while (done < to.size()) {
@@ -34,7 +34,7 @@ std::int64_t read_at(int file, std::int64_t place, std::span<std::uint8_t> to) {
   return static_cast<std::int64_t>(done);
 }
 
-/// A clip is one file: lists of other files, and addresses, are not followed.
+/// Refuses files and URLs that a playlist refers to: a clip is one file.
 int open_nothing(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
 
 int orientation_of(const std::int32_t* matrix) {
@@ -49,7 +49,7 @@ int orientation_of(const std::int32_t* matrix) {
   }
 }
 
-/// Its header says all about the stream, and its packets carry the times of their frames.
+/// Whether the container's header is sufficient, so that avformat_find_stream_info() need not decode frames.
 bool says_all(const AVFormatContext& context, const AVStream& stream) {
   const std::string_view name = context.iformat->name;
   const bool known = name.starts_with("mov,") || name.starts_with("matroska");
@@ -171,14 +171,14 @@ bool Container::next(Packet& packet) {
     if (error < 0) fail(error);
     if (packet->stream_index != stream_->index) continue;
     ++packets_;
-    if (packet->size == 0) continue;  // the frame before once more
+    if (packet->size == 0) continue;  // repeats the previous frame
     if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0)
       throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA), packet->pos);
     return true;
   }
 }
 
-/// Readers of AVI and Matroska look for the next thing that they know where something is damaged, and go on.
+/// The demuxers of AVI and Matroska skip damaged parts silently, so compare the packets with the header or the log.
 void Container::check_whole() const {
   if (!from_beginning_) return;
   const std::string kind = format();
@@ -200,7 +200,7 @@ FrameTimes Container::times() {
   bool known = true, first = true;
   while (next(packet)) {
     if (std::exchange(first, false)) found.first = packet->pts;
-    if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) continue;  // is decoded, but not shown
+    if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) continue;  // decoded, but not shown
     ++found.frames;
     known = known && packet->pts != AV_NOPTS_VALUE;
     if (!known) continue;
@@ -215,7 +215,7 @@ FrameTimes Container::times() {
   }
   const bool all_keys = found.keys.size() == found.times.size();
   found.independent = is_independent(all_keys);
-  // An AVI without an index calls every frame a key.
+  // An AVI file without an index marks every frame as a key frame.
   if (format() == "avi" && all_keys && !found.independent && found.known()) found.keys.resize(1);
   return found;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Container: an open file and the packets of its one stream of pictures. Belongs to one thread.
+// Container: an open video file and the packets of its best video stream. Owned and used by one thread.
 
 #include <cstdint>
 #include <string>
@@ -10,40 +10,39 @@
 
 namespace dptrain::data::libav {
 
-/// Which frames there are, without decoding one.
+/// Frames of the stream, determined without decoding. Times are presentation times of the stream.
 struct FrameTimes {
   std::int64_t frames = 0;
-  /// Of each frame in the order of showing; empty where the container does not say it of every frame, or not clearly.
-  std::vector<std::int64_t> times;
-  std::vector<std::int64_t> keys;  ///< times of those frames that need no other, ascending
-  std::int64_t first = 0;          ///< of the first packet in the file
+  std::vector<std::int64_t> times;  ///< ascending; empty if a frame has no time or two have the same
+  std::vector<std::int64_t> keys;   ///< times of the key frames, ascending
+  std::int64_t first = 0;           ///< time of the first packet in the file
 
-  bool independent = false;  ///< no frame needs another one
+  bool independent = false;  ///< no frame depends on another
 
   bool known() const { return !times.empty(); }
-  /// Number of the frame that is shown at a time; -1 in front of all.
+  /// Number of the frame that is shown at a time; -1 before the first.
   std::int64_t at(std::int64_t time) const;
 };
 
 class Container {
  public:
-  /// Throws ClipError: no such file, no video in it, cut short.
+  /// Throws ClipError if the file does not exist, has no video or is truncated.
   explicit Container(const std::string& path);
   ~Container();
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
-  /// The next packet of the stream; false at the end of the file. Throws ClipError, also at the end, where what was
-  /// read from the beginning on had gaps.
+  /// Reads the next packet of the stream; false at the end of the file. Throws ClipError, also at the end if packets
+  /// are missing.
   bool next(Packet& packet);
-  /// Reads the packets that are left, of a file just opened: all.
+  /// Reads all remaining packets. Call it first.
   FrameTimes times();
-  /// Goes to the last key frame not behind `time`, or where the container takes that to be; false where it cannot.
+  /// Seeks to the last key frame up to `time`, according to the container; returns false if it cannot.
   bool seek(std::int64_t time);
 
   const AVCodecParameters& parameters() const { return *stream_->codecpar; }
   std::string format() const;  ///< "mp4", "avi", "matroska"
-  /// How the file says that its frames are to be turned, as EXIF has it: 1, 3, 6 or 8.
+  /// Orientation of the frames as an EXIF value: 1, 3, 6 or 8.
   int orientation() const;
 
  private:
@@ -59,7 +58,7 @@ class Container {
   int file_ = -1;
   std::int64_t size_ = 0, place_ = 0;
   int read_error_ = 0;
-  std::int64_t packets_ = 0;  ///< of the stream, since it was opened
+  std::int64_t packets_ = 0;  ///< packets of the stream since it was opened
   bool from_beginning_ = true;
   AVIOContext* io_ = nullptr;
   AVFormatContext* context_ = nullptr;

@@ -13,7 +13,7 @@
 namespace dptrain::data::libav {
 namespace {
 
-/// What the libraries said first on this thread.
+/// First error that the libraries logged on this thread since forget_words().
 thread_local std::array<char, 256> said{};
 thread_local bool said_by_reader = false;
 

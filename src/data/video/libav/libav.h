@@ -1,7 +1,7 @@
 #pragma once
 
-// The functions of FFmpeg's libraries that clips need, in a table that is filled when it is first asked for. Types,
-// and the versions of the libraries, are those of the headers. Read-only once filled; any thread.
+// Table of the functions of FFmpeg's libraries, filled on first use and read-only afterwards; any thread. The headers
+// determine types and the major versions of the libraries.
 
 #include <string>
 
@@ -53,17 +53,16 @@ struct Functions {
   decltype(&::sws_setColorspaceDetails) set_colours;
 };
 
-/// Opens the libraries. Throws Error{kData} in one sentence where they are not there.
+/// Loads the libraries at the first call. Throws Error{kData} if they are not installed.
 const Functions& functions();
 
-/// What an error code means, and, where the libraries have complained on this thread since forget_words(), the first
-/// thing they said.
+/// Text of an error code, and the first error that the libraries logged on this thread since forget_words().
 std::string words_of(int error);
 void forget_words();
-/// Whether it was a reader of containers that complained.
+/// Whether a demuxer has logged an error on this thread since forget_words().
 bool reader_complained();
 
-/// An object of a library that knows how to free it.
+/// Owns an object of a library.
 template <class T, void (*kFree)(T*)>
 class Owned {
  public:
