@@ -1,7 +1,7 @@
 #pragma once
 
-// The cheap last steps of a pipeline, which whoever writes the pixels does by the way: mirroring, and a function of
-// each channel. Values; any thread.
+// Finish: the last steps of a pipeline, mirroring and a linear map of each channel, which the code that writes the
+// pixels applies in the same pass. Plain values; any thread.
 
 #include <array>
 #include <cstdint>
@@ -13,21 +13,20 @@
 namespace dptrain::data {
 
 ImageView view_of(const Array& array);
-/// Whether it is a clip, [frames, H, W, C].
+/// Whether the shape is that of a clip, [frames, H, W, C].
 inline bool is_clip(const Shape& shape) { return shape.rank() == 4; }
-/// One frame of a clip.
 Shape frame_shape(const Shape& clip);
 ImageView frame_of(const ImageView& clip, std::int64_t frame);
 
 /// y[c] = x[reverse ? channels - 1 - c : c] * scale[c] + offset[c].
 struct ChannelMap {
-  std::vector<float> scale{1.0F}, offset{0.0F};  ///< one value for all channels, or one each
+  std::vector<float> scale{1.0F}, offset{0.0F};  ///< one value for all channels, or one per channel
   bool reverse = false;
 
-  /// Throws Error{kUsage} unless it fits so many channels.
+  /// Throws Error{kUsage} unless the map fits the channels of `shape`.
   void check(const Shape& shape) const;
 };
-/// `second` after `first`.
+/// The composition: `second` after `first`.
 ChannelMap operator*(const ChannelMap& second, const ChannelMap& first);
 
 struct Mirror {
@@ -39,7 +38,7 @@ struct Finish {
   Mirror mirror;
 };
 
-/// A ChannelMap spelled out for an image's channels, as kernels take it.
+/// A ChannelMap expanded to one scale and offset per channel, for kernels.
 class KernelMap {
  public:
   KernelMap(const ChannelMap& map, std::int64_t channels);
@@ -49,12 +48,12 @@ class KernelMap {
   const kernels::cpu::PixelMap& get() const { return map_; }
 
  private:
-  std::array<float, 8> few_{};  // of up to four channels, so that images need no memory
+  std::array<float, 8> few_{};  // for up to four channels; avoids an allocation
   std::vector<float> many_;
   kernels::cpu::PixelMap map_;
 };
 
-/// A view of [H, W, C] as kernels take it; of another rank, as one row of elements that the map treats as channels.
+/// A view of [H, W, C] for kernels. Other ranks are one row of pixels with as many channels as the map has.
 template <class T>
 kernels::cpu::Pixels<T> pixels(const ImageView& image, const ChannelMap& map) {
   const auto* const data = static_cast<const T*>(image.data);
@@ -68,7 +67,7 @@ kernels::cpu::Pixels<T> pixels(const ImageView& image, const ChannelMap& map) {
   return {data, 1, elements / channels, channels, elements};
 }
 
-/// Calls f(Pixels<T>) with the T of the image.
+/// Calls f(Pixels<T>) with the image's element type T.
 template <class F>
 void with_pixels(const ImageView& image, const ChannelMap& map, const F& f) {
   if (image.type == DType::kU8) {
@@ -78,9 +77,9 @@ void with_pixels(const ImageView& image, const ChannelMap& map, const F& f) {
   }
 }
 
-/// The whole image, finished.
+/// Maps and mirrors a whole image.
 void finish_image(const ImageView& image, const Finish& finish, float* out);
-/// `out` becomes the mapped image.
+/// Maps an image to `out`, f32.
 void map_image(const ImageView& image, const ChannelMap& map, Array& out);
 
 }  // namespace dptrain::data

@@ -1,8 +1,7 @@
 #pragma once
 
 // Decodes image files in memory: JPEG (libjpeg-turbo), PNG, BMP and the first image of a GIF (stb_image), binary PGM
-// and PPM. The first bytes of a file determine its format, never its name. Pure functions; any thread. kMostPixels
-// bounds the memory, whatever size a header claims.
+// and PPM. The first bytes of a file determine its format, never its name. Any thread.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace dptrain::data {
 
-/// For example 20,000 x 6,700 pixels, 400 MB as RGB. A larger image is an error before its pixels are allocated.
+/// Maximum size of an image, for example 20,000 x 6,700. A larger one is an error before its pixels are allocated.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 
 enum class ColorMode { kGrayscale, kRgb, kRgba };
@@ -31,7 +30,7 @@ struct DecodeOptions {
   std::function<Window(const Shape&)> part{};
 };
 
-/// An image that cannot be read: the byte offset in the file, and the decoder's message.
+/// An image that cannot be read, with the byte offset in the file and the decoder's message.
 class ImageError : public Error {
  public:
   ImageError(std::int64_t byte, const std::string& words);
@@ -44,7 +43,7 @@ class ImageError : public Error {
   std::string words_;
 };
 
-/// Decodes into `out`, u8 [H, W, C] with C = 1, 3 or 4. Reuses its memory if that is large enough.
+/// Decodes into `out`, u8 [H, W, C] with C = 1, 3 or 4. Reuses its memory.
 ///
 /// - kRgb and kGrayscale drop alpha without blending, as Keras's load_img does. In kRgba, alpha defaults to 255.
 /// - kGrayscale of a JPEG is its luminance channel as stored (tf.io.decode_jpeg(channels=1)); otherwise it is
@@ -68,8 +67,6 @@ struct EnumNames<data::ColorMode> {
 
 namespace dptrain::data {
 
-// One image file as a sample, for folders of images and columns of paths. Any thread.
-
 enum class Exif { kRotate, kIgnore };
 
 struct ImageReading {
@@ -77,7 +74,7 @@ struct ImageReading {
   Exif exif = Exif::kRotate;
 };
 
-/// Reads into `out`, u8 [H, W, C]. Throws SampleError, which names the file.
+/// Reads an image file as a sample into `out`, u8 [H, W, C]. Throws SampleError with the file's path.
 void read_image_file(const std::string& path, const ImageReading& reading, const ReadHint& hint, Array& out);
 /// Shape from the file's header, before rotation; empty for a file that cannot be read.
 Shape peek_image_file(const std::string& path, const ImageReading& reading);

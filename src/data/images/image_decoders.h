@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts of decode_image (image.h), one per file: what a file is, a decoder for each kind, orientation. Private to
-// the module. Pure functions; any thread. All throw ImageError.
+// Parts of decode_image() (image.h): detection of the format, a decoder per format, orientation. Private to the module.
+// Pure functions; any thread. All throw ImageError.
 
 #include <cstdint>
 #include <span>
@@ -15,12 +15,11 @@ using ImageBytes = std::span<const std::uint8_t>;
 
 enum class ImageFormat { kJpeg, kPng, kBmp, kGif, kPnm };
 
-/// By the first bytes. Says what a file is that is none of these.
+/// Detects the format from the first bytes. The error for another format names it.
 ImageFormat image_format(ImageBytes file);
 
-/// Refuses images beyond kMostPixels. `byte`: where the file says so.
+/// Throws for images of more than kMostPixels. `byte`: offset of the size in the file.
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte);
-/// Channels of the result.
 constexpr std::int64_t channels_of(ColorMode color) {
   return color == ColorMode::kGrayscale ? 1 : color == ColorMode::kRgb ? 3 : 4;
 }
@@ -30,17 +29,17 @@ void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels
 void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out);
 /// PNG, BMP, GIF.
 void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& options, Array& out);
-/// Binary PGM and PPM; values are scaled from 0..maxval to 0..255.
+/// Binary PGM and PPM. Scales values from 0..maxval to 0..255.
 void decode_pnm(ImageBytes file, const DecodeOptions& options, Array& out);
 
-/// Walks the chunks: cut short, or a checksum that is wrong (stb_image looks at neither).
+/// Throws for a truncated file or a wrong checksum of a critical chunk. stb_image checks neither.
 void check_png(ImageBytes file);
 
-/// 1..8, from the payload of a JPEG's APP1 marker; 1 where it says nothing.
+/// EXIF orientation 1..8 from the payload of a JPEG's APP1 marker; 1 if it has none.
 int exif_orientation(ImageBytes app1);
-/// Rows and columns change places in 5..8.
+/// Whether the orientation, 5..8, exchanges rows and columns.
 constexpr bool swaps_axes(int orientation) { return orientation >= 5; }
-/// Turns and mirrors u8 pixels [H, W, C] so that they stand upright.
+/// Rotates and mirrors u8 pixels [H, W, C] to be upright.
 void apply_orientation(int orientation, Array& image);
 
 }  // namespace dptrain::data

@@ -1,7 +1,6 @@
 #pragma once
 
-// What an image file says about itself at its beginning, without decoding: for reports about data sets. Pure functions;
-// any thread.
+// Reads the headers of image files without decoding pixels. Pure functions; any thread.
 
 #include <cstdint>
 #include <span>
@@ -12,15 +11,15 @@ namespace dptrain::data {
 struct ImageInfo {
   std::string format;                  ///< "jpeg", "png", "bmp", "gif", "pnm"
   std::string color_mode;              ///< "gray", "gray+alpha", "rgb", "rgba", "palette", "cmyk"
-  std::int64_t height = 0, width = 0;  ///< as stored: an EXIF orientation is not applied
-  int bits = 8;                        ///< of a channel
+  std::int64_t height = 0, width = 0;  ///< as stored, without the EXIF orientation
+  int bits = 8;                        ///< bits per channel
   bool progressive = false;            ///< JPEG
 };
 
-/// Throws ImageError (image.h) for a file that is none, or ends within what is looked at.
+/// Throws ImageError (image.h) for a file of another format or with a truncated header.
 ImageInfo image_info(std::span<const std::uint8_t> file);
 
-/// The format that a name's suffix promises: "jpeg" for .jpg and .JPEG, ...; "" for any other suffix.
+/// The format by a name's suffix: "jpeg" for .jpg and .JPEG, ...; "" for other suffixes.
 std::string format_of_name(const std::string& path);
 
 }  // namespace dptrain::data

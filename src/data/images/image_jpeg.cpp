@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h wants FILE
+#include <cstdio>  // FILE, for jpeglib.h
 
 #include <jpeglib.h>
 
@@ -14,18 +14,18 @@
 namespace dptrain::data {
 namespace {
 
-/// Huffman coding takes at least a bit for a block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
-/// keeps a file of some hundred bytes from taking hundreds of megabytes.
+/// Huffman coding takes at least one bit per block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
+/// protects memory from small files.
 constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 constexpr int kExifMarker = JPEG_APP0 + 1;
 constexpr unsigned kMostMarkerBytes = 0xFFFF;
-/// A progressive file usually has ten; each goes over the whole image, so that a small file can cost hours.
+/// Usually ten. Each scan of a progressive file decodes the whole image, so a small file could take hours.
 constexpr int kMostScans = 100;
-/// What a pixel's color is interpolated from lies one sample of the coarser grid away.
+/// Pixels around a part to decode: color is interpolated from neighbors in a coarser grid.
 constexpr std::int64_t kMargin = 4;
 constexpr std::array<unsigned, 4> kScales{8, 4, 2, 1};
 
-/// How libjpeg reports: error_exit must not return, and an exception must not pass through C, so it jumps.
+/// Error manager of libjpeg. error_exit must not return, and exceptions must not pass through C, so it calls longjmp().
 struct Failure {
   jpeg_error_mgr base;
   std::jmp_buf jump;
@@ -40,7 +40,7 @@ Failure& failure_of(j_common_ptr jpeg) { return *reinterpret_cast<Failure*>(jpeg
   std::longjmp(failure.jump, 1);
 }
 
-/// Where pixels were lost or guessed, a warning is an error; what only breaks a rule of the format is let pass.
+/// Treats warnings about lost or guessed pixels as errors, and ignores other warnings.
 void hear_message(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
@@ -82,7 +82,7 @@ std::uint8_t product(unsigned a, unsigned b) {  // a * b / 255, rounded
   return static_cast<std::uint8_t>(((t >> 8) + t) >> 8);
 }
 
-/// Four inks to RGB, in place. Adobe's files hold 255 - ink.
+/// Converts CMYK to RGB in place. Files with an Adobe marker store 255 - ink.
 void cmyk_to_rgb(std::uint8_t* row, std::int64_t pixels, bool inverted) {
   const unsigned flip = inverted ? 0 : 255;
   for (std::int64_t i = 0; i < pixels; ++i) {
@@ -93,7 +93,7 @@ void cmyk_to_rgb(std::uint8_t* row, std::int64_t pixels, bool inverted) {
   }
 }
 
-/// One file on its way through libjpeg. What runs inside guarded() owns nothing, as a jump passes destructors by.
+/// Decodes one file. Code inside guarded() must not own resources: longjmp() skips destructors.
 class JpegFile {
  public:
   explicit JpegFile(ImageBytes file) : file_(file) {
@@ -135,7 +135,7 @@ class JpegFile {
     return 1;
   }
 
-  /// The smallest of 1, 1/2, 1/4, 1/8 that leaves this many rows and columns; 0, 0: the whole.
+  /// Chooses the smallest scale of 1, 1/2, 1/4, 1/8 with at least this size; 0, 0: 1.
   void choose_scale(std::int64_t height, std::int64_t width) {
     if (height < 1 && width < 1) return;
     for (const unsigned scale : kScales) {
@@ -145,8 +145,7 @@ class JpegFile {
     }
   }
 
-  /// See DecodeOptions; the size is the file's. Only of a file whose data can be passed over quickly, and whose end is
-  /// there.
+  /// Sets the part to decode (DecodeOptions::part), only for unscaled, complete baseline files that are not CMYK.
   void choose_part(const std::function<Window(const Shape&)>& part, ColorMode color) {
     if (!part || !is_baseline() || is_inks() || jpeg_.scale_denom != 1 || !has_end()) return;
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
@@ -178,7 +177,7 @@ class JpegFile {
   bool is_inks() const { return jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; }
 
   bool has_end() const {
-    constexpr std::size_t kTail = 64;  // some writers pad
+    constexpr std::size_t kTail = 64;  // some encoders append padding
     const ImageBytes tail = file_.last(std::min(kTail, file_.size()));
     constexpr std::array<std::uint8_t, 2> kEnd{0xFF, JPEG_EOI};
     return std::search(tail.begin(), tail.end(), kEnd.begin(), kEnd.end()) != tail.end();
@@ -189,7 +188,7 @@ class JpegFile {
            jpeg_has_multiple_scans(&jpeg_) == FALSE;
   }
 
-  /// part_ alone, and what of its surroundings comes along, in its place.
+  /// Decodes part_ and its margin to their position in `out`. Other pixels are not written.
   void read_part(Array& out) {
     const std::int64_t channels = out.shape[2], stride = out.shape[1] * channels;
     const auto top = static_cast<JDIMENSION>(std::max<std::int64_t>(part_.top - kMargin, 0));
@@ -202,7 +201,7 @@ class JpegFile {
     read_rows(out.u8.data() + left * channels, stride, static_cast<JDIMENSION>(part_.top + part_.height));
   }
 
-  /// Up to row `end`; row r to `out` + r * stride.
+  /// Decodes up to row `end`, row r to `out` + r * stride.
   void read_rows(std::uint8_t* out, std::int64_t stride, JDIMENSION end) {
     guarded([&] {
       while (jpeg_.output_scanline < end) {
@@ -227,7 +226,7 @@ class JpegFile {
     }
   }
 
-  /// What has been read: the decoder may have looked a few bytes further.
+  /// Bytes consumed, possibly a few beyond the error.
   std::int64_t position() const { return source_.next_input_byte - file_.data(); }
 
   ImageBytes file_;

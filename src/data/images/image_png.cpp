@@ -10,14 +10,14 @@ namespace dptrain::data {
 namespace {
 
 constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and checksum of a chunk
-constexpr std::size_t kSize = 16;                    // width and height in IHDR, which comes first
+constexpr std::size_t kSize = 16;                    // offset of width and height in IHDR, the first chunk
 
 std::uint32_t word(ImageBytes file, std::size_t at) {
   return std::uint32_t{file[at]} << 24 | std::uint32_t{file[at + 1]} << 16 | std::uint32_t{file[at + 2]} << 8 |
          std::uint32_t{file[at + 3]};
 }
 
-/// "IDAT", or its bytes in hexadecimal where they are no letters.
+/// "IDAT", or hexadecimal bytes if they are not letters.
 std::string name_of_chunk(ImageBytes type) {
   const bool letters =
       std::all_of(type.begin(), type.end(), [](std::uint8_t c) { return (c | 0x20U) >= 'a' && (c | 0x20U) <= 'z'; });
@@ -41,7 +41,7 @@ void check_png(ImageBytes file) {
     if (length > left - kAround)
       fail(file.size(),
            fmt::format("truncated inside the chunk {} of {} bytes that begins at byte {}", name, length, at));
-    const bool critical = (type[0] & 0x20U) == 0;  // others are not needed for the pixels
+    const bool critical = (type[0] & 0x20U) == 0;  // required for the pixels
     const auto sum = static_cast<std::uint32_t>(crc32_z(0, type.data(), length + 4));
     if (critical && sum != word(file, at + 8 + length))
       fail(at, fmt::format("the checksum of the chunk {} is wrong", name));

@@ -1,4 +1,4 @@
-// Binary PGM and PPM (netpbm's P5 and P6). stb_image has them too, but takes no notice of maxval and of missing bytes.
+// Binary PGM and PPM (netpbm's P5 and P6). Not with stb_image, which ignores maxval and missing bytes.
 
 #include <string>
 
@@ -19,7 +19,7 @@ struct PnmHeader {
   int channels = 1;
 };
 
-/// The next number; `at` is left behind it. Comments run from # to the end of the line.
+/// Reads the next number and advances `at` past it. Comments extend from # to the end of the line.
 std::int64_t number(ImageBytes file, std::size_t& at, const char* what) {
   while (at < file.size() && (is_space(file[at]) || file[at] == '#')) {
     if (file[at] == '#')

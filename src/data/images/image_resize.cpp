@@ -8,7 +8,7 @@
 namespace dptrain::data {
 namespace {
 
-/// Floats as TensorFlow has them, so that a place between two pixels falls on the same side.
+/// In floats as in TensorFlow, for the same rounding between two pixels.
 float centre(std::int64_t i, float step) { return (static_cast<float>(i) + 0.5F) * step; }
 
 float step_of(std::int64_t in, std::int64_t out) { return static_cast<float>(in) / static_cast<float>(out); }
@@ -84,7 +84,7 @@ ResizeTable make_resize_table(std::int64_t in, std::int64_t out, ResizeFilter fi
 
 namespace {
 
-/// The tables that a thread has used last.
+/// Caches the 16 tables that a thread has used last.
 class Tables {
  public:
   const ResizeTable& get(std::int64_t in, std::int64_t out, ResizeFilter filter, bool mirror) {
@@ -115,7 +115,7 @@ class Tables {
   std::uint64_t now_ = 0;
 };
 
-/// A table stays until fifteen others have been asked for.
+/// A reference to a table is valid until 15 other tables are requested.
 thread_local Tables tables;
 thread_local std::vector<float> work;
 
@@ -161,7 +161,7 @@ Window inside(const Shape& image, const Window& window) {
 }
 
 Window centred(const Shape& image, std::int64_t height, std::int64_t width) {
-  // In floats, cut off, as Keras (the function resize of its TensorFlow backend).
+  // In floats, truncated, as in the function resize() of Keras's TensorFlow backend.
   const auto fit = [](std::int64_t most, std::int64_t other, std::int64_t target, std::int64_t other_target) {
     const float side = static_cast<float>(other * target) / static_cast<float>(other_target);
     return std::max<std::int64_t>(std::min(most, static_cast<std::int64_t>(side)), 1);

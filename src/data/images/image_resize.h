@@ -1,8 +1,7 @@
 #pragma once
 
-// Resizes an image, or a window of it, as tf.image.resize of TensorFlow 2 does, with half-pixel centres. The filter is
-// nearest or bilinear. Bilinear with antialiasing is a triangle filter as wide as the step between output pixels. Any
-// thread; each thread caches the tables of the last sizes.
+// Resizes an image, or a window of it, as tf.image.resize of TensorFlow 2 with half-pixel centres. Bilinear with
+// antialiasing is a triangle filter as wide as the step between output pixels. Any thread; each caches some tables.
 
 #include <array>
 #include <cstdint>
@@ -15,10 +14,9 @@
 
 namespace dptrain::data {
 
-// Input positions and weights for each position of a resized axis. Pure.
-
 enum class ResizeFilter { kNearest, kBilinear, kTriangle /*bilinear with antialiasing*/ };
 
+/// Input positions and weights for each position of a resized axis.
 struct ResizeTable {
   std::int64_t size = 0, taps = 1;
   std::vector<std::int32_t> first;  ///< [size]

@@ -1,5 +1,5 @@
-// stb_image for PNG, BMP and GIF, kept within bounds: it reads zeros where a file ends too early, which we notice, and
-// unpacks whatever a file claims, which its allocator here limits.
+// PNG, BMP and GIF with stb_image. It reads zeros beyond the end of a file, which StbInput detects, and unpacks any
+// size that a file claims, which the allocator here limits.
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace dptrain::data {
 namespace {
 
-/// Largest single block of memory that stb_image may have now.
+/// Largest block that stb_image may allocate.
 thread_local std::size_t most_bytes = 0;
 
 void* limited_malloc(std::size_t bytes) { return bytes > most_bytes ? nullptr : std::malloc(bytes); }
@@ -39,19 +39,19 @@ void* limited_realloc(void* old, std::size_t bytes) { return bytes > most_bytes 
 namespace dptrain::data {
 namespace {
 
-/// What stb_image needs at the most in one piece: 16 bits of four channels, a filter byte per row, some slack; doubled,
-/// as its buffer for unpacked data grows.
+/// Largest block that stb_image needs: four channels of 16 bits, a filter byte per row, some slack, doubled because its
+/// buffer for unpacked data grows.
 std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
   constexpr std::int64_t kSlack = 64 << 10;
   return static_cast<std::size_t>(2 * (8 * width * height + height + kSlack));
 }
-/// The densest of the three is PNG: deflate packs 1032 bytes into one (RFC 1951), of 8 pixels each.
+/// PNG is the densest format: deflate packs at most 1032 bytes into one (RFC 1951), of 8 pixels each.
 constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
-/// A GIF is unpacked into three arrays of the whole picture, and a hundred kilobytes of it may claim any size.
+/// stb_image unpacks a GIF into three arrays of the whole image, and a small file may claim any size.
 constexpr std::int64_t kMostGifPixels = std::int64_t{1} << 24;
-constexpr std::size_t kHeaderLimit = 1 << 20;  // while nothing is known
+constexpr std::size_t kHeaderLimit = 1 << 20;  // before the size is known
 
-/// The file as stb_image reads it.
+/// Callbacks with which stb_image reads the file.
 class StbInput {
  public:
   explicit StbInput(ImageBytes file) : file_(file) {}
@@ -63,12 +63,12 @@ class StbInput {
   }
 
   std::int64_t position() const { return static_cast<std::int64_t>(at_); }
-  /// It wanted more bytes than there are.
+  /// Whether stb_image requested bytes beyond the end of the file.
   bool overrun() const { return overrun_; }
 
  private:
-  /// The first call, and all others to the same address, fill its buffer: there fewer bytes will do. The rest are
-  /// arrays, of which every byte is wanted.
+  /// Calls with the address of the first one fill stb_image's buffer and may return fewer bytes. Other calls fill
+  /// arrays, which need every byte.
   int read(char* to, int count) {
     if (buffer_ == nullptr) buffer_ = to;
     const std::size_t wanted = static_cast<std::size_t>(std::max(count, 0)),
@@ -106,7 +106,7 @@ void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& option
     StbInput input(file);
     most_bytes = kHeaderLimit;
     if (stbi_info_from_callbacks(&callbacks, &input, &width, &height, &channels) == 0) {
-      StbInput again(file);  // the reason is that of the last format tried; loading keeps to the right one
+      StbInput again(file);  // stbi_info reports the error of the last format that it tried, stbi_load the right one
       std::free(stbi_load_from_callbacks(&callbacks, &again, &width, &height, &channels, 0));
       fail(again, file, format);
     }
