@@ -62,7 +62,7 @@ namespace {
 
 constexpr const char* kUnknownWord = "[UNK]";
 
-/// Number of ids before the first word: unknown words, and in the mode int padding.
+/// Number of ids before the first word: unknown words, and padding in the mode int.
 std::int64_t first_id(const TextVectorizationSpec& spec) { return spec.output_mode == TextOutput::kInt ? 2 : 1; }
 
 Tokens tokens_of(const TextVectorizationSpec& spec) { return {spec.standardize, spec.split, spec.ngrams.widths()}; }
@@ -104,7 +104,7 @@ std::vector<std::string> words_of_file(const std::string& path) {
   return words;
 }
 
-/// The vocabulary without the words for padding and unknown words, with which get_vocabulary() begins.
+/// The vocabulary without the leading words for padding and unknown words that Keras's get_vocabulary() returns.
 struct Given {
   std::vector<std::string> words;
   bool had_special = false;
@@ -138,7 +138,7 @@ Given given_vocabulary(const TextVectorizationSpec& spec) {
   return given;
 }
 
-/// One weight for each index, without those that pad_to_max_tokens adds.
+/// One weight per index, without the indices that pad_to_max_tokens adds.
 std::vector<float> given_weights(const TextVectorizationSpec& spec, const Given& given) {
   const std::size_t wanted = given.words.size() + (given.had_special ? 1 : 0);
   if (spec.idf_weights.size() != wanted)
@@ -309,8 +309,6 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
         .rule<TextVectorizationSpec>(check_vectorization));
 
 }  // namespace
-
-// Values of TextVectorization's keys that have two forms.
 
 std::vector<std::int64_t> NGrams::widths() const {
   if (!up_to) return these;

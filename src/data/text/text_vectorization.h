@@ -11,12 +11,11 @@
 
 namespace dptrain::data {
 
-// How often words occur in texts: what TextVectorization learns a vocabulary from. Each thread counts for itself; the
-// sums do not depend on who counted what.
-
+/// Counts of words in texts, from which TextVectorization fits its vocabulary. One per thread; their sum does not
+/// depend on which thread counts which text.
 class TextCounts {
  public:
-  /// Refers to `tokens`.
+  /// `tokens` must outlive the object.
   explicit TextCounts(const Tokens& tokens) : tokens_(&tokens) {}
 
   void add(std::string_view text);
@@ -25,15 +24,14 @@ class TextCounts {
   std::int64_t texts() const { return texts_; }
   struct Word {
     std::string text;
-    std::int64_t texts = 0;  ///< that it occurs in
+    std::int64_t texts = 0;  ///< number of texts with the word
   };
-  /// At most `most`, in Keras's order: the most frequent first, equally frequent ones from the last to the first by
-  /// their bytes. Without '' and '[UNK]'.
+  /// At most `most` words in Keras's order: by descending frequency, then by descending bytes. Without '' and '[UNK]'.
   std::vector<Word> vocabulary(std::optional<std::int64_t> most) const;
 
  private:
   struct Count {
-    std::int64_t times = 0, texts = 0, last = -1;  ///< `last`: the text that it was last seen in
+    std::int64_t times = 0, texts = 0, last = -1;  ///< `last`: index of the last text with the word
   };
   const Tokens* tokens_;
   WordSet words_;
@@ -44,23 +42,23 @@ class TextCounts {
 
 enum class TextOutput { kInt, kMultiHot, kCount, kTfIdf };
 
-/// A list of words, or a file with one in each line.
+/// A list of words, or a file with one word per line.
 struct GivenVocabulary {
   std::vector<std::string> words;
   config::Path file;
   bool given() const { return !words.empty() || !file.value.empty(); }
 };
 
-/// 3: n-grams of 1 to 3 words; [1, 3]: of these.
+/// 3: n-grams of 1 to 3 words; [1, 3]: of 1 and of 3 words.
 struct NGrams {
   std::optional<std::int64_t> up_to{};
   std::vector<std::int64_t> these{};
   std::vector<std::int64_t> widths() const;
 };
 
-/// Texts as Keras's TextVectorization makes numbers of them.
+/// Converts texts to ids or vectors, as Keras's TextVectorization.
 struct TextVectorizationSpec {
-  std::optional<std::int64_t> max_tokens{};  ///< with those for padding and for unknown words
+  std::optional<std::int64_t> max_tokens{};  ///< including padding and unknown words
   TextStandardize standardize = TextStandardize::kLowerAndStripPunctuation;
   TextSplit split = TextSplit::kWhitespace;
   NGrams ngrams{};
@@ -68,7 +66,7 @@ struct TextVectorizationSpec {
   std::optional<std::int64_t> output_sequence_length{};
   bool pad_to_max_tokens = false;
   GivenVocabulary vocabulary{};
-  std::vector<double> idf_weights{};  ///< one for each word of a given vocabulary
+  std::vector<double> idf_weights{};  ///< one per word of a given vocabulary
 };
 
 }  // namespace dptrain::data

@@ -60,9 +60,9 @@ void WordSet::grow() {
 
 namespace {
 
-/// Those of Keras's DEFAULT_STRIP_REGEX.
+/// Keras's DEFAULT_STRIP_REGEX.
 constexpr std::string_view kPunctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'";
-/// Those of tf.strings.split, in ASCII alone.
+/// The ASCII spaces of tf.strings.split.
 constexpr std::string_view kSpaces = " \t\n\v\f\r";
 
 }  // namespace
@@ -93,7 +93,7 @@ Tokens::Tokens(TextStandardize standardize, TextSplit split, std::vector<std::in
   for (std::size_t i = 0; i < letters_.size(); ++i) {
     const char letter = static_cast<char>(i);
     Letter& becomes = letters_[i];
-    const bool capital = letter >= 'A' && letter <= 'Z';  // Keras's lower() knows ASCII alone
+    const bool capital = letter >= 'A' && letter <= 'Z';  // as in Keras: ASCII only
     becomes.as = capital && (both || standardize == TextStandardize::kLower) ? static_cast<char>(letter + 32) : letter;
     const bool strips = both || standardize == TextStandardize::kStripPunctuation;
     becomes.kept = strips && kPunctuation.find(letter) != std::string_view::npos ? 0 : 1;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tokens of a text as in Keras's TextVectorization: normalised, split, combined to n-grams. One pass over the bytes,
-// without allocation once the scratch is large enough.
+// Tokens splits a text as Keras's TextVectorization: normalization, splitting, n-grams. One pass over the bytes,
+// without allocations once the scratch is large enough.
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,8 @@
 
 namespace dptrain::data {
 
-// WordSet: words and their indices, in the order of insertion. A lookup takes a few nanoseconds and allocates nothing.
-// Any thread may look up words while no thread adds one.
-
+/// Words and their indices, in the order of insertion. Lookups do not allocate. Any thread may look up words while no
+/// thread adds one.
 class WordSet {
  public:
   WordSet();
@@ -24,7 +23,7 @@ class WordSet {
   std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   std::string_view word(std::int64_t place) const;
 
-  /// Number of bytes that must be readable from the start of a word.
+  /// Bytes that must be readable from the start of a word.
   static constexpr std::size_t kReadable = table::WordKey::kReadable;
   /// Index of word[0, size), or -1.
   std::int32_t find(const char* word, std::size_t size) const {
@@ -35,7 +34,7 @@ class WordSet {
       if (slot.key == key && (size <= table::WordKey::kShort || same(slot, word, size))) return slot.place;
     }
   }
-  /// Index of word[0, size). Adds the word if it is new.
+  /// Index of word[0, size). Adds a new word.
   std::int32_t add(const char* word, std::size_t size);
   /// As above, for a word without readable bytes after its end.
   std::int32_t add(std::string_view word);
@@ -60,11 +59,10 @@ class WordSet {
 enum class TextStandardize { kLowerAndStripPunctuation, kLower, kStripPunctuation, kNone };
 enum class TextSplit { kWhitespace, kCharacter, kNone };
 
-/// Throws Error{kData}, with the byte offset, if the text is not UTF-8 (RFC 3629). TextVectorization itself works on
-/// bytes.
+/// Throws Error{kData} with the byte offset if the text is not UTF-8 (RFC 3629).
 void check_utf8(std::string_view text);
 
-/// Immutable; any thread, each with its own scratch.
+/// Tokenizer. Immutable; any thread, each with its own Scratch.
 class Tokens {
  public:
   struct Scratch {
@@ -81,7 +79,7 @@ class Tokens {
   template <class Take>
   void each(std::string_view text, Scratch& scratch, Take&& take) const {
     check_utf8(text);
-    // The largest case: single characters, each followed by a space.
+    // Worst case: single characters, each followed by a space.
     const std::size_t room = 2 * text.size() + 2 + WordSet::kReadable;
     if (scratch.letters.size() < room) scratch.letters.resize(room);
     char* const letters = scratch.letters.data();
@@ -118,7 +116,7 @@ class Tokens {
         if (out != begin && !end_word()) return;
         continue;
       }
-      // A character ends where the next one begins.
+      // The first byte of a character ends the previous one.
       if (split_ == TextSplit::kCharacter && becomes.begins && out != begin && !end_word()) return;
       *out = becomes.as;
       out += becomes.kept;
@@ -130,7 +128,7 @@ class Tokens {
     char as = 0;
     std::uint8_t kept = 1;
     bool ends_word = false;
-    bool begins = true;  ///< a character
+    bool begins = true;  ///< first byte of a character
   };
   std::array<Letter, 256> letters_{};
   TextSplit split_;
