@@ -12,8 +12,8 @@
 namespace dptrain::data {
 namespace {
 
-/// Colours as TensorFlow's rgb_to_hsv and hsv_to_rgb have them (tensorflow/core/kernels/image/colorspace_op.h): hue and
-/// saturation in 0..1, the value as large as the largest channel.
+/// Color as in TensorFlow's rgb_to_hsv and hsv_to_rgb (tensorflow/core/kernels/image/colorspace_op.h): hue and
+/// saturation in 0..1; value: the largest channel.
 struct Hsv {
   float hue = 0, saturation = 0, value = 0;
 };
@@ -135,7 +135,7 @@ const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, Ra
                  .check(check_range)
                  .doc("[smallest, largest] value of a pixel")));
 
-/// Base of RandomHue and RandomSaturation: changes an RGB image by a factor drawn from a part of 0..1.
+/// Base class of RandomHue and RandomSaturation: changes an RGB image by a factor drawn from a range within 0..1.
 class RandomColour : public Transform {
  public:
   RandomColour(const std::vector<double>& factor, const std::vector<double>& value_range)

@@ -19,26 +19,27 @@ struct RandomContrastSpec {
   std::vector<double> value_range{0, 255};
 };
 
-/// Hue rotated by +-factor / 2 of a full turn, both signs equally likely; factor uniform in [0, f] or [lower, upper].
+/// Rotates the hue by +-factor / 2 of a full turn, either sign equally likely; factor uniform in [0, f] or
+/// [lower, upper].
 struct RandomHueSpec {
   std::vector<double> factor;
   std::vector<double> value_range{0, 255};
 };
-/// Rotates the hue of an RGB image of floats, in place. `delta` is added to the hue and within -1..1.
+/// Adds `delta`, -1..1, to the hue of an RGB image of floats, in place.
 void turn_hue(Array& image, float delta, const std::vector<double>& value_range);
 
-/// The saturation times f / (1 - f), f uniform in [0, factor] or [lower, upper]: 0 is gray, 0.5 unchanged, 1 full.
+/// Scales the saturation by f / (1 - f), f uniform in [0, factor] or [lower, upper]. 0 is gray, 0.5 unchanged, 1 full.
 struct RandomSaturationSpec {
   std::vector<double> factor;
   std::vector<double> value_range{0, 255};
 };
-/// The factor of the saturation, f / (1 - f), for a drawn f.
+/// f / (1 - f), the scale of the saturation.
 float saturation_scale(float factor);
-/// Scales the saturation of an RGB image of floats, in place, limited to 1, the purest colour. Keras limits it to the
-/// upper end of value_range: the same for [0, 1], but the cause of negative values for [0, 255].
+/// Scales the saturation of an RGB image of floats, in place, clipped to 1. Keras clips it to the upper end of
+/// value_range, which for [0, 255] produces negative values.
 void scale_saturation(Array& image, float scale);
 
-/// Gray with probability `factor`. The number of channels is unchanged.
+/// Makes an image gray with probability `factor`. The number of channels is unchanged.
 struct RandomGrayscaleSpec {
   double factor = 0.5;
 };

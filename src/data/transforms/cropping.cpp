@@ -99,7 +99,7 @@ class RandomCrop final : public Transform {
 
  private:
   Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }
-  /// Nothing for an image that is too small.
+  /// nullopt for an image that is too small.
   std::optional<Window> draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
     const std::int64_t down = room(image[0], spec_.height), right = room(image[1], spec_.width);
     if (down < 0 || right < 0) return std::nullopt;
@@ -150,7 +150,7 @@ class RandomResizedCrop final : public Transform {
   }
 
  private:
-  /// torchvision/transforms/transforms.py, RandomResizedCrop.get_params: ten draws, then the middle.
+  /// torchvision/transforms/transforms.py, RandomResizedCrop.get_params: ten draws, then the center.
   Window draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
     constexpr int kTries = 10;
     const auto height = static_cast<double>(image[0]), width = static_cast<double>(image[1]);

@@ -7,19 +7,18 @@
 
 namespace dptrain::data {
 
-/// The central height x width. A smaller image is resized as by Resizing with crop_to_aspect_ratio.
+/// Crops the central height x width. Resizes a smaller image as Resizing with crop_to_aspect_ratio.
 struct CenterCropSpec {
   std::int64_t height = 0, width = 0;
 };
 
-/// A random height x width out of the image with `padding` zeros on every side. A smaller image is resized
-/// as in CenterCrop.
+/// Crops a random height x width of the image with `padding` zeros on every side. Resizes a smaller one as CenterCrop.
 struct RandomCropSpec {
   std::int64_t height = 0, width = 0, padding = 0;
 };
 
-/// A window of random area and ratio of sides, resized to height x width: the augmentation of Szegedy et al. (2015),
-/// drawn as torchvision does.
+/// Crops a window of random area and aspect ratio and resizes it to height x width: the augmentation of Szegedy et al.
+/// (2015), drawn as in torchvision.
 struct RandomResizedCropSpec {
   std::int64_t height = 0, width = 0;
   std::vector<double> scale{0.08, 1.0};         ///< fraction of the image's area
@@ -28,7 +27,6 @@ struct RandomResizedCropSpec {
   bool antialias = false;
 };
 
-/// Resizes to height x width (image_resize.h).
 struct ResizingSpec {
   std::int64_t height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;

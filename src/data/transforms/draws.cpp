@@ -29,12 +29,12 @@ std::pair<double, double> part_range(const std::vector<double>& factor) {
 
 namespace {
 
-/// In (0, 1), 32 bits.
+/// Uniform in (0, 1), 32 bits.
 double open_uniform(RandomStream& stream) { return (stream.next_u32() + 0.5) * 0x1p-32; }
 
 /// The logarithm of a draw from Gamma(alpha).
 double draw_log_gamma(RandomStream& stream, double alpha) {
-  if (alpha < 1) {  // Gamma(alpha + 1) times a uniform's root
+  if (alpha < 1) {  // Gamma(alpha) = Gamma(alpha + 1) * U^(1 / alpha)
     const double larger = draw_log_gamma(stream, alpha + 1);
     return larger + std::log(open_uniform(stream)) / alpha;
   }
@@ -57,7 +57,7 @@ double draw_beta(RandomStream& stream, double alpha) {
 
 namespace {
 
-/// First place, and how many, of a row of `length`.
+/// First position and number of positions of a side of the rectangle, in a row of `length`.
 std::pair<std::int64_t, std::int64_t> places(std::int64_t length, float part, float place) {
   const auto whole = static_cast<float>(length);
   const float size = part * whole, start = place * (whole - size);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random streams and Keras's factors, shared by random transforms.
+// Random numbers and factors of random transforms, with Keras's conventions. Pure functions; any thread.
 
 #include <cstdint>
 #include <string>
@@ -14,12 +14,12 @@
 
 namespace dptrain::data {
 
-/// Random stream of one sample in one epoch. `index` is the transform's position in the pipeline.
+/// Random stream of one sample in one epoch. `index`: the transform's position in the pipeline.
 inline RandomStream draws(const DrawKey& key, std::uint32_t index) {
   return {key.seed, static_cast<std::uint32_t>(Purpose::kTransform) + index, key.sample, key.epoch};
 }
-/// Index of another stream of the transform at `index`: for its partner, or for its operation `which` (below 128). No
-/// position in a pipeline has this number.
+/// Index of an additional stream of the transform at `index`, for its partner or its operation `which` < 128. Differs
+/// from all positions in a pipeline.
 constexpr std::uint32_t inner_index(std::uint32_t index, std::uint32_t which) { return (index + 1) << 7 | which; }
 inline constexpr std::uint32_t kPartnerDraw = 127;
 /// Uniform in [low, high).
@@ -41,8 +41,8 @@ std::pair<double, double> part_range(const std::vector<double>& factor);
 /// small alpha keeps its precision. Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", 2000.
 double draw_beta(RandomStream& stream, double alpha);
 
-/// The rectangle that RandomErasing and CutMix cut, with Keras's arithmetic (_compute_crop_bounds in random_erasing.py
-/// and cut_mix.py). Its position is drawn within the image.
+/// The rectangle of RandomErasing and CutMix, with Keras's arithmetic (_compute_crop_bounds in random_erasing.py and
+/// cut_mix.py), entirely within the image.
 struct BoxDraw {
   float width = 0, height = 0;  ///< fractions of the image's size
   float x = 0, y = 0;           ///< position in the remaining width and height, 0..1

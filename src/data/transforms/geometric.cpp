@@ -20,7 +20,6 @@ struct EnumNames<data::FlipMode> {
 namespace dptrain::data {
 namespace {
 
-/// out[y, x] = in, mirrored.
 template <class T>
 void flip(const T* in, const Shape& shape, Mirror mirror, std::vector<T>& out) {
   const std::int64_t height = shape[0], width = shape[1], channels = shape[2], row = width * channels;
@@ -127,8 +126,8 @@ class RandomRotation final : public RandomWarp {
   explicit RandomRotation(const RandomRotationSpec& spec) : RandomWarp(spec), factor_(factor_range(spec.factor)) {}
 
  protected:
-  /// Around the middle; keras/src/layers/preprocessing/image_preprocessing/base_image_preprocessing_layer.py,
-  /// _compute_affine_matrix.
+  /// Around the center; _compute_affine_matrix in
+  /// keras/src/layers/preprocessing/image_preprocessing/base_image_preprocessing_layer.py.
   WarpMatrix draw(RandomStream& stream, double height, double width) const override {
     const double angle = 2 * std::numbers::pi * static_cast<double>(uniform(stream, factor_.first, factor_.second));
     const double c = std::cos(angle), s = std::sin(angle), x = (width - 1) / 2, y = (height - 1) / 2;

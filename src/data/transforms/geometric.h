@@ -24,22 +24,22 @@ struct EnumNames<data::FillMode> {
 namespace dptrain::data {
 
 enum class FlipMode { kHorizontal, kVertical, kHorizontalAndVertical };
-/// Each direction with probability 1/2, independently.
+/// Mirrors along each direction with probability 1/2, independently.
 struct RandomFlipSpec {
   FlipMode mode = FlipMode::kHorizontalAndVertical;
 };
 
-/// The arguments of all transforms that warp.
+/// Common arguments of the transforms that warp.
 struct WarpArguments {
   FillMode fill_mode = FillMode::kReflect;
   Interpolation interpolation = Interpolation::kBilinear;
   double fill_value = 0;
 };
 
-/// Rows of the matrix that takes a place (x, y, 1) of the result to one of the image.
+/// The two rows of the matrix that maps a position (x, y, 1) of the result to a position of the image.
 using WarpMatrix = std::array<double, 6>;
 
-/// Base of the transforms that warp an image: they differ in the matrix that they draw. Immutable; any thread.
+/// Base class of the transforms that warp an image by a random matrix. Immutable; any thread.
 class RandomWarp : public Transform {
  public:
   explicit RandomWarp(const WarpArguments& arguments);
@@ -71,28 +71,27 @@ config::Schema with_warp_keys(config::Schema schema) {
   return schema;
 }
 
-/// By a fraction of a full turn, uniform in [-factor, factor] or [lower, upper]; positive ones as Keras turns.
+/// Rotates by a fraction of a full turn, uniform in [-factor, factor] or [lower, upper], with Keras's direction.
 struct RandomRotationSpec : WarpArguments {
   std::vector<double> factor;
 };
 
-/// By fractions of height and width; positive ones down and to the right.
+/// Shifts by fractions of height and width, positive ones down and to the right.
 struct RandomTranslationSpec : WarpArguments {
   std::vector<double> height_factor, width_factor;
 };
 
-/// Heights by 1 + f, f uniform in [-factor, factor] or [lower, upper]: positive ones zoom out. Widths by the same
-/// number, or by one of their own.
+/// Zooms the height by 1 + f, f uniform in [-factor, factor] or [lower, upper]; positive f zoom out. The width uses the
+/// same f unless width_factor is set.
 struct RandomZoomSpec : WarpArguments {
   std::vector<double> height_factor, width_factor;
 };
 
-/// Columns moved by x_factor times their row, rows by y_factor times their column, from the upper left corner. Each is
-/// uniform in [-f, f] or [lower, upper], and both turn their sign with probability 1/2.
+/// Shifts columns by x_factor times the row, and rows by y_factor times the column, from the upper left corner. Both
+/// factors are uniform in [-f, f] or [lower, upper], and change their sign together with probability 1/2.
 struct RandomShearSpec : WarpArguments {
   std::vector<double> x_factor{0}, y_factor{0};
 };
-/// The matrix of what is drawn.
 WarpMatrix shear_matrix(double x, double y);
 
 }  // namespace dptrain::data

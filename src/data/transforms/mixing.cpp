@@ -40,7 +40,7 @@ const RegisteredTransform kMixUp = transform_def<MixUpSpec, MixUp>(config::Schem
 }  // namespace
 
 void mix_images(const ImageView& own, const ImageView& other, float weight, Array& out) {
-  thread_local Array partner;  // reused by the thread
+  thread_local Array partner;
   copy_floats(own, out);
   copy_floats(other, partner);
   for (std::size_t i = 0; i < out.f32.size(); ++i) out.f32[i] = weight * out.f32[i] + (1 - weight) * partner.f32[i];
@@ -49,7 +49,7 @@ void mix_images(const ImageView& own, const ImageView& other, float weight, Arra
 namespace {
 
 // keras/src/layers/preprocessing/image_preprocessing/cut_mix.py (Yun et al., "CutMix: Regularization Strategy to Train
-// Strong Classifiers with Localizable Features", 2019). Keras draws `a` once per batch, here each sample has its own.
+// Strong Classifiers with Localizable Features", 2019). Keras draws `a` once per batch, this class once per sample.
 
 class CutMix final : public Mixing {
  public:
@@ -71,7 +71,7 @@ class CutMix final : public Mixing {
 
  private:
   BoxDraw draw(const DrawKey& key, std::uint32_t index) const {
-    constexpr double kLeastAlpha = 1e-6;  // Keras adds it
+    constexpr double kLeastAlpha = 1e-6;  // as in Keras
     RandomStream stream = draws(key, index);
     const double alpha = static_cast<double>(uniform(stream, factor_.first, factor_.second)) + kLeastAlpha;
     const auto side = static_cast<float>(std::sqrt(1 - draw_beta(stream, alpha)));

@@ -20,7 +20,7 @@ struct EnumNames<data::PreprocessMode> {
 namespace dptrain::data {
 namespace {
 
-/// keras/src/layers/preprocessing/normalization.py: backend.epsilon() under the root's result.
+/// backend.epsilon() in keras/src/layers/preprocessing/normalization.py.
 constexpr double kSmallestDeviation = 1e-7;
 
 class Normalization final : public Transform {
@@ -102,7 +102,7 @@ const RegisteredTransform kPerImageStandardization =
 /// keras/src/applications/imagenet_utils.py, _preprocess_numpy_input.
 ChannelMap map_of(PreprocessMode mode) {
   if (mode == PreprocessMode::kTf) return {.scale = {1 / 127.5F}, .offset = {-1.0F}};
-  if (mode == PreprocessMode::kCaffe)  // to BGR, then the means
+  if (mode == PreprocessMode::kCaffe)  // converts to BGR, then subtracts means
     return {.scale = {1.0F, 1.0F, 1.0F}, .offset = {-103.939F, -116.779F, -123.68F}, .reverse = true};
   constexpr double kMean[] = {0.485, 0.456, 0.406}, kDeviation[] = {0.229, 0.224, 0.225};
   ChannelMap map{.scale = {}, .offset = {}};

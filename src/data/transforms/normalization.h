@@ -5,7 +5,7 @@
 
 namespace dptrain::data {
 
-/// (x - mean) / max(sqrt(variance), 1e-7), one value for all or one per channel.
+/// (x - mean) / max(sqrt(variance), 1e-7), with one value or one per channel.
 struct NormalizationSpec {
   std::int64_t axis = -1;
   std::vector<double> mean, variance;
@@ -20,7 +20,7 @@ struct PreprocessInputSpec {
   PreprocessMode mode = PreprocessMode::kCaffe;
 };
 
-/// x * scale + offset (Keras Rescaling, of one value for all channels).
+/// x * scale + offset, as in Keras's Rescaling, with one value for all channels.
 struct RescalingSpec {
   double scale = 1;
   double offset = 0;

@@ -9,7 +9,7 @@
 namespace dptrain::data {
 namespace {
 
-/// The part of a window that lies inside the image, in places of the window.
+/// The part of a window inside the image, in coordinates of the window.
 struct Inner {
   std::int64_t top, bottom, left, right;
 
@@ -35,7 +35,7 @@ void crop_pixels(const T* from, const Shape& shape, const Window& window, std::v
   }
 }
 
-/// What zeros become.
+/// Writes mapped zeros.
 void fill_zeros(const kernels::cpu::PixelMap& map, std::int64_t places, std::int64_t channels, float* out) {
   for (std::int64_t i = 0; i < places; ++i, out += channels) std::copy_n(map.offset, channels, out);
 }

@@ -29,9 +29,8 @@ void crop(const ImageView& image, const Window& window, Array& out);
 /// As above, with `finish` applied. Writes height * width * channels floats.
 void crop(const ImageView& image, const Window& window, const Finish& finish, float* out);
 
-// Operations of a device's pixel program (kernels/pixel_program.h) that several transforms write.
-
-/// x * scale[c] + offset[c]. Returns false if there are too many channels, or the map reverses their order.
+/// Sets the operation of a device's pixel program (kernels/pixel_program.h). Returns false if the map has too many
+/// channels or reverses them.
 bool write_affine(const ChannelMap& map, kernels::PixelOp& op);
 void write_crop(std::int64_t height, std::int64_t width, std::int64_t padding, bool random, kernels::PixelOp& op);
 /// Sets the range of the drawn factor, and the range to which the result is clipped.

@@ -51,7 +51,7 @@ void for_each_channel(Array& image, const F& f) {
   for (std::int64_t c = 0; c < channels; ++c) f(image.f32.data() + c, channels);
 }
 
-/// 5/13 of the pixel and 1/13 of each neighbour.
+/// 5/13 of the pixel and 1/13 of each neighbor.
 float smoothed(const std::vector<float>& from, const Shape& shape, std::int64_t y, std::int64_t x, std::int64_t c) {
   constexpr float kItself = 5.0F / 13, kNeighbour = 1.0F / 13;
   float sum = 0;
@@ -64,7 +64,7 @@ float smoothed(const std::vector<float>& from, const Shape& shape, std::int64_t 
 
 constexpr int kBins = 256;
 
-/// Equalised value of each bin; nullopt for a histogram of at most one bin.
+/// Equalized value of each bin; nullopt for a histogram of at most one bin.
 std::optional<std::array<float, kBins>> even_table(const std::array<std::int64_t, kBins>& histogram) {
   if (std::ranges::count_if(histogram, [](std::int64_t n) { return n > 0; }) <= 1) return std::nullopt;
   const std::int64_t least = *std::ranges::find_if(histogram, [](std::int64_t n) { return n > 0; });
@@ -91,7 +91,7 @@ void degenerate_color(Array& image, float factor, const ValueRange& range) {
 }
 
 void sharpen(Array& image, float factor, const ValueRange& range) {
-  thread_local std::vector<float> before;  // reused by the thread
+  thread_local std::vector<float> before;
   before = image.f32;
   std::size_t i = 0;
   for (std::int64_t y = 0; y < image.shape[0]; ++y)
@@ -158,7 +158,7 @@ class RandAugment final : public Transform {
       const config::Typed typed = transform_family().make(made);
       ops_.push_back([transform = std::shared_ptr<const Transform>(make_transform(typed))](
                          Array& image, const DrawKey& key, std::uint32_t stream) {
-        thread_local Array result;  // reused by the thread
+        thread_local Array result;
         transform->apply(view_of(image), result, key, stream);
         std::swap(image, result);
       });
@@ -211,12 +211,12 @@ class RandAugment final : public Transform {
     ops_.push_back(
         [this](Array& image, const DrawKey& key, std::uint32_t stream) { sharpen(image, draw(key, stream), range_); });
     ops_.push_back([this](Array& image, const DrawKey& key, std::uint32_t stream) {
-      // Keras: RandomPosterization(factor=max(1, int(8 f))), which draws from 1 up to, but without, that number.
+      // Keras: RandomPosterization(factor=max(1, int(8 f))), which draws from 1 to that number, exclusive.
       const auto most = static_cast<std::uint64_t>(8 * factor_.second);
       posterize(image, most > 1 ? static_cast<int>(1 + draws(key, stream).below(most - 1)) : 1, range_);
     });
     ops_.push_back([this](Array& image, const DrawKey& key, std::uint32_t stream) {
-      constexpr double kBytes = 255;  // Keras scales the upper end alone
+      constexpr double kBytes = 255;  // Keras scales only the upper end
       RandomStream numbers = draws(key, stream);
       const float addition = uniform(numbers, factor_.first, factor_.second * kBytes);
       solarize(image, addition, uniform(numbers, factor_.first, factor_.second * kBytes), range_);

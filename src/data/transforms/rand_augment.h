@@ -8,10 +8,11 @@
 
 namespace dptrain::data {
 
-/// Operations of RandAugment that are not transforms of their own, with Keras's arithmetic
-/// (keras/src/layers/preprocessing/image_preprocessing/: random_color_degeneration.py, random_sharpness.py,
-/// random_posterization.py, solarization.py, auto_contrast.py, equalization.py). They change images of floats in place.
-/// `range` is [low, high] of the values.
+// The operations of RandAugment that are not transforms change images of floats in place, with Keras's arithmetic
+// (random_color_degeneration.py, random_sharpness.py, random_posterization.py, solarization.py, auto_contrast.py,
+// equalization.py in keras/src/layers/preprocessing/image_preprocessing/).
+
+/// [low, high] of the values.
 using ValueRange = std::vector<double>;
 
 /// Blends towards gray: x + factor (gray - x), clipped. Images without three channels are only clipped.
@@ -21,15 +22,15 @@ void degenerate_color(Array& image, float factor, const ValueRange& range);
 void sharpen(Array& image, float factor, const ValueRange& range);
 /// Scales values to bytes and keeps their upper `bits`, 1 to 8.
 void posterize(Array& image, int bits, const ValueRange& range);
-/// Scales values to bytes: x + addition, clipped, and inverted to 255 - x unless it is below the threshold.
+/// Scales values to bytes, adds `addition`, clips, and inverts values to 255 - x unless they are below the threshold.
 void solarize(Array& image, float addition, float threshold, const ValueRange& range);
 /// Stretches each channel over the range. A constant channel is unchanged.
 void stretch_contrast(Array& image, const ValueRange& range);
-/// Equalises each channel's histogram of 256 bins. A channel in a single bin is unchanged.
+/// Equalizes each channel's histogram of 256 bins. A channel in a single bin is unchanged.
 void equalize(Array& image, const ValueRange& range);
 
-/// Applies `num_ops` of eleven operations in sequence, drawn for every sample. `factor` is their strength:
-/// f for [0, f], or [lower, upper].
+/// Applies `num_ops` of eleven operations in sequence, drawn for every sample, with a strength in `factor`: f for
+/// [0, f], or [lower, upper].
 struct RandAugmentSpec {
   std::vector<double> value_range{0, 255};
   std::int64_t num_ops = 2;

@@ -29,7 +29,7 @@ class RandomGaussianBlur final : public Transform {
     return input;
   }
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    constexpr float kLeastSigma = 1e-6F;  // Keras adds it
+    constexpr float kLeastSigma = 1e-6F;  // as in Keras
     RandomStream stream = draws(key, index);
     const float probability = uniform(stream, factor_.first, factor_.second), coin = stream.uniform();
     const float sigma_x = uniform(stream, sigma_.first, sigma_.second) + kLeastSigma;
@@ -85,8 +85,8 @@ std::vector<float> gaussian_row(std::int64_t size, float sigma) {
   return row;
 }
 
-/// out[i] = sum over k of row[k] * in[i + (k - middle) * step], without terms outside the line. There are `lines` lines
-/// of `length` positions, each of `step` values.
+/// out[i] = sum over k of row[k] * in[i + (k - middle) * step], without terms outside the line, for `lines` lines of
+/// `length` positions of `step` values.
 void blur_lines(const std::vector<float>& row, const float* in, std::int64_t lines, std::int64_t length,
                 std::int64_t step, float* out) {
   const auto middle = static_cast<std::int64_t>(row.size() / 2);
@@ -104,7 +104,7 @@ void blur_lines(const std::vector<float>& row, const float* in, std::int64_t lin
 }  // namespace
 
 void gaussian_blur(const ImageView& image, std::int64_t kernel_size, float sigma_x, float sigma_y, Array& out) {
-  thread_local std::vector<float> rows;  // reused by the thread
+  thread_local std::vector<float> rows;
   copy_floats(image, out);
   rows.resize(out.f32.size());
   const std::int64_t height = image.shape[0], width = image.shape[1], channels = image.shape[2];

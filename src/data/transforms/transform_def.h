@@ -1,8 +1,8 @@
 #pragma once
 
-// How a transform is defined: the header of its theme has the spec with Keras's words, the source its arithmetic and
-// one `transform_def<Spec, Made>(schema)` expression that registers it. The family is filled before main and read-only
-// afterwards. Where Keras draws once per batch, transforms draw once per sample.
+// Definition of a transform: the header of its theme has the spec with Keras's arguments; the source implements it and
+// registers it with one `transform_def<Spec, Made>(schema)` expression. The family is filled before main and read-only
+// afterwards. Transforms draw once per sample, even if Keras draws once per batch.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@ namespace dptrain::data {
 
 using config::key;
 
-/// A member of the family, which makes its transform from a spec.
+/// A transform type.
 struct TransformDef final : config::TypeDef {
   std::function<std::unique_ptr<Transform>(const void* spec)> make;
 };
