@@ -1,7 +1,10 @@
 #pragma once
 
 // Encoders convert a column of a table to numbers for a model, with the names and the arithmetic of Keras's
-// preprocessing layers. An encoder is fitted to the training rows once. Its state is JSON, stored with the model.
+// preprocessing layers. An encoder is fitted once to the training rows. Its state is JSON, stored with the model.
+//
+//   const auto encoder = learn(spec, column);                // training
+//   const auto same = restore(spec, encoder->learned());     // from a checkpoint
 
 #include <cstdint>
 #include <functional>
@@ -21,14 +24,14 @@
 
 namespace dptrain::data {
 
-/// Statistics of a column of numbers, for its normalisation.
+/// Statistics of a column of numbers, for its normalization.
 struct NumberSums {
   std::int64_t present = 0, missing = 0;
   double mean = 0;
   double variance = 0;  ///< population variance, as in Keras's Normalization
 };
 
-/// A column of the training rows, to fit its encoder. Only the methods for the encoder's column type may be called.
+/// A column of the training rows, to which an encoder is fitted. Only the methods for its column type may be called.
 class TrainingColumn {
  public:
   virtual ~TrainingColumn() = default;
@@ -46,12 +49,12 @@ class TrainingColumn {
   virtual std::int64_t missing_words() const = 0;
   /// kText: calls `take` for each row.
   virtual void texts(const std::function<void(std::string_view)>& take) const = 0;
-  /// Number of parts that threads can read concurrently with texts_of(). All parts together are texts().
+  /// Number of parts that threads can read concurrently with texts_of(). The parts are together texts().
   virtual int text_parts() const { return 1; }
   virtual void texts_of(int /*part*/, const std::function<void(std::string_view)>& take) const { texts(take); }
 };
 
-/// Immutable; any thread.
+/// A fitted encoder. Immutable; any thread.
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -60,7 +63,7 @@ class Encoder {
   virtual std::int64_t floats() const = 0;
   /// Number of ids per cell, for Embedding; 0 if the column cannot be in an input of ids.
   virtual std::int64_t ids() const { return 0; }
-  /// All ids are below this value.
+  /// Upper bound of the ids, exclusive.
   virtual std::int64_t id_limit() const { return 0; }
   /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
   virtual std::string describe() const = 0;
@@ -119,7 +122,7 @@ class FileEncoder : public Encoder {
   virtual Shape extents() const = 0;
   /// Shape from the file's header, without decoding; empty if it is unknown or the file cannot be read.
   virtual Shape peek(const std::string& path) const = 0;
-  /// Throws SampleError that names the file.
+  /// Throws SampleError with the path.
   virtual void read(const std::string& path, const ReadHint& hint, Array& out) const = 0;
   /// As Source::inspect().
   virtual std::optional<ClipInfo> inspect(const std::string& /*path*/) const { return std::nullopt; }
@@ -129,7 +132,7 @@ class FileEncoder : public Encoder {
 
 config::Family& encoder_family();
 
-/// Fits an encoder. Throws Error{kData} for a refused value, or if an encoder that needs values finds none.
+/// Fits an encoder. Throws Error{kData} for a rejected value, or if an encoder that requires values finds none.
 std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column);
 /// Restores an encoder from Encoder::learned(). Throws Error{kCheckpoint} for JSON of another form.
 std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned);

@@ -1,8 +1,8 @@
 #pragma once
 
-// How an encoder is defined: the header of its theme has the spec with Keras's words, the source its arithmetic and one
-// `encoder_def<Spec, Made>(type, schema)` expression that registers it. The family is filled before main and read-only
-// afterwards.
+// Definition of an encoder: the header of its theme has the spec with Keras's arguments; the source implements it and
+// registers it with one `encoder_def<Spec, Made>(type, schema)` expression. The family is filled before main and
+// read-only afterwards.
 
 #include <memory>
 #include <type_traits>
@@ -15,10 +15,10 @@ namespace dptrain::data {
 
 using config::key;
 
-/// A member of the family.
+/// An encoder type.
 struct EncoderDef final : config::TypeDef {
   table::ColumnType reads{};
-  bool reads_files = false;  ///< a FileEncoder
+  bool reads_files = false;  ///< whether it is a FileEncoder
   std::unique_ptr<const Encoder> (*learn)(const void* spec, const TrainingColumn& column) = nullptr;
   std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& learned) = nullptr;
 };

@@ -5,10 +5,10 @@
 
 namespace dptrain::data {
 
-/// A column of the paths of image files, each read as ImageFolder reads it.
+/// A column of paths of image files, which are read as by ImageFolder.
 struct ImageSpec : ImageReading {};
 
-/// A column of the paths of clips, files or folders of frames, each read as the data set Video reads it.
+/// A column of paths of clips, files or folders of frames, which are read as by the data set Video.
 struct ColumnVideoSpec : ClipReading {};
 
 }  // namespace dptrain::data

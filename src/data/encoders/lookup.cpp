@@ -162,7 +162,7 @@ const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLook
 
 constexpr std::int64_t kKerasUnknown = -1;  // oov_token
 
-/// "7", "+7", "007" and "7.00" are one number.
+/// Parses an integer. "7", "+7", "007" and "7.00" are the same number.
 std::int64_t whole_number(std::string_view word) {
   std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
   if (const std::size_t point = digits.find('.'); point != std::string_view::npos && point > 0 &&

@@ -306,7 +306,7 @@ const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discre
 constexpr double kDay = 24 * 60, kWeek = 7 * kDay;  // minutes
 constexpr double kThursday = 3 * kDay;              // 1970-01-01, in a week that begins on Monday
 
-/// The part of its year that has gone by, from 0 to 1.
+/// Elapsed fraction of the year, 0 to 1.
 double part_of_year(double minutes) {
   using namespace std::chrono;
   const auto day = sys_days(days(static_cast<std::int64_t>(std::floor(minutes / kDay))));
@@ -346,7 +346,7 @@ class Date final : public NumberEncoder {
 
   table::ColumnType reads() const override { return table::ColumnType::kDate; }
   std::int64_t floats() const override { return has_times_ ? 7 : 5; }
-  /// A missing date is none in particular: the middle of the line and of every circle.
+  /// A missing date is zeros: the mean, and the center of every circle.
   void encode(double minutes, float* out) const override {
     if (std::isnan(minutes)) {
       std::fill_n(out, floats(), 0.0F);

@@ -8,17 +8,15 @@
 
 namespace dptrain::data {
 
-// The mean and the variance of a column of numbers, and the replacement of missing ones.
-
 /// Lower bound of a deviation before the division: backend.epsilon() of Keras.
 constexpr double kKerasEpsilon = 1e-7;
 
-/// Statistics of the numbers that are present: TrainingColumn::sums(), or else computed in one pass.
+/// Statistics of the numbers that are present: TrainingColumn::sums() if available, else computed in one pass.
 NumberSums sums_of(const TrainingColumn& column);
 /// Statistics after `fill` replaces each missing number.
 NumberSums filled(const NumberSums& sums, double fill);
 
-/// Replacement of a missing number; nullopt if the rule refuses empty cells. `sums`: statistics of the column.
+/// Replacement of a missing number; nullopt if the rule rejects empty cells. `sums`: statistics of the column.
 std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
 
 /// `number`, or `fill` if it is NaN. Throws Error{kData} for NaN without `fill`.
@@ -44,8 +42,8 @@ struct DiscretizationSpec {
   MissingNumberRule missing{};
 };
 
-/// A date, or a date and a time: the days since 1970, normalised over the training rows, and where the moment stands in
-/// its year, its week and, where there are times, its day, each as sine and cosine.
+/// A date or time: the time since 1970, normalized over the training rows, and the phase within the year, the week and,
+/// if the training rows have times, the day, each as sine and cosine.
 struct DateSpec {};
 
 }  // namespace dptrain::data
