@@ -1,8 +1,8 @@
 #pragma once
 
-// The loader's cache: what decoding and the transforms without randomness make of a sample is kept, in memory or in a
-// file that is mapped into memory, and later epochs begin there. Filled by the loader's threads as they first meet a
-// sample; any thread reads. A sample looks the same with a cache and without.
+// Cache of the loader: stores samples after decoding and the leading transforms that are not random, in memory or in a
+// memory-mapped file. The loader's threads store samples when they first read them; any thread. Samples are the same
+// with and without a cache.
 
 #include <cstdint>
 #include <memory>
@@ -14,28 +14,28 @@
 
 namespace dptrain::data {
 
-/// Where samples of one input are kept. Any thread.
+/// Stores the samples of one input. Any thread.
 class CacheStore {
  public:
   virtual ~CacheStore() = default;
-  /// False: not kept.
+  /// Sets `out` to the stored sample, valid as long as the store; false if it is not stored.
   virtual bool find(std::int64_t index, ImageView& out) const = 0;
-  /// Keeps it if there is room. Throws Error{kUsage} or kWrite where it is known that there is none for all.
+  /// Stores the sample if there is space. Throws Error{kUsage} or kWrite if all samples are known not to fit.
   virtual void keep(std::int64_t index, const Array& sample) = 0;
-  /// The sample cannot be read, so nobody need wait for it.
+  /// Marks a sample that cannot be read, so that the cache can be complete without it.
   virtual void give_up(std::int64_t /*index*/) {}
 };
-/// `fixed`: all samples have one shape. Without a limit this is one of so many processes that share the memory.
+/// `fixed`: all samples have the same shape. Without a limit, `processes` share half of the free memory.
 std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit,
                                          int processes = 1);
-/// `file` is written under another name and renamed once all samples are in it; `key` says what they are made of, and a
-/// file with another key is replaced. Processes of this machine that want the same samples write it together, each with
-/// those that it makes, and find each other's at once. While others write it, nothing is kept. Throws Error{kWrite}.
+/// Writes FILE.part and renames it to `file` when it has all samples. Replaces a file with another `key`. Processes of
+/// this machine with the same key fill the file together; while processes with another key or machine write it, nothing
+/// is stored. Throws Error{kWrite}.
 std::unique_ptr<CacheStore> disk_store(const std::string& file, std::int64_t samples, const std::string& key);
 
-/// A source and a pipeline that are the same to a loader, and which of the first one's results are kept. `name`, such
-/// as "train", tells the files of one folder apart. `processes` of the run are on this machine. Samples that lie in
-/// memory anyway are not kept again, nor are inputs of `model` that transforms pass by (ModelSide::is_transformed).
+/// Returns an equivalent source and pipeline for a loader, with a cache between them. `name`: begins the file's name,
+/// as in "train". `processes`: number of the run's processes on this machine. Does not store samples that are already
+/// in memory, nor inputs without transforms (ModelSide::is_transformed).
 std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const Source> source, Pipeline pipeline,
                                                           const CacheOptions& options, const std::string& name,
                                                           int processes = 1, const ModelSide& model = {});

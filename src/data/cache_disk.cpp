@@ -30,16 +30,15 @@
 namespace dptrain::data {
 namespace {
 
-// Layout of the file: a page with the header, a CacheFlag per sample, a CRC-32 per sample, and the samples themselves,
-// which start on a page boundary. All samples have the same shape.
-
+/// The file contains a page with this header, a CacheFlag per sample, a CRC-32 per sample, and from a page boundary on
+/// the samples, all of the same shape.
 struct CacheHeader {
   char magic[16];
   std::uint64_t key, samples, bytes;  ///< bytes: per sample
   std::uint64_t type, rank;           ///< type: 0 is uint8, 1 is float32
   std::int64_t dims[8];
-  // Used while processes write the file.
-  std::uint64_t machine;  ///< this_machine() of the processes that write the file
+  // Used only while processes write the file.
+  std::uint64_t machine;  ///< this_machine() of these processes
   std::uint64_t tried;    ///< number of samples whose flag is set
   std::uint32_t shaped;   ///< 1: `bytes`, `type`, `rank` and `dims` are set, and the file has its final size
   std::uint32_t finished;
@@ -91,14 +90,12 @@ class CacheMapping {
   std::uint64_t bytes_ = 0;
 };
 
-/// An incomplete cache file, FILE.part. The processes of this machine that need the same samples fill it together. Each
-/// process writes the samples that it computes and reads those of the others. The process that writes the last sample
-/// renames the file. Any thread.
+/// An incomplete cache file, FILE.part. The processes of this machine that need the same samples map it and fill it
+/// together. The process that writes the last sample renames the file. Any thread.
 ///
-/// All processes map the file. A set flag means that the sample is complete. Two processes that compute the same sample
-/// write the same bytes. There are two locks. Every process holds kPresence shared. A process that can lock it
-/// exclusively is the only one, and discards what a killed process left. kSetUp is held exclusively and briefly: while
-/// a process opens the file, sets its size or closes it.
+/// A set flag means that the sample is complete. Two processes that compute the same sample write the same bytes. Every
+/// process holds the lock kPresence shared. A process that can lock it exclusively is the only one, and discards the
+/// contents that a killed process left. kSetUp is held exclusively while a process opens, resizes or closes the file.
 class CachePart {
  public:
   /// Returns null, with a warning, if the file cannot be locked, or processes on another machine or for other samples
@@ -357,7 +354,7 @@ void CachePart::settle(std::size_t index, CacheFlag what) {
   if (std::atomic_ref(header().tried).fetch_add(1) + 1 == samples_ && is_shaped()) finish();
 }
 
-/// Flushes and renames the file. Called by the process that sets the last flag.
+/// Flushes and renames the file. The process that sets the last flag calls it.
 void CachePart::finish() {
   shaped_.run([this] { map_whole(); });
   const bool good = msync(whole_.get(), whole_.bytes(), MS_SYNC) == 0 && fsync(out_.get()) == 0 &&

@@ -27,7 +27,7 @@ std::vector<StepsInput> inputs_of_steps(const Source& source, const ModelSide& m
     const int from = source_input(source, model, i);
     const Shape shape = source.input_shape(from);
     if (shape.rank() == 0) continue;
-    if (ids && !source.gives(from, DType::kI32)) continue;  // the loader says what is wrong
+    if (ids && !source.gives(from, DType::kI32)) continue;  // the loader reports the error
     inputs.push_back(
         {from, ids, shape[0], shape.elements() / shape[0], static_cast<float>(model.padding(i).value_or(0))});
   }
@@ -46,7 +46,7 @@ std::int32_t length_of(const T* values, const StepsInput& input, T padding) {
   return static_cast<std::int32_t>(end - begin);
 }
 
-/// What a sample is read into.
+/// Buffers for one sample.
 struct LengthRoom {
   std::vector<std::int32_t> ids;
   Array values;
@@ -64,14 +64,13 @@ std::int32_t length_in(const Source& source, const StepsInput& input, std::int64
   return length_of<float>(room.values.f32.data(), input, input.padding);
 }
 
-/// Fisher and Yates, from the front.
+/// Fisher-Yates shuffle from the front.
 template <class T>
 void shuffle_span(std::span<T> all, RandomStream& random) {
   for (std::size_t i = 0; i + 1 < all.size(); ++i) std::swap(all[i], all[i + random.below(all.size() - i)]);
 }
 
-/// Sorted samples become batches, in an order that is drawn. A short one is cut at a place that is drawn, and comes
-/// last.
+/// Cuts sorted samples into batches and shuffles these. A short batch is cut at a random position and is last.
 void draw_batches(std::span<std::int64_t> samples, std::size_t batch, RandomStream& random) {
   const std::size_t full = samples.size() / batch, rest = samples.size() % batch;
   const std::size_t of_rest = rest > 0 ? random.below(full + 1) : full;
@@ -111,7 +110,7 @@ std::vector<std::int64_t> bucket_order(std::vector<std::int64_t> order, const Le
   const auto samples = static_cast<std::int64_t>(order.size());
   const std::int64_t batches = (samples + batch_size - 1) / batch_size;
   const std::int64_t window = std::min(buckets.window, batches) * batch_size;
-  constexpr std::uint32_t kOfBatches = 1;  // beside the draws of the order itself
+  constexpr std::uint32_t kOfBatches = 1;  // a stream other than that of the order
   RandomStream random(seed, static_cast<std::uint32_t>(Purpose::kShuffle), static_cast<std::uint64_t>(epoch),
                       kOfBatches);
   const std::vector<std::int32_t>& lengths = *buckets.lengths;

@@ -86,7 +86,7 @@ Node Value<data::OnError>::write(const data::OnError& value) {
   if (!value.most && !value.most_fraction) return Node::scalar(value.skip ? "skip" : "fail");
   Node map = Node::map();
   if (value.most) return map.set("skip", Node::integer(*value.most)), map;
-  const bool whole = *value.most_fraction == 0 || *value.most_fraction == 1;  // as numbers these would be counts
+  const bool whole = *value.most_fraction == 0 || *value.most_fraction == 1;  // numbers 0 and 1 would be counts
   map.set("skip", whole ? Node::scalar(*value.most_fraction == 0 ? "0%" : "100%") : Node::number(*value.most_fraction));
   return map;
 }
@@ -111,7 +111,7 @@ void put(std::vector<std::byte>& bytes, const std::string& text) {
   bytes.insert(bytes.end(), first, first + text.size());
 }
 
-/// Takes values off the front.
+/// Deserializes values from the front.
 class BytesReader {
  public:
   explicit BytesReader(std::span<const std::byte> bytes) : left_(bytes) {}

@@ -1,9 +1,8 @@
 #pragma once
 
 // Policy for samples that cannot be read: `on_error: fail`, `skip` or `{skip: LIMIT}`. A source and its parts (take,
-// Split) share one BadSamples. Workers only record bad samples; the trainer's thread adds them when the batch is
-// delivered. The order of BadSamples, and the sample that exceeds the limit, therefore do not depend on the number of
-// workers.
+// Split) share one BadSamples. Only the trainer's thread adds to it, when a batch is delivered. The order of bad
+// samples, and the sample that exceeds the limit, therefore do not depend on the number of workers.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +28,7 @@ struct OnError {
   bool operator==(const OnError&) const = default;
 };
 
-/// One file that cannot be read.
+/// A sample that cannot be read.
 struct BadSample {
   std::string file;
   std::int64_t byte = 0;  ///< -1: unknown, or the file cannot be opened
@@ -40,7 +39,7 @@ struct BadSample {
   std::string str() const;
 };
 
-/// Thrown by Source::read for a sample that cannot be read. on_error decides the consequence.
+/// Thrown by Source::read for a sample that cannot be read. on_error determines the consequence.
 class SampleError : public Error {
  public:
   explicit SampleError(BadSample sample) : Error(ErrorKind::kData, sample.str()), sample_(std::move(sample)) {}
@@ -95,20 +94,19 @@ struct Value<data::OnError> {  // fail, skip, {skip: 10}, {skip: 0.1%}
 
 namespace dptrain::data {
 
-// Samples of a batch that could not be read, with their positions. The processes of a run exchange these lists before
-// the step, so that all leave out the same samples. Values.
-
+/// A sample of a batch that could not be read. The processes of a run exchange lists of them before the step, so that
+/// all leave out the same samples.
 struct BadRow {
   std::int64_t position = 0;  ///< in the batch
   BadSample sample{};
   bool operator==(const BadRow&) const = default;
 };
 
-/// Takes the samples of a batch that this process could not read; returns those of all processes. Both are in the order
-/// of their positions. Collective: blocks until all processes call it for the same batch. Throws if the exchange fails.
+/// Takes the bad rows of this process and returns those of all processes, both sorted by position. Collective: blocks
+/// until all processes call it for the same batch. Throws if the exchange fails.
 using AgreeOnBad = std::function<std::vector<BadRow>(const std::vector<BadRow>& own)>;
 
-/// Serialises the list for another process of the same executable. Concatenated bytes are the concatenated list.
+/// Serializes the list for another process of the same executable. Concatenated bytes are the concatenated list.
 std::vector<std::byte> to_bytes(const std::vector<BadRow>& rows);
 /// Throws Error{kInternal} for truncated bytes.
 std::vector<BadRow> bad_rows_of(std::span<const std::byte> bytes);

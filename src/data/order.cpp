@@ -13,8 +13,8 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t epoch) {
   return {seed, static_cast<std::uint32_t>(Purpose::kShuffle), static_cast<std::uint64_t>(epoch)};
 }
 
-/// Fisher and Yates, from the front. What is drawn does not depend on what is moved, so it is drawn a little ahead: of
-/// millions of samples nearly every place is far from the caches.
+/// Fisher-Yates shuffle from the front. Draws some steps ahead to prefetch: with millions of samples, most accesses
+/// miss the caches.
 void shuffle_all(std::vector<std::int64_t>& order, RandomStream random) {
   constexpr std::size_t kAhead = 64;
   std::array<std::size_t, kAhead> drawn;
@@ -28,8 +28,8 @@ void shuffle_all(std::vector<std::int64_t>& order, RandomStream random) {
   }
 }
 
-/// As tf.data's shuffle(buffer): each position draws from a buffer, whose gap the next sample fills. A sample comes at
-/// most buffer - 1 positions early, but may come any number late.
+/// As tf.data's shuffle(buffer): each position draws from a buffer, and the next sample fills the gap. A sample is at
+/// most buffer - 1 positions earlier than before, but may be any number later.
 void shuffle_buffer(std::vector<std::int64_t>& order, std::size_t buffer, RandomStream random) {
   std::vector<std::int64_t> held(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(buffer));
   for (std::size_t i = 0; i < order.size(); ++i) {

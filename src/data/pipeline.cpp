@@ -96,7 +96,7 @@ void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, 
     write_image(frame_of(in, f), key, scratch, out + f * (wanted.elements() / wanted[0]));
 }
 
-/// What the transforms from number `count` on do, which only map channels or mirror.
+/// Combines the transforms from index `count` on, which only map channels or mirror.
 Finish Pipeline::finish_after(std::size_t count, const DrawKey& key) const {
   Finish finish;
   for (std::size_t i = count; i < steps_.size(); ++i) {

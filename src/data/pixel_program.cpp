@@ -34,7 +34,7 @@ std::optional<kernels::PixelProgram> pixel_program(const std::vector<config::Typ
     op.in_height = op.height = program.out_height;
     op.in_width = op.width = program.out_width;
     const auto made = make_transform(transform);
-    if (sample.rank() == 4 && !made->channel_map()) return std::nullopt;  // frames are images, and there are several
+    if (sample.rank() == 4 && !made->channel_map()) return std::nullopt;  // programs do not support clips
     if (!made->write_op(program.channels, op)) return std::nullopt;
     program.out_height = op.height;
     program.out_width = op.width;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A list of transforms as a program for a device that makes its batches itself (kernels/pixel_program.h). Its results
-// are those of the Pipeline of the same transforms, to a float's rounding. Any thread.
+// Converts a list of transforms to a program with which a device transforms its own batches (kernels/pixel_program.h).
+// Results equal those of the Pipeline up to float rounding. Any thread.
 
 #include <optional>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace dptrain::data {
 
-/// Nothing where a transform has no such form, or where there are too many of them or too many channels. `sample`: as
-/// samples come; the transforms have been checked against it.
+/// nullopt if a transform has no such form, or for too many transforms or channels. `sample`: shape of the source's
+/// samples, which the transforms must fit.
 std::optional<kernels::PixelProgram> pixel_program(const std::vector<config::Typed>& transforms, const Shape& sample,
                                                    std::uint64_t seed);
 

@@ -34,7 +34,7 @@ const Spec* find_set(const std::vector<const config::Typed*>& datasets) {
   return nullptr;
 }
 
-/// Maps of channels that follow one another are one, as the pipeline has them.
+/// Converts transforms to steps. Merges consecutive maps of channels, as Pipeline does.
 std::vector<formats::ImageStep> steps_of(const std::vector<config::Typed>& transforms) {
   std::vector<formats::ImageStep> steps;
   for (const config::Typed& spec : transforms) {
@@ -55,7 +55,7 @@ std::vector<formats::ImageStep> steps_of(const std::vector<config::Typed>& trans
   return steps;
 }
 
-/// Samples of arrays: of the model's shape, but that a transform which makes all of one size takes any.
+/// Samples of arrays in the model's shape, or of any size if the transforms fix the size.
 PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vector<formats::ImageStep> steps) {
   std::vector<std::int64_t> raw(wanted.dims().begin(), wanted.dims().end());
   if (any_size && raw.size() >= 3) raw[raw.size() - 3] = raw[raw.size() - 2] = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a model's raw samples are prepared, for files of other programs: what evaluation does with them, from the config
-// and from what was learned. Pure; any thread.
+// Preprocessing of raw samples for exported models: the steps of evaluation, from config and fitted state. Pure; any
+// thread.
 
 #include <string>
 #include <vector>
@@ -11,10 +11,9 @@
 
 namespace dptrain::data {
 
-/// `datasets`: that the model was trained or judged on; empty ones are passed over, the first table or set of files
-/// says how samples are read. `transforms`: of evaluation. `model.learned`: of its checkpoint. Throws Error{kUsage}
-/// where a step has no form outside of dptrain (it names the step), Error{kCheckpoint} where nothing was learned of a
-/// table.
+/// `datasets`: data sets that the model was trained or evaluated on; may be empty. The first table or set of files
+/// determines how samples are read. `transforms`: those of evaluation. `model.learned`: from its checkpoint. Throws
+/// Error{kUsage} for a step that cannot be exported, Error{kCheckpoint} for a table without fitted state.
 formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
                                  const std::vector<config::Typed>& transforms, const ModelSide& model);
 

@@ -1,7 +1,11 @@
 #pragma once
 
-// Source: a set of samples that can be read by index from any thread. It knows files, not epochs, batches or replicas.
-// Each type of data set (IDX, ImageFolder, Synthetic, Split, ...) has its files in sources/.
+// Source: a set of samples that any thread can read by index, independent of epochs, batches and replicas. Each type of
+// data set (IDX, ImageFolder, Synthetic, Split, ...) has its files in sources/.
+//
+//   const Sources sources = open_sources(datasets, model, seed);  // DatasetConfig, ModelSide
+//   Array image;
+//   sources.train->read(/*index=*/0, /*input=*/0, image);
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +26,7 @@ class Diagnostics;
 
 namespace dptrain::data {
 
-/// One decoded array: u8 or f32, row-major [H, W, C] or any shape. Owned by the worker that reads; reused between
-/// samples.
+/// One decoded array, row-major [H, W, C] or any shape. Each reading thread owns one and reuses it between samples.
 struct Array {
   Shape shape;
   DType type = DType::kF32;  ///< kU8 or kF32
@@ -31,7 +34,7 @@ struct Array {
   std::vector<float> f32;
 };
 
-/// The same in memory that somebody else keeps.
+/// A view of an array in memory that it does not own.
 struct ImageView {
   Shape shape;
   DType type = DType::kF32;  ///< kU8 or kF32
@@ -41,32 +44,32 @@ struct ImageView {
   const float* f32() const { return static_cast<const float*>(data); }
 };
 
-/// What the labels in a source are.
 enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
 
-/// A rectangle of an image, in pixels; it may reach beyond the image where that is said.
+/// A rectangle in pixels, within the image unless a function allows more.
 struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-/// What is drawn for a sample in an epoch depends on this alone.
+/// Key of the random numbers of a sample in an epoch.
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint64_t sample = 0;  ///< index in the data set
   std::uint32_t epoch = 0;
 };
 
-/// What the reader may skip: images may come smaller, but in no axis below this. 0, 0: the whole size.
+/// Parts of an image that read() may omit.
 struct ReadHint {
+  /// The image may be read at a reduced size, but not below this size. 0, 0: the whole size.
   std::int64_t least_height = 0, least_width = 0;
-  /// Of an image of this shape only these pixels are looked at, which lie inside it: the others may hold anything. Not
-  /// set: all. Called, if at all, once for each image, by the thread that reads.
+  /// Returns the window of pixels that are used, within an image of the given shape. Other pixels may have any value.
+  /// Not set: all pixels. The reading thread calls it at most once per image.
   std::function<Window(const Shape&)> part{};
-  /// Of training: the sample as it is in that epoch, where Source::draws(). Not set: as it is in evaluation.
+  /// Training: selects the epoch's sample if Source::draws(). Not set: evaluation.
   std::optional<DrawKey> draw{};
 };
 
-/// What a clip says of itself, or, of one that has been decoded, is.
+/// Facts about a clip, from its header or from decoding.
 struct ClipInfo {
   std::string format;  ///< "mp4 h264", "jpeg frames"
   std::int64_t frames = 0, height = 0, width = 0;
@@ -81,44 +84,41 @@ class Source {
   virtual int inputs() const = 0;
   /// Name as in `inputs: {name: file}`; "" when there is one unnamed input.
   virtual std::string input_name(int input) const = 0;
-  /// Shape of every sample, or nothing known (rank 0) where samples differ in size (image files before Resizing).
+  /// Shape of every sample; rank 0 (unknown) if sizes may differ, as of image files.
   virtual Shape input_shape(int input) const = 0;
-  /// Whether all samples have one shape, be it known or not.
+  /// Whether all samples have the same shape, known or not.
   virtual bool has_one_shape(int input) const { return input_shape(input).rank() > 0; }
-  /// Where samples differ in size: the size that one of them says it has, without decoding it, or nothing where it does
-  /// not say.
+  /// Shape of one sample from its header if input_shape() is unknown; rank 0 if the header does not contain it.
   virtual Shape peek_shape(std::int64_t /*index*/, int /*input*/ = 0) const { return {}; }
-  /// Reads one sample's input. Any thread. Throws Error{kData} naming file and byte offset; SampleError where there is
-  /// an account of bad samples.
+  /// Reads one sample's input. Any thread. Throws Error{kData} with file and byte offset; SampleError if bad_samples()
+  /// is not null.
   virtual void read(std::int64_t index, int input, Array& out, const ReadHint& hint = {}) const = 0;
-  /// Decodes all of a sample of which read() gives only a part, a clip; nothing for one that read() gives whole. Throws
-  /// as read() does.
+  /// Decodes all frames of a clip, of which read() returns a part; nullopt for other samples. Throws as read().
   virtual std::optional<ClipInfo> inspect(std::int64_t /*index*/) const { return std::nullopt; }
-  /// Whether read() gives a sample of each epoch (ReadHint::draw) otherwise: nothing of it can be kept.
+  /// Whether read() depends on the epoch (ReadHint::draw), so that samples cannot be cached.
   virtual bool draws() const { return false; }
-  /// Whether read_exact() gives the input as numbers of that type: kI32, ids; kU8, a mask; kF32, what read() gives.
+  /// Whether read_exact() supports the input as kI32 (ids), kU8 (masks) or kF32 (the values of read()).
   virtual bool gives(int /*input*/, DType /*type*/) const { return false; }
-  /// One sample's input, every number as it is stored, as many as the shape has elements; nothing goes through a float.
-  /// Only where gives(); any thread; throws as read() does.
-  virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
-  /// This thread reads the sample soon: what lies in memory is asked for, so that reading need not wait for it.
-  virtual void expect(std::int64_t /*index*/) const {}
-  /// Where a sample lies in memory as read() would give it, for as long as the source lives: that memory. False:
+  /// Reads all elements of one sample's input without a conversion to float. Only if gives(). Any thread; throws as
   /// read().
+  virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
+  /// Prefetches a sample in memory that this thread reads soon.
+  virtual void expect(std::int64_t /*index*/) const {}
+  /// Sets `out` to the sample in memory, valid as long as the source; false: use read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
-  /// Where samples that cannot be read are noted and, if the user allows it, left out; null: they are fatal.
+  /// Records samples that cannot be read, which `on_error: skip` leaves out; null: they are fatal.
   virtual std::shared_ptr<BadSamples> bad_samples() const { return nullptr; }
-  /// Where samples lie as contiguous u8 or f32 rows in memory: that memory, else null. Lets the loader gather and
-  /// convert in one pass. Sample `index` is row row(index): parts of a data set share the memory of the whole.
+  /// All samples as contiguous u8 or f32 rows in memory, or null. Sample `index` is row row(index): parts of a data set
+  /// share the memory of the whole.
   virtual const std::uint8_t* u8_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual const float* f32_rows(int input) const { return static_cast<void>(input), nullptr; }
   virtual std::int64_t row(std::int64_t index) const { return index; }
 
-  /// How many samples before one have numbers in common with it, as windows over a series do: what Split leaves out
-  /// between two parts in order.
+  /// Number of preceding samples that share numbers with a sample, as windows over a series do. An ordered Split omits
+  /// as many between its parts.
   virtual std::int64_t shared_before() const { return 0; }
 
-  /// How many labels a sample has: one for each entry of `labels: {name: file}`.
+  /// Number of labels of a sample: one per entry of `labels: {name: file}`.
   virtual int labels() const { return label_type() == LabelType::kNone ? 0 : 1; }
   /// Name as in the config; "" when there is one unnamed label, which serves every output of the model.
   virtual std::string label_name(int /*which*/) const { return ""; }
@@ -126,34 +126,32 @@ class Source {
   virtual std::int64_t label_width(int which = 0) const = 0;  ///< kValues: floats per sample; kClass: 1
   virtual std::int64_t label_class(std::int64_t index, int which = 0) const = 0;       ///< kClass
   virtual void label_values(std::int64_t index, float* out, int which = 0) const = 0;  ///< kValues
-  /// Where the values of all samples lie one row behind the other: those; else null. kValues.
+  /// kValues: the values of all samples as contiguous rows in memory, or null.
   virtual const float* all_label_values(int /*which*/) const { return nullptr; }
-  /// "labels.gz, item 17": for messages about a label. The file of an image.
+  /// For messages about a label: "labels.gz, item 17", or the path of the sample's file.
   virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
-  /// The sample's index in the whole data set that a Split or `take` has selected from.
+  /// The sample's index in the whole data set, before Split and `take`.
   virtual std::int64_t whole_index(std::int64_t index) const { return index; }
-  /// Factors of the samples' losses (`sample_weight`); without them all are 1.
+  /// Factors of the samples' losses (`sample_weight`); 1 without them.
   virtual bool has_sample_weights() const { return false; }
   virtual float sample_weight(std::int64_t /*index*/) const { return 1; }
 
-  /// What has to be known of the training data before samples can be made of rows, vocabularies and means, found in
-  /// `samples` of this data set: JSON text, which goes with the model. "": nothing has to be. Throws Error{kData}.
+  /// Fits vocabularies and means to `samples` and returns them as JSON, which is saved with the model. "": nothing to
+  /// fit. Throws Error{kData}.
   virtual std::string learn(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
-  /// The same samples as that text says they are made; null where learn() gives none. Before that, read() of a data set
-  /// that learns must not be called, and shapes are unknown; labels and sizes are there. Throws Error{kData}.
+  /// Returns the samples encoded with the result of learn(); null if nothing is fitted. Before, a source that must be
+  /// fitted has labels and a size, but shapes are unknown and read() must not be called. Throws Error{kData}.
   virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
 
   /// Names of the classes of a label; empty if they have none.
   virtual std::vector<std::string> class_names(int /*which*/ = 0) const { return {}; }
-  /// Of a table: what each column of its inputs holds and how it becomes numbers, a line each. Else none.
+  /// Tables and texts: a line per input column with its contents and encoding. Else empty.
   virtual std::vector<std::string> column_lines() const { return {}; }
-  /// Of such a table's row: "age  39 -> 0.0271", a line for each column of the inputs.
+  /// Tables and texts: the encoding of one sample, "age  39 -> 0.0271", a line per input column.
   virtual std::vector<std::string> cell_lines(std::int64_t /*index*/) const { return {}; }
-  /// Changes when the data do: sizes, shapes and a hash of file sizes and first and last bytes. For env.json and
-  /// resume.
+  /// Detects changed data, for env.json and resume: sizes, shapes and a hash of file sizes, first and last bytes.
   virtual std::string fingerprint() const = 0;
-  /// What a cache of its samples as read() gives them stands or falls with: every option of reading, and the size and
-  /// time of change of every file.
+  /// Key of a cache of the results of read(): all options of reading, sizes and modification times of all files.
   virtual std::string cache_key() const { return fingerprint(); }
 };
 
@@ -162,7 +160,7 @@ ClassNames class_names_of(const Source& source);
 
 config::Family& dataset_family();
 
-/// How a data set uses what was fitted to the data of a model (ModelSide::learned).
+/// How a data set uses the fitted state of a model (ModelSide::learned).
 enum class FittedUse {
   kExact,             ///< eval, predict, export: all of it. Other labels in the config: Error{kUsage}.
   kResume,            ///< fit --resume: all of it. Other labels in the config: Error{kCheckpoint}.
@@ -172,31 +170,31 @@ enum class FittedUse {
 
 /// The kind of labels that a loss requires.
 enum class LabelUse {
-  kAny,      ///< numbers or two classes, or there is no loss
+  kAny,      ///< numbers or two classes, or no loss
   kClasses,  ///< a class, or a row of numbers
   kNumbers
 };
 
-/// What the model wants, for Synthetic and for checks.
+/// A model's inputs, outputs and fitted state, as far as data sets need them. Lists per input may be shorter than
+/// input_names.
 struct ModelSide {
   std::vector<std::string> input_names;
   std::vector<Shape> input_shapes;
-  /// Of each input: kF32 are floats, which transforms make; kI32 ids and kU8 masks come as they are stored. Shorter
-  /// than the list of inputs: floats.
+  /// Per input: kF32 (default), which transforms produce, or kI32 ids and kU8 masks, which are copied unchanged.
   std::vector<DType> input_types{};
-  /// Ids of an input are below this; 0 or none: any.
+  /// Per input: ids are below this; 0 (default): any.
   std::vector<std::int64_t> id_limits{};
-  /// Of inputs of floats: the value that a layer takes steps of nothing else for padding. Shorter: none is.
+  /// Per input of floats: a step with only this value is padding for a layer. Default: no padding.
   std::vector<std::optional<double>> paddings{};
-  /// Those that the loss wants labels for; without a loss all.
+  /// Names and shapes of the outputs that the loss requires labels for; without a loss, of all outputs.
   std::vector<std::string> output_names{};
   std::vector<Shape> outputs{};
-  /// One for each of `outputs`: its loss is over classes at each of several positions, and Synthetic makes such labels.
-  /// Empty: none is.
+  /// Per output: whether its loss is over classes at each of several positions. Synthetic generates such labels. Empty:
+  /// none.
   std::vector<bool> class_maps{};
-  /// One for each of `outputs`; empty: kAny.
+  /// Per output; empty: kAny.
   std::vector<LabelUse> label_uses{};
-  /// Synthetic makes bytes 0..255, as image files hold, instead of floats around 0. See expect_pixels() in transform.h.
+  /// Synthetic generates bytes 0..255 instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
   /// Result of Source::learn() for the training data, from a checkpoint or the training set; "": none yet.
   std::string learned{};
@@ -207,16 +205,16 @@ struct ModelSide {
   DType input_type(std::size_t i) const { return i < input_types.size() ? input_types[i] : DType::kF32; }
   std::int64_t id_limit(std::size_t i) const { return i < id_limits.size() ? id_limits[i] : 0; }
   std::optional<double> padding(std::size_t i) const { return i < paddings.size() ? paddings[i] : std::nullopt; }
-  /// Whether data.transforms work on an input: on all of floats, or, where some of those are images or clips (three or
-  /// four axes), on these alone.
+  /// Whether data.transforms apply to an input: to images and clips (floats of three or more axes), or to all inputs of
+  /// floats if there are no images.
   bool is_transformed(std::size_t i) const;
-  /// Whether the samples of an input have lengths, up to the padding, which is 0 for ids.
+  /// Whether samples of an input have lengths without padding. The padding of ids is 0.
   bool has_lengths(std::size_t i) const { return input_type(i) == DType::kI32 || padding(i).has_value(); }
-  /// The kind for labels of that name; for "", the kind that all outputs have in common, else kAny.
+  /// The kind of labels of that name. For "": the kind that all outputs have in common, else kAny.
   LabelUse label_use(const std::string& label) const;
   /// Number of classes of the output of that name, or of the only one; 0: unknown or none.
   std::int64_t classes_of(const std::string& label) const;
-  /// Whether the model takes this input of a data set that has so many for ids.
+  /// Whether the model reads the named input, of a data set with `inputs` inputs, as ids.
   bool wants_ids(const std::string& input, std::size_t inputs) const;
 };
 
@@ -227,29 +225,29 @@ struct Sources {
   std::string learned{};  ///< from the training set, or as ModelSide had it
 };
 struct DatasetConfig {
-  config::Typed train, validation, test;  ///< empty: absent
+  config::Typed train, validation, test;  ///< may be empty
 };
 struct WantedRoles {
   bool train = true, validation = true, test = true;
 };
-/// What the data sets of these roles name and is not there: an error for each, at its place.
+/// Adds an error with its place for each missing file or folder of the wanted data sets.
 void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics);
 
-/// Opens the data sets of the wanted roles that are present (null: absent), with the Splits of all roles applied: a
-/// sample has the same role whoever asks. Data sets that learn do so from what Splits leave of data.train, which is
-/// opened for that where `model` brings nothing learned. Throws Error{kData} or kUsage with places.
+/// Opens the data sets of the wanted roles (null: absent) and applies the Splits of all roles, so that a sample's role
+/// does not depend on `wanted`. Data sets that must be fitted use `model.learned`, or if it is empty are fitted to the
+/// samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                      const WantedRoles& wanted = {});
-/// `--data synthetic`: Synthetic in place of every data set given (train always); a Synthetic stays as it is.
+/// `--data synthetic`: uses Synthetic for data.train and every other data set that is present. Keeps a Synthetic as is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                           const WantedRoles& wanted = {});
-/// Arguments that every data set takes.
+/// Arguments of every data set.
 struct DatasetCommon {
-  std::optional<std::int64_t> take;  ///< number of samples, the first ones (all, where there are fewer)
+  std::optional<std::int64_t> take;  ///< number of samples from the beginning, or all if there are fewer
   ClassNames class_names;
 };
 
-/// Whether a source's samples are files of their own, whose paths label_place() returns.
+/// Whether each sample is a file, whose path label_place() returns.
 inline bool holds_files(const Source& source) { return source.bad_samples() != nullptr; }
 
 }  // namespace dptrain::data

@@ -1,9 +1,12 @@
 #pragma once
 
-// Transforms: from a source's array to the model's input. Random ones draw from Philox keyed by (seed, transform,
-// epoch, sample), so what a sample looks like in an epoch does not depend on batches, threads or replicas. A Pipeline
-// is immutable and shared by all loader threads. A sample of four axes [frames, H, W, C] is a clip: each of its frames
-// goes through the transforms as an image does, all with the same draws.
+// Transforms convert a source's array to the model's input. Random ones draw from Philox keyed by (seed, transform,
+// epoch, sample), so results do not depend on batches, threads or replicas. A Pipeline is immutable; any thread. The
+// frames of a clip [frames, H, W, C] are transformed like images, all with the same draws.
+//
+//   const Pipeline pipeline(transforms, /*evaluation=*/false);
+//   Pipeline::Scratch scratch;
+//   pipeline.write(view_of(array), {.seed = 1, .sample = 7, .epoch = 0}, scratch, shape, out);
 
 #include <cstdint>
 #include <memory>
@@ -26,96 +29,95 @@ class Mixing;
 
 config::Family& transform_family();
 
-/// One transform bound to its spec. Immutable. `index` is the place in the pipeline: part of the key of the draws.
+/// One transform with its arguments. Immutable. `index`: position in the pipeline, part of the key of the draws.
 class Transform {
  public:
   virtual ~Transform() = default;
   virtual bool random() const { return false; }
   /// Output shape for an input shape (rank 0: unknown). Throws Error{kUsage}.
   virtual Shape output(const Shape& input) const = 0;
-  /// `out` becomes the result, its memory is used again; `in`, u8 or f32, lies elsewhere.
+  /// Writes the result to `out` and reuses its memory. `in`, u8 or f32, must not overlap it.
   virtual void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const = 0;
-  /// Writes the result, finished, to `out`, as many floats as output() says. Overridden where that saves a pass over
-  /// the pixels. `spare` may be used.
+  /// Writes the result with `finish` applied to `out`, floats of shape output(). Overrides save a pass over the pixels.
+  /// `spare`: scratch.
   virtual void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
                      float* out) const;
-  /// Where a transform does no more than this, the transform before it, or the copy into the batch, does it as well.
+  /// The map of channels, if the transform does nothing else. The previous transform or the copy to the batch applies
+  /// it.
   virtual std::optional<ChannelMap> channel_map() const { return std::nullopt; }
   /// How the transform mirrors the image, if it does nothing else.
   virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
-  /// The result has one size, whatever comes in.
+  /// Whether the result has the same size for all inputs.
   virtual bool fixes_size() const { return false; }
-  /// Whether objects may change their position relative to the image, so that a label for each position no longer fits.
+  /// Whether objects may change their position in the image, so that labels per position would no longer fit.
   virtual bool moves_pixels() const { return false; }
-  /// Made for bytes 0..255, by its arguments.
+  /// Whether the arguments suit bytes 0..255.
   virtual bool expects_pixels() const { return false; }
-  /// Writes the transform as an operation of a device's program, whose sizes in and out are set to those of what comes
-  /// in; false where it has no such form.
+  /// Sets `op` to this transform for a device's program; false if it has no such form. The sizes of `op`, before and
+  /// after, are initially those of the input.
   virtual bool write_op(std::int32_t /*channels*/, kernels::PixelOp& /*op*/) const { return false; }
-  /// What it is in files of other programs (formats/preparation.h); where it maps channels, channel_map() says it.
+  /// The transform in exported models (formats/preparation.h), unless it has a channel_map().
   virtual std::optional<formats::ImageStep> image_step() const { return std::nullopt; }
-  /// This, where the transform mixes a sample with another one.
+  /// `this` if the transform mixes samples, else null.
   virtual const Mixing* mixing() const { return nullptr; }
-  /// How small an image may be that comes in without a change that the user has not allowed.
+  /// Minimum size at which images may be decoded (Resizing's scaled_decode).
   virtual ReadHint hint() const { return {}; }
-  /// All that apply() and write() look at of an image of this shape.
+  /// The pixels that apply() and write() read of an image of this shape.
   virtual Window part(const Shape& image, const DrawKey&, std::uint32_t /*index*/) const {
     return {0, 0, image[0], image[1]};
   }
 };
-/// A scale as small as this makes sense for bytes 0..255 only, and so does a range of values as wide.
+/// A scale of at most this, or a wider range of values, implies bytes 0..255.
 inline constexpr double kLargestPixelScale = 1.0 / 32, kSmallestPixelRange = 128;
 
-/// A transform of transform_family().
+/// Creates a transform of transform_family().
 std::unique_ptr<Transform> make_transform(const config::Typed& spec);
-/// Whether the transforms are written for bytes 0..255: Synthetic then makes such (ModelSide::pixels).
+/// Whether a transform expects bytes 0..255. Synthetic then generates them (ModelSide::pixels).
 bool expect_pixels(const std::vector<config::Typed>& transforms);
 
 class Pipeline {
  public:
-  /// What a thread reuses from sample to sample.
+  /// Buffers of one thread, reused between samples.
   struct Scratch {
     Array even, odd, frame;
   };
 
   Pipeline() = default;
-  /// Throws Error{kUsage} at the transform's mark for random ones in evaluation.
+  /// Throws Error{kUsage} at the transform's mark for a random transform in evaluation.
   Pipeline(const std::vector<config::Typed>& transforms, bool evaluation);
 
-  /// Throws Error{kUsage} at the mark of the transform that the shape does not fit.
+  /// Shape of the result; rank 0: unknown. Throws Error{kUsage} at the mark of a transform that does not fit the shape.
   Shape output(const Shape& input) const;
-  /// Runs all; writes the result, of `wanted` elements, to `out`. Throws Error{kData} when its shape is another. The
-  /// last transforms that only map channels or mirror happen while the one before them writes.
+  /// Runs all transforms and writes the result to `out`. Throws Error{kData} if its shape is not `wanted`. Trailing
+  /// transforms that only map channels or mirror are merged into the one before them.
   void write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const;
-  /// The same; the result is f32 in `image`.
+  /// As write(), in place: `image` becomes f32.
   void apply(Array& image, Array& spare, const DrawKey& key) const;
-  /// Runs all without a conversion at the end: u8 stays u8 where no transform makes floats of it.
+  /// Runs all transforms in place, without a final conversion: u8 stays u8 unless a transform produces floats.
   void run(Array& image, Array& spare, const DrawKey& key) const;
-  /// The same, from memory that somebody else keeps; `out` becomes the result.
+  /// As above, from `in` to `out`.
   void run(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const;
 
-  /// The pipeline in front of the first transform that mixes samples, that transform's step, and so on: one part more
-  /// than there are such transforms. The draws stay what they are.
+  /// Splits the pipeline before each transform that mixes samples. Draws are unchanged.
   struct Part;
   std::vector<Part> parts() const;
-  /// Throws Error{kUsage} where samples of several sizes would be mixed.
+  /// Throws Error{kUsage} if samples of several sizes would be mixed.
   void check_mixing(bool sizes_differ) const;
   bool mixes() const;
 
   bool empty() const { return steps_.empty(); }
-  /// Made for training: sources that draw do so.
+  /// Whether the pipeline is for training, in which sources draw (ReadHint::draw).
   bool training() const { return training_; }
   bool random() const;
-  /// All transforms together where they only map channels: the work is a copy. Nothing otherwise.
+  /// The composition of all transforms if they only map channels, so that a copy applies them; else nullopt.
   std::optional<ChannelMap> only_map() const;
-  /// Of the first transform.
+  /// Transform::hint() and part() of the first transform.
   ReadHint hint() const;
-  /// Of the first transform: what it looks at of an image of this shape.
   Window part(const Shape& image, const DrawKey& key) const;
-  /// The result has one size, whatever comes in.
+  /// Whether the result has the same size for all inputs.
   bool fixes_size() const;
-  /// What is the same in every epoch, up to the last transform that does more than map channels; and the rest, whose
-  /// draws stay what they were. Running one after the other is running all.
+  /// Splits off the first transforms, which are not random, without trailing maps of channels. Running both parts in
+  /// order equals running all; draws are unchanged.
   std::pair<Pipeline, Pipeline> split() const;
   /// Type and arguments of all transforms, for fingerprints.
   std::string text() const;
@@ -127,7 +129,7 @@ class Pipeline {
     std::string name;  ///< "RandomCrop"
     std::string text;
     std::uint32_t index = 0;
-    bool folds = false;  ///< maps channels or mirrors, and no more
+    bool folds = false;  ///< only maps channels or mirrors
 
     Error error(ErrorKind kind, const std::string& message) const;
   };
@@ -141,11 +143,11 @@ class Pipeline {
   bool training_ = false;
 };
 
-/// Begins with a transform that mixes samples; the first part does not.
+/// A transform that mixes samples, and the transforms up to the next one.
 struct Pipeline::Part {
-  std::shared_ptr<const Transform> mixer;  ///< null: the first part
-  std::uint32_t index = 0;                 ///< of the mixer in the whole pipeline
-  Pipeline rest;                           ///< what comes after it
+  std::shared_ptr<const Transform> mixer;  ///< null in the first part
+  std::uint32_t index = 0;                 ///< index of the mixer in the whole pipeline
+  Pipeline rest;                           ///< transforms after the mixer
 };
 
 }  // namespace dptrain::data
