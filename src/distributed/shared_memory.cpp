@@ -201,12 +201,12 @@ void SharedGather::gather(const void* mine, std::size_t bytes, const Place& plac
     const auto piece = [&](std::size_t all) { return all > done ? std::min(all - done, kRoundBytes) : 0; };
     own.bytes[set] = bytes;
     if (piece(bytes) > 0) std::memcpy(own.given[set], static_cast<const std::byte*>(mine) + done, piece(bytes));
-    counts_.signal(own.gave);
-    const auto all_gave = [this] {
+    counts_.signal(own.sent);
+    const auto all_sent = [this] {
       return std::all_of(slots_, slots_ + members_,
-                         [this](const Slot& slot) { return SharedEventCounts::is_reached(slot.gave, rounds_); });
+                         [this](const Slot& slot) { return SharedEventCounts::is_reached(slot.sent, rounds_); });
     };
-    counts_.wait(all_gave, check);
+    counts_.wait(all_sent, check);
     for (int m = 0; m < members_; ++m) {
       const Slot& from = slots_[m];
       std::byte*& to = places[static_cast<std::size_t>(m)];

@@ -103,7 +103,7 @@ class SharedGather {
   /// Two alternating sets of buffers. A member in round r + 2 has seen all others in round r + 1, so no member still
   /// uses the set of round r.
   struct Slot {
-    SharedCounter given;
+    SharedCounter sent;
     std::size_t bytes[2];  ///< size of the whole input, over all rounds
     alignas(64) std::byte given[2][kRoundBytes];
   };

@@ -29,7 +29,7 @@ class SampleReader {
 
  private:
   data::Filler filler_;
-  std::shared_ptr<data::Batch::Slot> slot_;
+  std::shared_ptr<data::Batch::Buffer> buffer_;
   data::Filler::Scratch scratch_;
   std::size_t input_, elements_;
   bool ids_;
