@@ -1,0 +1,249 @@
+#include "experiment/key_reference.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/node.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "experiment/experiment.h"
+
+namespace dptrain::experiment {
+namespace {
+
+using config::Node;
+
+struct FamilyPage {
+  const char* definition;  ///< in "$defs"
+  const char* file;
+  const char* title;
+  const char* word;  ///< in the column of types
+};
+
+constexpr FamilyPage kFamilies[] = {
+    {"step", "layers.md", "Layers", "layer"},
+    {"initializer", "initializers.md", "Initializers", "initializer"},
+    {"regularizer", "regularizers.md", "Regularizers", "regularizer"},
+    {"optimizer", "optimizers.md", "Optimizers", "optimizer"},
+    {"schedule", "schedules.md", "Learning-rate schedules", "schedule"},
+    {"loss", "losses.md", "Losses", "loss"},
+    {"metric", "metrics.md", "Metrics", "metric"},
+    {"data_set", "datasets.md", "Data sets", "data set"},
+    {"encoder", "encoders.md", "Encoders of columns", "encoder"},
+    {"transform", "transforms.md", "Transforms", "transform"},
+    {"callback", "callbacks.md", "Callbacks", "callback"},
+};
+constexpr const char* kPrefix = "#/$defs/";
+constexpr std::size_t kMostWords = 14;  ///< longer lists of words are shortened
+
+const FamilyPage* family_of(const std::string& definition) {
+  const auto found = std::ranges::find(kFamilies, definition, &FamilyPage::definition);
+  return found == std::end(kFamilies) ? nullptr : found;
+}
+
+/// The text of a table's cell.
+std::string cell(std::string text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
+  return out;
+}
+
+std::string code(const std::string& text) { return "`" + text + "`"; }
+
+std::string text_of(const Node& schema, const char* key) {
+  const Node* const found = schema.find(key);
+  return found == nullptr ? "" : found->str();
+}
+
+class Writer {
+ public:
+  Writer() : schema_(json_schema()) {}
+
+  std::vector<ReferencePage> pages() const {
+    std::vector<ReferencePage> all{{"sections.md", sections()}};
+    for (const FamilyPage& family : kFamilies) all.push_back({family.file, family_page(family)});
+    return all;
+  }
+
+ private:
+  static constexpr const char* kNote = "<!-- made by `dptrain config --reference`; do not edit -->\n";
+
+  /// What a "$ref" names; the node itself without one.
+  const Node& resolved(const Node& node) const {
+    const std::string reference = text_of(node, "$ref");
+    if (reference.empty()) return node;
+    const Node* found = &schema_;
+    for (const std::string& part : split(reference.substr(2), '/')) {
+      found = found->find(part);
+      if (found == nullptr) throw Error(ErrorKind::kInternal, "the schema has no " + reference);
+    }
+    return resolved(*found);
+  }
+
+  /// The object with properties that a value can be, in a list or as one of several choices; null: none.
+  const Node* object_of(const Node& node) const {
+    const std::string reference = text_of(node, "$ref");
+    if (reference.starts_with(kPrefix) && family_of(reference.substr(8)) != nullptr) return nullptr;
+    const Node& found = resolved(node);
+    if (found.find("properties") != nullptr) return &found;
+    if (const Node* items = found.find("items")) return object_of(*items);
+    if (const Node* choices = found.find("anyOf"))
+      for (const Node& choice : choices->items())
+        if (const Node* object = object_of(choice)) return object;
+    return nullptr;
+  }
+
+  static std::string range(const Node& node) {
+    const std::pair<const char*, const char*> limits[] = {
+        {"minimum", ">="}, {"exclusiveMinimum", ">"}, {"maximum", "<="}, {"exclusiveMaximum", "<"}};
+    std::string text;
+    for (const auto& [key, sign] : limits)
+      if (node.find(key) != nullptr)
+        text += fmt::format("{}{} {}", text.empty() ? " " : " and ", sign, shortest(std::stod(text_of(node, key))));
+    return text;
+  }
+
+  static std::string words(const Node& choices) {
+    std::vector<std::string> all;
+    for (const Node& word : choices.items()) all.push_back(code(word.str()));
+    if (all.size() > kMostWords) {
+      all.resize(kMostWords);
+      all.emplace_back("...");
+    }
+    return join(all, ", ");
+  }
+
+  /// "integer >= 1", "`same`, `valid`", "list of numbers"; "" for what every value may be (a variable).
+  std::string type_text(const Node& node) const {
+    const std::string reference = text_of(node, "$ref");
+    if (reference.starts_with(kPrefix)) {
+      const std::string name = reference.substr(8);
+      if (name == "activation") return "activation";
+      if (const FamilyPage* family = family_of(name)) return fmt::format("[{}]({})", family->word, family->file);
+    }
+    const Node& found = resolved(node);
+    if (const Node* choices = found.find("enum")) return words(*choices);
+    if (const Node* choices = found.find("anyOf")) {
+      std::vector<std::string> all;
+      for (const Node& choice : choices->items()) {
+        const std::string text = type_text(choice);
+        if (!text.empty() && std::ranges::find(all, text) == all.end()) all.push_back(text);
+      }
+      return join(all, " or ");
+    }
+    const Node* const type = found.find("type");
+    if (type == nullptr) return "";
+    const std::string name = type->is_sequence() ? type->items().front().str() : type->str();
+    if (name == "array") {
+      const Node* const items = found.find("items");
+      const std::string item = items == nullptr ? "" : type_text(*items);
+      return item.empty() ? "list" : "list of " + item;
+    }
+    if (name == "object") return "mapping";
+    if (name == "string") return found.find("pattern") != nullptr && text_of(found, "pattern") == "\\$" ? "" : "text";
+    if (name == "null") return "none";
+    return name + range(found);
+  }
+
+  static std::string default_text(const Node& node) {
+    const Node* const value = node.find("default");
+    if (value == nullptr) return "";
+    std::string text = trim(config::to_yaml(Node::sequence({*value})));
+    if (value->is_scalar()) return code(text.substr(2));
+    if (value->items().empty() && value->entries().empty()) return value->is_sequence() ? "`[]`" : "`{}`";
+    return code(trim(flow(*value)));
+  }
+
+  /// YAML in flow style: "{RandomUniform: {minval: -0.05}}", "[2, 2]".
+  static std::string flow(const Node& node) {
+    std::vector<std::string> parts;
+    for (const Node& item : node.items()) parts.push_back(flow(item));
+    if (node.is_sequence()) return "[" + join(parts, ", ") + "]";
+    for (const Node::Entry& entry : node.entries()) parts.push_back(entry.key + ": " + flow(entry.value));
+    if (node.is_map()) return "{" + join(parts, ", ") + "}";
+    return node.is_null() ? "null" : trim(config::to_yaml(Node::sequence({node}))).substr(2);
+  }
+
+  /// The table of an object's keys. `ignored`: keys that are described elsewhere.
+  std::string table(const Node& object, const std::set<std::string>& ignored = {}) const {
+    std::set<std::string> required;
+    if (const Node* names = object.find("required"))
+      for (const Node& name : names->items()) required.insert(name.str());
+    std::string rows;
+    for (const Node::Entry& entry : object.find("properties")->entries()) {
+      if (ignored.contains(entry.key)) continue;
+      const Node& whole = entry.value;
+      const Node& behind = resolved(whole);
+      const std::string given = default_text(whole.find("default") != nullptr ? whole : behind);
+      const std::string about = text_of(whole, "description");
+      rows += fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type_text(whole)),
+                          required.contains(entry.key) ? "required" : cell(given),
+                          cell(about.empty() ? text_of(behind, "description") : about));
+    }
+    return rows.empty() ? "No keys.\n" : "| key | type | default | meaning |\n|---|---|---|---|\n" + rows;
+  }
+
+  /// A section with those inside it, depth first.
+  void add_section(const std::string& path, const Node& object, std::string& text) const {
+    text += fmt::format("\n## {}\n\n{}", path, table(object));
+    for (const Node::Entry& entry : object.find("properties")->entries()) {
+      const Node* const inner = object_of(entry.value);
+      if (inner != nullptr && inner != &object) add_section(path + "." + entry.key, *inner, text);
+    }
+  }
+
+  std::string sections() const {
+    std::string text = std::string(kNote) + "# Sections of a config\n\n" + table(schema_);
+    for (const Node::Entry& entry : schema_.find("properties")->entries())
+      if (const Node* object = object_of(entry.value)) add_section(entry.key, *object, text);
+    return text;
+  }
+
+  /// {type: its names} of a family, in its order; aliases follow the name.
+  std::vector<std::pair<std::string, std::vector<std::string>>> types_of(const Node& family) const {
+    std::vector<std::pair<std::string, std::vector<std::string>>> types;
+    const Node* const object = object_of(family);
+    if (object == nullptr) return types;
+    std::map<std::string, std::size_t> places;
+    for (const Node::Entry& entry : object->find("properties")->entries()) {
+      const std::string reference = text_of(entry.value, "$ref");
+      const auto [place, is_new] = places.try_emplace(reference, types.size());
+      if (is_new)
+        types.push_back({entry.key, {}});
+      else
+        types[place->second].second.push_back(entry.key);
+    }
+    return types;
+  }
+
+  std::string family_page(const FamilyPage& family) const {
+    const Node& definition = *schema_.find("$defs")->find(family.definition);
+    const Node* const object = object_of(definition);
+    std::string text = fmt::format("{}# {}\n", kNote, family.title);
+    std::set<std::string> shared;
+    if (family.definition == std::string("step"))
+      if (const Node* any = schema_.find("$defs")->find("any")) {
+        text += "\nKeys of every step:\n\n" + table(*any);
+        for (const Node::Entry& entry : any->find("properties")->entries()) shared.insert(entry.key);
+      }
+    for (const auto& [name, aliases] : types_of(definition)) {
+      text += fmt::format("\n## {}\n\n", name);
+      std::vector<std::string> spelled;
+      for (const std::string& alias : aliases) spelled.push_back(code(alias));
+      if (!spelled.empty()) text += fmt::format("Also: {}.\n\n", join(spelled, ", "));
+      const Node* const arguments = object_of(*object->find("properties")->find(name));
+      text += arguments == nullptr ? "No keys.\n" : table(*arguments, shared);
+    }
+    return text;
+  }
+
+  const Node schema_;
+};
+
+}  // namespace
+
+std::vector<ReferencePage> key_reference() { return Writer().pages(); }
+
+}  // namespace dptrain::experiment
