@@ -14,7 +14,7 @@ namespace {
 
 using kernels::SumTree;
 
-/// Two tags for each bucket; those so far apart that they share them are never under way together.
+/// Two tags per bucket. Buckets that share tags are kBuckets apart and never in flight at the same time.
 Tag tag_of(int bucket, int which) {
   constexpr int kBuckets = (kMostTag - kFirstFree) / 2;
   return static_cast<Tag>(kFirstFree + 2 * (bucket % kBuckets) + which);
@@ -62,7 +62,7 @@ BucketSum::BucketSum(const Seats& seats, const plan::Bucket& bucket, int number,
 
 namespace {
 
-/// The sum of a node's lanes over a part, into `sum`; of a single lane its arena itself.
+/// Sums the node's lanes over a part into `sum`. For a single lane, returns its arena instead.
 const float* node_sum(const SumTree::Node& node, int first_rank, const std::vector<float*>& arenas,
                       const plan::Bucket& part, std::vector<float>& sum) {
   std::vector<const float*> lanes;
@@ -86,7 +86,7 @@ void BucketSum::begin(Transport& transport) {
     for (std::size_t i = 0; i < other.coming.size(); ++i)
       other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.leader(p), nodes_tag_);
   }
-  for (int step = 1; step < seats_.processes(); ++step)  // not all to the same first
+  for (int step = 1; step < seats_.processes(); ++step)  // start with different receivers
     send_nodes(transport, (seats_.process + step) % seats_.processes());
 }
 
@@ -142,7 +142,7 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
     Other& other = others_[at(p)];
     all_came = forget_done(other.coming) && all_came;
     if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
-      // Not before: the sum comes to where the arena was sent from.
+      // Not before the arena is sent: the sum overwrites it.
       other.sum_comes =
           transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.leader(p), sum_tag_);
       other.sum_is_coming = moved = true;

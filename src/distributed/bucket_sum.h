@@ -1,9 +1,9 @@
 #pragma once
 
-// BucketSum: the sum of one bucket of gradients over the CPU replicas of all processes, an exchange that is posted once
-// in every step, when the bucket is ready in the replicas of this process. Every process owns a part of the bucket: the
-// others send it theirs, it adds them in the order of SumTree(ranks) and sends the sum to all. What a process sends are
-// sums of the largest nodes within its own ranks, so that the order of additions does not depend on who lives where.
+// BucketSum: all-reduce of one gradient bucket over the CPU replicas of all processes. It is posted once per step, when
+// the bucket is ready in the replicas of this process. Each process owns a part of the bucket. The others send it their
+// values of that part, and it sends the sum back to all. Additions follow SumTree(ranks): a process sends the sums of
+// the largest tree nodes within its own ranks, so the order does not depend on how ranks are distributed.
 
 #include <cstdint>
 #include <functional>
@@ -16,12 +16,12 @@
 
 namespace dptrain::distributed {
 
-/// Who has which ranks; the same in all processes.
+/// Assignment of ranks to processes, equal in all processes except for `process`. A group of processes that share
+/// memory may take the place of a process.
 struct Seats {
   int process = 0;
-  std::vector<int> first_ranks;  ///< of each process, and behind them the number of all ranks
-  /// Groups of processes that share memory may stand where else processes do: who speaks for each. Empty: all speak for
-  /// themselves.
+  std::vector<int> first_ranks;  ///< first rank of each process, followed by the number of ranks
+  /// Per group, the process that exchanges messages for it. Empty: every process exchanges its own.
   std::vector<int> leaders{};
 
   int processes() const { return static_cast<int>(first_ranks.size()) - 1; }
@@ -32,9 +32,8 @@ struct Seats {
 
 class BucketSum final : public Exchange {
  public:
-  /// `arenas`: gradients of the replicas of this process, by lane. It begins when `ready` says so, asked on the
-  /// communication thread. `done` is called on the communication thread when
-  /// all of them hold the sum, or with why not.
+  /// `arenas`: gradients of the replicas of this process, by lane. The sum begins when `ready` returns true. `done`
+  /// gets null when all arenas hold the sum, else the error. Both are called on the communication thread.
   BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
             std::function<bool()> ready, std::function<void(const Error* failed)> done);
 
@@ -42,11 +41,11 @@ class BucketSum final : public Exchange {
   void give_up(const Error& why) noexcept override { done_(&why); }
 
  private:
-  /// What passes between this process and another.
+  /// Exchange with one other process.
   struct Other {
-    plan::Bucket part;                       ///< that it owns
-    std::vector<std::vector<float>> sums;    ///< of this process's nodes, of `part`; none where an arena itself is sent
-    std::vector<std::vector<float>> theirs;  ///< of its nodes, of the part that this process owns
+    plan::Bucket part;                       ///< part of the bucket that the other process owns
+    std::vector<std::vector<float>> sums;    ///< sums of own nodes over `part`; empty where an arena is sent
+    std::vector<std::vector<float>> theirs;  ///< sums of its nodes over the part that this process owns
     std::vector<Ticket> sending, coming;
     Ticket sum_sent = 0, sum_comes = 0;
     bool sum_is_sending = false, sum_is_coming = false, has_sum = false;
@@ -63,10 +62,10 @@ class BucketSum final : public Exchange {
   const std::function<bool()> ready_;
   const std::function<void(const Error* failed)> done_;
   const Tag nodes_tag_, sum_tag_;
-  std::vector<kernels::SumTree::Node> nodes_;  ///< of this process
-  std::vector<int> merges_;                    ///< of all processes' nodes
-  std::vector<Other> others_;                  ///< by process; this one's is not used
-  std::vector<std::vector<float>> own_sums_;   ///< of this process's nodes, of its own part
+  std::vector<kernels::SumTree::Node> nodes_;  ///< nodes of this process
+  std::vector<int> merges_;                    ///< merges of the nodes of all processes
+  std::vector<Other> others_;                  ///< by process; the entry of this process is unused
+  std::vector<std::vector<float>> own_sums_;   ///< sums of this process's nodes over its own part
   bool begun_ = false, added_ = false;
 };
 

@@ -8,7 +8,7 @@
 namespace dptrain::distributed {
 namespace {
 
-/// About 20 microseconds on an idle machine: longer than replicas of equal speed are apart at a small bucket, shorter
+/// About 20 microseconds on an idle machine: longer than the usual delay between replicas at a small bucket, shorter
 /// than a scheduler's time slice.
 constexpr int kLooks = 50;
 
@@ -20,7 +20,7 @@ void EventCounts::signal(Counter& counter) {
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
   bool awaited = false;
   {
-    const std::lock_guard lock(mutex_);  // a sleeper that has looked is asleep by now
+    const std::lock_guard lock(mutex_);  // a thread in `sleeping_` that has tested its counter sleeps by now
     awaited = std::ranges::any_of(
         sleeping_, [&](const Sleeper* sleeper) { return sleeper->counter == &counter && sleeper->target <= now; });
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// EventCounts: counters that only grow and threads that wait for them. One object for all replicas of a process; any
-// thread. A waiter looks a few times, yielding, then sleeps, so that a late replica keeps its core. Only who moves a
-// counter on to where somebody waits for it wakes anybody: of a hundred replicas that come one by one, the last.
+// EventCounts: monotonic counters, and threads that wait until a counter reaches a target. One object for all replicas
+// of a process; any thread. A waiting thread polls a few times, yielding, then sleeps. signal() wakes threads only if
+// it reaches a target that one waits for.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,13 +18,12 @@ namespace dptrain::distributed {
 class EventCounts {
  public:
   using Counter = std::atomic<std::uint64_t>;
-  /// A counter that many threads move on and look at, away from what else they write: some processors fetch lines of
-  /// the cache in pairs.
+  /// Alone in its cache lines, because many threads read and write it. Some processors fetch cache lines in pairs.
   struct alignas(kernels::cpu::kApart) PaddedCounter {
     Counter count = 0;
   };
 
-  /// What the caller wrote before is seen by whoever has seen the counter.
+  /// Release operation: a thread that reads the new count sees everything the caller wrote before.
   void signal(Counter& counter);
   static bool is_reached(const Counter& counter, std::uint64_t target) {
     return counter.load(std::memory_order_acquire) >= target;
@@ -32,7 +31,7 @@ class EventCounts {
   /// Returns when the counter has reached the target. Throws Error{kDevice} after abort().
   void wait(const Counter& counter, std::uint64_t target);
 
-  /// Everybody who waits, and whoever comes later, throws with the first reason given.
+  /// Makes current and later waits throw, with the reason of the first call.
   void abort(const std::string& why) noexcept;
   void throw_if_aborted();
 
@@ -42,10 +41,10 @@ class EventCounts {
     std::uint64_t target;
   };
 
-  // Read at every look and by everybody who moves a counter on.
+  // Read by every poll and every signal().
   alignas(kernels::cpu::kApart) std::atomic<bool> aborted_ = false;
   std::atomic<int> sleepers_ = 0;
-  alignas(kernels::cpu::kApart) std::mutex mutex_;  // guards what follows
+  alignas(kernels::cpu::kApart) std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<const Sleeper*> sleeping_;
   std::string why_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Gather: every process gives some bytes and gets those of all. The communication thread's half; Processes::gather is
-// the whole. Gathers of one pair of tags are matched by their order, which must be the same in all processes.
+// Gather: all-gather of a byte string per process. It is the exchange for the communication thread; Processes::gather
+// is the blocking call. Gathers with the same tags match in call order, which must be equal in all processes.
 
 #include <array>
 #include <cstddef>
@@ -16,8 +16,7 @@ namespace dptrain::distributed {
 class Gather final : public Exchange {
  public:
   using Result = std::vector<std::string>;  ///< by process
-  /// `done` is called on the communication thread, once: with what all gave, or with why there is nothing (then the
-  /// result is empty).
+  /// Called once on the communication thread: with the bytes of all processes, or with the error and an empty result.
   using Done = std::function<void(Result all, const Error* failed)>;
 
   Gather(std::string mine, Tag head, Tag rest, Done done);
@@ -26,11 +25,11 @@ class Gather final : public Exchange {
   void give_up(const Error& why) noexcept override;
 
  private:
-  /// Short ones are one message: how many bytes, then the first of them.
+  /// The head message contains the size and the first kInHead bytes. Longer inputs need a second message.
   static constexpr std::size_t kHeadBytes = 512, kInHead = kHeadBytes - sizeof(std::uint64_t);
   using Head = std::array<std::byte, kHeadBytes>;
 
-  /// What goes to and comes from one other process.
+  /// Messages to and from one other process.
   struct Other {
     Head head{};
     Ticket sends_head = 0, sends_rest = 0, head_comes = 0, rest_comes = 0;
@@ -45,7 +44,7 @@ class Gather final : public Exchange {
   const Done done_;
   Head mine_{};
   Result all_;
-  std::vector<Other> others_;  ///< by process; this one's is not used
+  std::vector<Other> others_;  ///< by process; the entry of this process is unused
   bool begun_ = false;
 };
 

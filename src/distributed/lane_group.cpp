@@ -20,7 +20,7 @@ class SharedBuffer final : public backend::Buffer {
   const std::shared_ptr<SharedMemory> memory_;
 };
 
-/// It was reached when the processes met.
+/// Throws if the memory, which was reachable when the processes joined, has gone.
 std::shared_ptr<SharedMemory> reach(const SharedMemory::Handle& handle, const std::string& whose) {
   auto memory = SharedMemory::open(handle);
   if (memory == nullptr)
@@ -54,7 +54,7 @@ void LaneGroup::find_group(const Seats& seats) {
   lanes_ = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
 }
 
-/// The speaker makes it. All processes tell each other, so that those of other groups need not know.
+/// The leader allocates the board. All processes gather, because gathers involve the whole run.
 void LaneGroup::make_board() {
   const std::size_t lines = sizeof(Board), gathers = lines + at(members_) * sizeof(Line);
   SharedMemory::Handle made;
@@ -65,7 +65,7 @@ void LaneGroup::make_board() {
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
   if (!is_leader_)
     board_ = reach(SharedMemory::unpacked(all[at(first_process_)]).front(), processes_.name(first_process_));
-  processes_.gather("");  // the speaker may let it go
+  processes_.gather("");  // all have opened the board, so the leader may release it
   auto& board = *board_->as<Board>();
   counts_.emplace(board.place);
   exchanged_ = &board.exchanged;
@@ -105,7 +105,7 @@ void LaneGroup::reach_arenas() {
       ++member;
     }
   own_.clear();
-  processes_.gather("");  // all are reached before one may be let go
+  processes_.gather("");  // every member has opened all memory before an owner may release it
 }
 
 void LaneGroup::signal_ready(int lane) { counts_->signal(lines_[member(lane)].ready); }

@@ -50,7 +50,7 @@ class LaneGroup {
   void wait_for_ready(std::uint64_t buckets);   ///< until all_ready()
   void wait_for_summed(std::uint64_t buckets);  ///< until all members have summed that many
   void wait_for_exchanged(std::uint64_t buckets);
-  /// Waits for a condition that a thread of this process announces with tell().
+  /// Waits for a condition that a thread of this process announces with notify().
   void wait(const std::function<bool()>& ready);
   void notify() { counts_->notify(); }
 
@@ -77,7 +77,7 @@ class LaneGroup {
 
   Processes& processes_;
   Seats groups_;
-  int first_process_ = 0, end_process_ = 0;  ///< of the group
+  int first_process_ = 0, end_process_ = 0;  ///< process range of the group
   int members_ = 0, own_first_ = 0, lanes_ = 0;
   bool is_leader_ = true;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The Transport of a real MPI library, through its module. A process has at most one; one thread makes and calls it.
+// Transport on an MPI library, loaded through its module. At most one per process; one thread makes and calls it.
 
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-// Holds the declarations of nccl_api.h against NCCL's own, where its header is there (cmake/Backends.cmake). No code.
+// Checks the declarations of nccl_api.h against nccl.h where it is installed (cmake/Backends.cmake). No code.
 
 #include <nccl.h>
 
@@ -16,7 +16,7 @@ static_assert(sizeof(Result) == sizeof(ncclResult_t) && sizeof(int) == sizeof(nc
 static_assert(kSuccess == ncclSuccess && kRemoteError == ncclRemoteError && kInProgress == ncclInProgress);
 static_assert(kInt8 == ncclInt8 && kFloat32 == ncclFloat32 && kBfloat16 == ncclBfloat16 && kSum == ncclSum);
 
-// Headers of other versions may have more members at the end, or fewer; those that we have must lie where theirs do.
+// Other versions may have more or fewer members at the end. Members that both have must have the same offset.
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 static_assert(sizeof(ncclConfig_t) >= sizeof(Config));
 static_assert(offsetof(Config, nvlink_centric_sched) == offsetof(ncclConfig_t, nvlinkCentricSched));

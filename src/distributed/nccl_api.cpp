@@ -9,7 +9,7 @@
 namespace dptrain::distributed::nccl {
 namespace {
 
-/// The first with non-blocking communicators whose errors can be read: ncclGetLastError, ncclCommInitRankConfig.
+/// First version with non-blocking communicators and ncclGetLastError.
 constexpr int kOldestVersion = 21403;
 
 std::string version_text(int number) {

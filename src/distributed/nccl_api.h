@@ -1,9 +1,8 @@
 #pragma once
 
-// NCCL's functions as dptrain uses them, in a table that is filled from the library when it is first asked for: the
-// executable links no NCCL, and tests put their own functions in. The few C types are declared here, the same bits as
-// in nccl.h (nccl.cpp holds them against it), so that no header of CUDA is needed to build this. A table is read-only
-// once filled; any thread.
+// Table of the NCCL functions that dptrain calls. The library is loaded on first use, so the executable does not link
+// NCCL and tests can supply their own functions. The C types are declared here with the layout of nccl.h (checked in
+// nccl.cpp), so no CUDA header is needed. A filled table is read-only; any thread.
 
 #include <climits>
 #include <cstddef>
@@ -18,7 +17,7 @@ struct UniqueId {
   char internal[128];
 };
 
-/// ncclResult_t, of which only these are told apart.
+/// ncclResult_t; only the values that dptrain distinguishes.
 using Result = int;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kRemoteError = 6;
@@ -29,8 +28,7 @@ inline constexpr int kFloat32 = 7;  ///< ncclDataType_t
 inline constexpr int kBfloat16 = 9;
 inline constexpr int kSum = 0;  ///< ncclRedOp_t
 
-/// ncclConfig_t of NCCL 2.28. A library reads no more of it than it knows and than `size` says; most of
-/// it is left undefined.
+/// ncclConfig_t of NCCL 2.28. A library reads at most `size` bytes. Most members stay undefined (INT_MIN).
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned int magic = 0xcafebeef;
@@ -66,10 +64,10 @@ struct Api {
       all_gather;
 };
 
-/// Opens libnccl.so.2: as the loader finds it (LD_LIBRARY_PATH), then beside the executable, in lib/ under it, in
-/// ../lib/dptrain and ../lib. It stays open until the process ends. Throws Error{kDevice} in one sentence without it.
+/// Loads libnccl.so.2 (search order: DynamicLibrary) and keeps it open until the process ends. Throws Error{kDevice} if
+/// it is missing or too old.
 const Api& library();
-/// The same of any file, for tests.
+/// As library(), from any file.
 Api open_library(const std::string& file);
 
 }  // namespace dptrain::distributed::nccl

@@ -10,11 +10,10 @@
 namespace dptrain::distributed::nccl {
 namespace {
 
-/// A call is usually taken in within microseconds; what takes longer (connecting) may cost a poll in a tenth of a
-/// millisecond.
+/// NCCL accepts most calls within microseconds. Slower calls (connecting) can afford a pause per poll.
 constexpr int kBusyPolls = 200;
 constexpr std::chrono::microseconds kPollPause{100};
-/// Nothing is queued when communicators are closed, so this is only for the ranks to find each other.
+/// Nothing is queued when communicators are closed, so this limits only the wait for the other ranks.
 constexpr std::chrono::seconds kCloseLimit{10};
 
 void pause(int polls) {
@@ -51,7 +50,7 @@ void Communicator::run(const std::string& what, const Call& call) {
   Result result = kSuccess;
   {
     const std::lock_guard lock(mutex_);
-    counts_.throw_if_aborted();  // under the lock: whoever aborts tells the meeting first, then takes the handle
+    counts_.throw_if_aborted();  // under the lock, because the connector aborts counts_ before the handle
     if (handle_ == nullptr) throw Error(ErrorKind::kInternal, fmt::format("NCCL {}: the communicator is closed", what));
     result = call(handle_);
   }
@@ -102,7 +101,7 @@ void Communicator::abort() noexcept {
   }
   try {
     ending_ = std::thread([this, handle] { api_.abort(handle); });
-  } catch (const std::system_error&) {  // what runs on the device ends all the same
+  } catch (const std::system_error&) {  // no thread: wait for NCCL here
     api_.abort(handle);
   }
 }
@@ -138,7 +137,7 @@ void Communicator::expect_progress(double seconds) {
 
 Result Communicator::state() {
   const std::lock_guard lock(mutex_);
-  if (handle_ == nullptr) return kSuccess;  // aborted: the meeting knows why
+  if (handle_ == nullptr) return kSuccess;  // aborted: counts_ has the reason
   Result state = kSuccess;
   const Result asked = api_.get_async_error(handle_, &state);
   return asked == kSuccess ? state : asked;
@@ -158,7 +157,7 @@ void Communicator::settle(const std::string& what) {
   const Waiting waiting(waits_);
   for (int polls = 0;; ++polls) {
     const Result now = state();
-    counts_.throw_if_aborted();  // after looking: an aborted communicator has no state of its own
+    counts_.throw_if_aborted();  // after state(), which returns success for an aborted communicator
     if (now == kSuccess) return;
     if (now != kInProgress) fail(now, what);
     throw_if_late();
@@ -191,7 +190,7 @@ void Communicator::fail(Result result, const std::string& what) {
 }
 
 std::string Communicator::last_error() const {
-  // Kept per thread and process by NCCL; the handle is not looked at.
+  // NCCL stores it per thread and process, and ignores the handle.
   const char* const words = api_.last_error(nullptr);
   return words == nullptr || *words == '\0' ? "NCCL has no more to say" : fmt::format("last error: {}", words);
 }

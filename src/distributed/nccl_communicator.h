@@ -1,8 +1,8 @@
 #pragma once
 
-// One rank's NCCL communicator: made without blocking, so that it can be given up at any point. Every call is followed
-// by polling until NCCL has taken it in. Owned by the connector; called by the rank's thread, but for abort(), which
-// any thread may call.
+// Communicator: the NCCL communicator of one rank. Non-blocking, so that it can be aborted at any point: every call
+// polls until NCCL has accepted it. Owned by the connector. Used on the rank's thread, except for abort(), waits() and
+// calls(), which any thread may call.
 
 #include <atomic>
 #include <chrono>
@@ -20,48 +20,49 @@ namespace dptrain::distributed::nccl {
 
 class Communicator {
  public:
-  /// `meeting`: where all ranks learn that one has failed.
+  /// `counts`: shared by all ranks of the process; aborted when one fails.
   Communicator(const Api& api, EventCounts& counts, int rank, int ranks);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// On the rank's thread, its device current; returns when all ranks have come. `blocks`: the most that a collective
-  /// may occupy of the device at once; 0: as NCCL sees fit.
+  /// Returns when all ranks have joined. The caller's device must be current. `blocks`: most thread blocks that a
+  /// collective may use; 0: NCCL's choice.
   void open(const UniqueId& id, int blocks = 0);
-  /// When nothing is queued any more and recordings are gone: all ranks, each on its thread. After an abort, whose end
-  /// it waits for, or when the others do not come, it gives up what is left.
+  /// Called by all ranks, each on its thread, when no work is queued and all recordings are destroyed. Joins a pending
+  /// abort. Aborts the communicator if finalizing fails or the other ranks do not join within ten seconds.
   void close() noexcept;
-  /// Ends whatever is queued or running; later calls throw the meeting's reason. Does not wait: NCCL gives up a
-  /// communicator whose calls were recorded only when the recordings are gone, which the ranks' threads hold.
+  /// Aborts queued and running work; later calls throw the reason in `counts`. Does not wait if calls were recorded,
+  /// because NCCL then frees the communicator only after the recordings, which the ranks' threads own.
   void abort() noexcept;
 
-  /// Returns when `reached` says so, looking meanwhile.
+  /// Polls until `reached` returns true.
   void wait(const std::string& what, const std::function<bool()>& reached);
 
-  /// Queued on the stream. `what`: "all-reduce of bucket 3", for messages; `type`: kFloat32 or kBfloat16.
+  /// All-reduce in place, queued on the stream. `what`: for messages ("all-reduce of bucket 3"). `type`: kFloat32 or
+  /// kBfloat16.
   void sum(void* values, std::int64_t count, int type, void* stream, const std::string& what);
   void gather(const void* mine, std::int64_t bytes, void* all, void* stream, const std::string& what);
 
-  /// Calls in between are recorded, and NCCL takes them in without the other ranks.
+  /// Calls in between are recorded by the stream capture; NCCL accepts them without the other ranks.
   void begin_recording();
   void end_recording();
-  /// They are made again, all of them, by a recording that is launched next. `what`: for messages.
+  /// Counts all recorded calls again, before the recording is launched. `what`: for messages.
   void replay(const std::string& what);
 
-  /// From now on look() and calls that wait throw Error{kDeadline} when so many seconds have passed; until relax().
+  /// Sets a deadline after which poll() and waiting calls throw Error{kDeadline}. relax() removes it.
   void expect_progress(double seconds);
   void relax() { deadline_.reset(); }
-  /// Throws when another rank has failed, when NCCL reports an error, or when the deadline has passed.
+  /// Throws if another rank has failed, NCCL reports an error, or the deadline has passed.
   void poll();
-  /// The same without the deadline.
+  /// As poll(), without the deadline.
   void look_for_errors();
 
-  /// Whether the thread is waiting for NCCL or for other ranks at this moment. Any thread.
+  /// Whether the thread is waiting for NCCL or other ranks now. Any thread.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
-  /// Calls made, to compare ranks by.
+  /// Number of calls, to compare ranks. Any thread.
   std::int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
-  /// Adds to the message of a deadline: how far all ranks are. Set before the first call.
+  /// Progress of all ranks, appended to the message of a missed deadline. Set before the first call.
   void set_report(std::function<std::string()> report) { report_ = std::move(report); }
 
  private:
@@ -71,7 +72,7 @@ class Communicator {
   template <class Call>
   void run(const std::string& what, const Call& call);
   void settle(const std::string& what);
-  /// What NCCL says of this communicator: success, in progress, or an error.
+  /// Asynchronous state of the communicator: success, in progress, or an error.
   Result state();
   void throw_if_late() const;
   [[noreturn]] void fail(Result result, const std::string& what);
@@ -80,15 +81,15 @@ class Communicator {
   const Api& api_;
   EventCounts& counts_;
   const int rank_, ranks_;
-  std::mutex mutex_;  ///< of the handle: abort() frees it while others may be about to use it
+  std::mutex mutex_;  ///< guards the handle, which abort() may free from another thread
   Handle handle_ = nullptr;
-  std::thread ending_;                  ///< gives up an aborted communicator; guarded by mutex_
-  std::atomic<bool> recorded_ = false;  ///< some of its calls were
-  std::int64_t calls_recorded_ = 0;     ///< of a recording
+  std::thread ending_;                  ///< aborts the communicator in the background; guarded by mutex_
+  std::atomic<bool> recorded_ = false;  ///< whether begin_recording() was called
+  std::int64_t calls_recorded_ = 0;     ///< calls in one recording
   std::atomic<std::int64_t> calls_ = 0;
   std::atomic<bool> waits_ = false;
   std::function<std::string()> report_;
-  std::string doing_ = "initialisation";  ///< the last thing asked for
+  std::string doing_ = "initialisation";  ///< the last operation, for messages
   std::optional<Clock::time_point> deadline_;
   double limit_seconds_ = 0;
 };

@@ -1,21 +1,20 @@
-// Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them,
-// which the plan fixes for all ranks. Two marks tie the streams together: the communication stream waits for the
-// gradients of a bucket, the compute stream for the last sum.
+// Buckets are summed in place on a communication stream of each rank, in the order in which backward completes them.
+// The plan fixes that order for all ranks. The communication stream waits for an event after a bucket's gradients, the
+// compute stream for an event after the last sum.
 //
-// What is gathered in the middle of a step (synchronised normalisation) goes through a communicator of its own, on the
-// compute stream: it waits for no bucket, and hops between no streams. Collectives of the two may then run at once.
-// NCCL asks for the same order of calls on all ranks, which one thread per rank and the plan give, and for room on the
-// device for both: the gathers, a few kilobytes each, are held to a few blocks.
+// Gathers within a step (synchronized normalization) use their own communicator on the compute stream, so they wait for
+// no bucket and switch no stream. Collectives of both communicators may run at once. NCCL then requires the same order
+// of calls on all ranks, which one thread per rank and the plan ensure, and free multiprocessors for both. Gathers have
+// a few kilobytes and use few thread blocks.
 //
-// While a collective waits on a GPU for a rank that has not come, that rank's thread must not load anything: the driver
-// loads a kernel at its first launch, may wait for GPUs to drain while it holds a lock, and the two wait for each other
-// for ever. NCCL itself maps memory at a communicator's first collective. So ranks meet with nothing on their streams
-// before the first one, and in a step in which something may be loaded before every one, which is then waited for on
-// the host.
+// While a collective on a GPU waits for another rank, the thread of that rank must not load kernels. The driver loads a
+// kernel at its first launch and may wait for idle GPUs while it holds a lock: a deadlock. NCCL itself maps memory in
+// the first collective of a communicator. Ranks therefore pass a barrier with empty streams before the first
+// collective. A step that may load kernels has a barrier before every collective, and the host waits for the result.
 //
-// Recorded steps hold the collectives of both communicators, with the communication stream forked from the compute
-// stream and joined to it. NCCL wants all ranks to record a collective or none, and to launch such recordings together.
-// It maps memory meanwhile, and so does the device for the recording: ranks meet before and after.
+// Recorded steps contain the collectives of both communicators. The communication stream is forked from the compute
+// stream and joined to it. NCCL requires that all ranks record a collective or none, and launch such recordings
+// together. Recording maps memory, so ranks pass a barrier before and after.
 
 #include "distributed/nccl_connector.h"
 
@@ -44,14 +43,14 @@
 namespace dptrain::distributed {
 namespace {
 
-/// Where ranks meet: those of this process, then, where there are several, the processes. Exchanges hold it, too.
+/// Barrier of all ranks: first the lanes of this process, then the processes. Pending exchanges share its ownership.
 class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
  public:
   RankBarrier(int lanes, Processes* processes) : lanes_(lanes), processes_(processes) {}
 
   EventCounts& counts() { return counts_; }
 
-  /// A lane has come to a meeting; the `number`-th, from 1 on. have_met() says when all others have, too.
+  /// Arrives at the `number`-th barrier, counted from 1, without waiting for the others (all_arrived).
   void arrive(std::uint64_t number) {
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
     if (processes_ == nullptr) return counts_.signal(released_);
@@ -62,8 +61,8 @@ class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
   }
   bool all_arrived(std::uint64_t number) const { return EventCounts::is_reached(released_, number); }
 
-  bool is_whole() const { return processes_ == nullptr; }  ///< all ranks meet here
-  /// Said before the rank comes to a meeting; all know behind it. For good.
+  bool is_whole() const { return processes_ == nullptr; }  ///< whether this process has all ranks
+  /// Called before the rank arrives at a barrier; all ranks see it after that barrier. Permanent.
   void cannot_record(int rank) {
     int first = without_recording_.load();
     while (rank < first && !without_recording_.compare_exchange_weak(first, rank)) {
@@ -83,16 +82,15 @@ class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
   std::atomic<int> without_recording_ = kNobody;
 };
 
-/// Of a GPU's streaming multiprocessors, that is, for a gather.
+/// Thread blocks of a gather; each occupies a streaming multiprocessor.
 constexpr int kGatherBlocks = 4;
 
-/// What the ranks of both communicators find each other by.
+/// NCCL ids of both communicators.
 struct Ids {
   nccl::UniqueId sums{}, gathers{};
 };
 
-/// A rank's end of the connection: both what takes its gradients and what gathers in the middle of a step, because one
-/// thread calls both in one order.
+/// Sink and collective of one rank in one class, because one thread calls both in one order.
 class NcclRank final : public runtime::GradientSink, public backend::Collective {
  public:
   NcclRank(const nccl::Api& api, RankBarrier& place, const NcclOptions& options, int rank, int ranks)
@@ -104,7 +102,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
         sums_(api, counts_, rank, ranks),
         gathers_(api, counts_, rank, ranks) {}
 
-  /// Before the first call.
+  /// Called before the first collective.
   void set_report(const std::function<std::string()>& report) {
     for (nccl::Communicator* each : both()) each->set_report(report);
   }
@@ -135,14 +133,14 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     relax();
   }
 
-  /// All ranks at once; after an abort nothing is queued that could still run.
+  /// Called on all ranks at once. After an abort, no queued work can still run.
   void drain() noexcept {
     try {
       for (backend::Stream* stream : {compute_, stream_.get()})
         if (stream != nullptr) stream->set_watcher({});
       for (nccl::Communicator* each : both()) each->close();
       if (stream_) stream_->synchronize();
-    } catch (...) {  // the failure is known already
+    } catch (...) {  // the failure has already been reported
     }
   }
   void detach() noexcept {
@@ -178,7 +176,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
       stream_->synchronize();
     }
     progress();
-    if (recording_) {  // the streams are joined, whether there were sums or not
+    if (recording_) {  // join the streams even if there were no sums
       computed_->record(compute);
       computed_->hold(*stream_);
     }
@@ -257,7 +255,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     device_->copy(values, room_->data(), bytes, *stream_);
   }
 
-  /// Of the room, n floats for each rank.
+  /// Divides the workspace into n floats per rank.
   std::vector<float*> parts(std::int64_t n) const {
     std::vector<float*> all;
     for (int rank = 0; rank < ranks_; ++rank) all.push_back(room_->as<float>() + rank * n);
@@ -270,8 +268,8 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     return largest;
   }
 
-  /// And what is launched between collectives is loaded now, while there are none: for parts that begin where a GPU
-  /// reads four floats at once, and for others.
+  /// Also loads the kernels that are launched between collectives, while no collective runs: for parts aligned to four
+  /// floats and for others.
   void make_room() {
     room_ = device_->allocate(static_cast<std::size_t>(largest_bucket() * ranks_) * sizeof(float));
     for (const std::int64_t n : {kLineFloats, kLineFloats - 1}) device_->sum_ranks(parts(n), 0, n, *stream_);
@@ -279,7 +277,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     stream_->synchronize();
   }
 
-  /// Likewise.
+  /// Also loads the kernels, as make_room() does.
   void make_rounded_room() {
     const auto n = static_cast<std::size_t>(largest_bucket());
     room_ = device_->allocate(n * size_of(DType::kBf16));
@@ -291,7 +289,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     stream_->synchronize();
   }
 
-  /// One of each collective, while no GPU has anything else to do.
+  /// Runs each collective once while the GPUs are otherwise idle.
   void connect(backend::Device& device) {
     const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
     auto* const values = room->as<float>();
@@ -305,7 +303,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     compute_->synchronize();
   }
 
-  /// Returns when every rank has come here, with nothing on its stream.
+  /// Synchronizes the stream and waits until all ranks have done so.
   void meet(backend::Stream& stream) {
     stream.synchronize();
     place_.arrive(++barriers_);
@@ -313,7 +311,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
-  /// The thread has got so far: the silence is counted from here.
+  /// Restarts the deadline.
   void progress() { expect_progress(limit()); }
   void expect_progress(double seconds) {
     for (nccl::Communicator* each : both()) each->expect_progress(seconds);
@@ -321,7 +319,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   void relax() {
     for (nccl::Communicator* each : both()) each->relax();
   }
-  /// Who is late is told of the last collective.
+  /// Checks both communicators for errors. A missed deadline is reported for the last collective.
   void poll() {
     (last_ == &sums_ ? gathers_ : sums_).look_for_errors();
     last_->poll();
@@ -333,18 +331,18 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator sums_, gathers_;
-  nccl::Communicator* last_ = &sums_;        ///< that was called
-  std::unique_ptr<backend::Stream> stream_;  ///< communication
+  nccl::Communicator* last_ = &sums_;        ///< the communicator called last
+  std::unique_ptr<backend::Stream> stream_;  ///< communication stream
   std::unique_ptr<backend::Event> computed_, communicated_;
   backend::Device* device_ = nullptr;
-  std::unique_ptr<backend::Buffer> room_;  ///< with tree_order, or of a rounded bucket
+  std::unique_ptr<backend::Buffer> room_;  ///< workspace with tree_order, or a bucket in bfloat16
   backend::Stream* compute_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
-  std::int64_t trainable_end_ = 0;  ///< behind it there are statistics
-  int ready_ = 0;                   ///< buckets of this step handed over
+  std::int64_t trainable_end_ = 0;  ///< end of the trainable gradients; statistics follow
+  int ready_ = 0;                   ///< buckets of this step passed to bucket_ready()
   std::uint64_t barriers_ = 0;
-  bool loads_ = true;  ///< see above
+  bool loads_ = true;  ///< as StepInputs::loads
   bool recording_ = false;
   bool in_step_ = false;
   bool first_done_ = false;
@@ -352,7 +350,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
 class NcclConnector final : public runtime::Connector {
  public:
-  /// `together`: null where there is this process alone.
+  /// `together`: null if this process is the only one.
   NcclConnector(int lanes, const NcclOptions& options, const NcclTogether* together, const nccl::Api& api)
       : api_(api),
         processes_(together != nullptr ? &together->processes : nullptr),
@@ -410,9 +408,9 @@ class NcclConnector final : public runtime::Connector {
                                                   api_.last_error(nullptr)));
   }
 
-  /// The lanes of this process.
+  /// Aborts the lanes of this process.
   void stop(const Error& why) noexcept {
-    place_->counts().abort(why.what());  // first, so that whoever sees its communicator gone knows the reason
+    place_->counts().abort(why.what());  // first, so that a lane whose communicator is gone throws the reason
     for (NcclRank& rank : ranks_) rank.abort();
   }
 

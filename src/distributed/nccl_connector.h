@@ -1,7 +1,8 @@
 #pragma once
 
-// Replicas on GPUs of their own, joined by NCCL. Sums are deterministic (see make_nccl); an error or a silence of one
-// rank ends all. Call make_nccl on the main thread, before other threads run: it sets environment variables.
+// Connectors of replicas on GPUs, joined by NCCL. Sums are deterministic by default (NcclOptions). An error or a missed
+// deadline of one rank aborts all. Call make_nccl on the main thread before other threads start, because it sets
+// environment variables.
 
 #include <memory>
 #include <vector>
@@ -14,38 +15,36 @@
 namespace dptrain::distributed {
 
 struct NcclOptions {
-  /// Rings and trees in any protocol: the order of additions is then a function of the ranks, the links between them
-  /// and the size of the sum, as is NCCL's choice among them. No sums inside the NVLink switch (NVLS), which may differ
-  /// from call to call, and no buffers registered for graphs, so that recorded sums take the way of others. NCCL_ALGO,
-  /// NCCL_NVLS_ENABLE, NCCL_GRAPH_REGISTER are left alone where the user has set them. NCCL_PROTO always is: to name
-  /// LL128 would allow it where NCCL has not tried it.
+  /// Allows only rings and trees, so the order of additions depends on the ranks, their links and the size of the sum.
+  /// Disables NVLS, whose sums may differ from call to call, and registered buffers, so that recorded sums use the same
+  /// algorithms. Respects NCCL_ALGO, NCCL_NVLS_ENABLE and NCCL_GRAPH_REGISTER. Never sets NCCL_PROTO: naming LL128
+  /// would enable it even where NCCL avoids it.
   bool deterministic = true;
-  /// Instead every rank gathers all ranks' gradients, bucket by bucket, and adds them in the order of
-  /// kernels/sum_tree.h: as many times the traffic as half the ranks, and room for the largest bucket of every rank.
+  /// Every rank gathers the gradients of all ranks, bucket by bucket, and adds them in the order of kernels/sum_tree.h.
+  /// Costs ranks / 2 times the traffic, and memory for the largest bucket of every rank.
   bool tree_order = false;
-  /// What is sent and added are gradients rounded to bfloat16, half the traffic; statistics stay float32. Not with
-  /// tree_order.
+  /// Gradients are sent and added in bfloat16: half the traffic. Statistics stay float32. Not with tree_order.
   bool sums_in_bfloat16 = false;
-  double watchdog_seconds = 60;     ///< the longest silence within a step: Error{kDeadline}
-  double first_step_seconds = 600;  ///< the same until the first step is done: kernels are loaded, ranks connect
+  double watchdog_seconds = 60;     ///< longest time without progress within a step: Error{kDeadline}
+  double first_step_seconds = 600;  ///< the same limit for the first step, which loads kernels and connects ranks
 };
 
-/// The other processes of a run over NCCL. Outlives the connector.
+/// The processes of a run over NCCL. `processes` outlives the connector.
 struct NcclTogether {
   const Seats& seats;
   Processes& processes;
 };
 
-/// One rank for each of these GPUs, in this order. Throws Error{kDevice}: a GPU named twice, no libnccl.so.2.
+/// One rank per GPU, in this order. Throws Error{kDevice} if a GPU occurs twice or libnccl.so.2 is missing.
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const nccl::Api& api = nccl::library());
-/// The same in each of several processes: ranks as seated, one communicator for all, whose id process 0 makes.
+/// As above in each of several processes, with the ranks of `seats`. Process 0 creates the communicator ids.
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclTogether& together, const nccl::Api& api = nccl::library());
 
-/// A replica for each of these GPUs, in this order; any may be named several times, and at least two are named. The
-/// replicas of one GPU sum in its memory, then the first of each GPU sums with the others over NCCL (shared_gpus.cpp).
-/// Not with tree_order: replicas would have to be added in their own order. Throws Error{kDevice}: no libnccl.so.2.
+/// One replica per entry, in this order. A GPU may occur several times; at least two GPUs must occur. The replicas of
+/// one GPU sum in its memory, then the leader of each GPU sums over NCCL (shared_gpus.cpp). Not with tree_order,
+/// because a GPU's replicas are added first. Throws Error{kDevice} if libnccl.so.2 is missing.
 std::unique_ptr<runtime::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
                                                      const nccl::Api& api = nccl::library());
 

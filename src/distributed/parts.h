@@ -1,6 +1,6 @@
 #pragma once
 
-// How the ranks of one process share the summing of a bucket: each owns a fixed part. Pure.
+// Fixed division of a bucket among the ranks that sum it. Pure functions.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace dptrain::distributed {
 
-/// Floats in a cache line, and four times what a GPU loads at once: parts are cut there, so that no line is written by
-/// two.
+/// Floats in a cache line. Parts are cut at multiples of it, so no two ranks write to one line and GPUs can load four
+/// floats at once.
 inline constexpr std::int64_t kLineFloats = 16;
 
 /// The part of a bucket that a rank sums; may be empty.

@@ -34,7 +34,7 @@ struct Lanes {
   Processes& processes;
   LaneGroup group;
   std::vector<plan::Bucket> buckets;             ///< set when all lanes are attached
-  std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in a process that speaks for its group
+  std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in the leader of its group
   std::uint64_t posted = 0;                      ///< number of sums posted over all steps; guarded by `posting`
   std::vector<std::uint64_t> arrived;            ///< per lane: buckets ready over all steps; guarded by `posting`
   std::mutex posting;
@@ -50,8 +50,8 @@ struct Lanes {
   std::atomic<std::uint64_t> gave = 0, gathered = 0;
 };
 
-/// In a group of all ranks, every lane sums its part of each bucket in the memory of all members. Otherwise the
-/// speaking process of the group exchanges sums with other groups, on its communication thread.
+/// In a group of all ranks, every lane sums its part of each bucket in the memory of all members. Otherwise the leader
+/// of the group exchanges sums with other groups on its communication thread.
 class ProcessSink final : public runtime::GradientSink {
  public:
   ProcessSink(Lanes& lanes, int lane) : lanes_(lanes), group_(lanes.group), lane_(lane) {}

@@ -8,7 +8,7 @@
 namespace dptrain::distributed {
 namespace {
 
-// Processes run the same program: the bytes of a number are the same in all of them.
+// All processes run the same program, so numbers have the same bytes.
 template <class T>
 void put(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(value));

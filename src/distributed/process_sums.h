@@ -1,7 +1,7 @@
 #pragma once
 
-// A step's sums of the replicas of all processes, by rank, from those of each: what connectors across processes share.
-// Called on the thread that collects, in all processes alike. Throws Error when a process has failed.
+// All-gather of a step's per-replica sums over all processes, in rank order. Used by connectors across processes. All
+// processes call it on the thread that collects. Throws Error if a process has failed.
 
 #include <cstdint>
 #include <vector>

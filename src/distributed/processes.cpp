@@ -38,16 +38,15 @@ namespace {
 
 using std::chrono::duration;
 
-/// With nothing to exchange the thread only looks for news.
+/// Without exchanges, the thread only checks for status messages.
 constexpr duration<double> kIdle{0.02};
-/// Looks in a row before it sleeps between them: what a neighbour on the same machine needs to answer.
+/// Polls before the first pause: about the time in which a process on the same machine answers.
 constexpr int kBusyLooks = 20;
-/// The same while somebody waits: a millisecond or two, longer than a bucket takes on one machine; who comes later than
-/// that is not worth a core.
+/// As kBusyLooks while a thread waits: one or two milliseconds, longer than a bucket takes on one machine.
 constexpr int kHurriedLooks = 4000;
 constexpr double kShortestPause = 10e-6, kLongestPause = 200e-6;
 
-/// What the threads that wait for a gather see of it.
+/// Result of a gather, shared with the threads that wait for it.
 struct Waiting {
   std::mutex mutex;
   std::condition_variable changed;
@@ -90,7 +89,7 @@ void Processes::set_silence(double seconds) {
 
 std::vector<std::string> Processes::gather(std::string mine) {
   if (shared_gather_) {
-    throw_if_failed();  // one that has nobody to wait for asks nowhere else
+    throw_if_failed();  // a gather that need not wait would not check
     std::vector<std::string> all(at(count_));
     const auto place = [&all](int process, std::size_t bytes) {
       all[at(process)].resize(bytes);
@@ -173,9 +172,9 @@ void Processes::wait_for_quiet() {
 
 void Processes::work(const Open& open) {
   std::unique_ptr<Transport> transport;
-  flush_subnormals();  // as the replicas' threads do: it adds their gradients
+  flush_subnormals();  // as in the replicas' threads, because this thread adds gradients
   try {
-    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; else pauses are five times as long
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; the default makes pauses five times as long
     transport = open();
     meet(*transport);
   } catch (...) {
@@ -189,7 +188,7 @@ void Processes::work(const Open& open) {
   if (!open_error_) drive(*transport);
 }
 
-/// Who the others are.
+/// Exchanges host names and finds the groups that share memory.
 void Processes::meet(Transport& transport) {
   process_ = transport.process();
   count_ = transport.processes();
@@ -199,7 +198,7 @@ void Processes::meet(Transport& transport) {
   meet_in_memory(transport);
 }
 
-/// A gather while nothing else goes on.
+/// Runs a gather while no other exchange is active.
 std::vector<std::string> Processes::exchange(Transport& transport, std::string mine) {
   std::vector<std::string> found;
   Gather gather(std::move(mine), kGatherHead, kGatherRest,
@@ -208,7 +207,7 @@ std::vector<std::string> Processes::exchange(Transport& transport, std::string m
   return found;
 }
 
-/// Who shares memory with whom: who can open what the other has made. Where all do, process 0's is kept for gathers.
+/// Finds out which processes can open the memory of which. If all can, gathers use the memory of process 0.
 void Processes::meet_in_memory(Transport& transport) {
   std::shared_ptr<SharedMemory> mine;
   if (transport.shares_memory()) mine = SharedMemory::make(is_first() ? SharedGather::bytes(count_) : 1);
@@ -263,7 +262,7 @@ void Processes::drive(Transport& transport) {
       if (active_.empty()) continue;
       idle_polls = poll(transport) ? 0 : idle_polls + 1;
       if (idle_polls > 0) pause(idle_polls);
-    } catch (...) {  // out of memory, too: the others are to learn of it
+    } catch (...) {  // including std::bad_alloc, so that the others are notified
       const Error error = as_error(std::current_exception());
       const std::lock_guard lock(mutex_);
       own_failure_ = error;
@@ -277,7 +276,7 @@ void Processes::drive(Transport& transport) {
 
 bool Processes::poll(Transport& transport) {
   bool moved = false;
-  for (auto exchange = active_.begin(); exchange != active_.end();) {  // not erase_if: an advance may throw
+  for (auto exchange = active_.begin(); exchange != active_.end();) {  // not erase_if, because advance() may throw
     const Exchange::Progress progress = (*exchange)->advance(transport);
     moved = moved || progress != Exchange::Progress::kWaits;
     exchange = progress == Exchange::Progress::kDone ? active_.erase(exchange) : std::next(exchange);
@@ -294,11 +293,11 @@ void Processes::give_all_up(const Error& why) {
   }
   for (const auto& exchange : active_) exchange->give_up(why);
   for (const auto& exchange : posted) exchange->give_up(why);
-  given_up_ = std::move(active_);  // messages may be on their way to their memory
+  given_up_ = std::move(active_);  // pending messages may still access their memory
   active_.clear();
 }
 
-/// The others learn why; and whether process 0 has failed alike (a config that is wrong is so for all of them).
+/// Notifies the others. Sets echo_ if process 0 failed for the same reason, such as a wrong config.
 void Processes::spread_failure(const Error& why) {
   constexpr double kEchoSeconds = 0.3;
   const Stopwatch watch;
@@ -316,17 +315,17 @@ void Processes::end_in_failure() {
   const Error why = *failure_;
   give_all_up(why);
   try {
-    // One that fell silent was seen by its neighbours alone.
+    // Only its neighbours detect a silent process, so the others must be notified.
     if (own_failure_ || why.kind() == ErrorKind::kDeadline) spread_failure(why);
-  } catch (const std::exception&) {  // processes that miss the message find that this one is silent
+  } catch (const std::exception&) {  // processes that miss the message detect the silence
   }
-  // No call of MPI from here on.
+  // No MPI calls from here on.
   std::unique_lock lock(mutex_);
   state_ = State::kQuiet;
   changed_.notify_all();
   const duration<double> end{patience_.farewell_seconds};
   if (own_failure_) {
-    // A launcher ends the others when this process has gone; they are to say why first.
+    // A launcher terminates the others when this process ends. Give them time to report the reason first.
     wake_.wait_for(lock, end, [this] { return closing_; });
     lock.unlock();
     std::this_thread::sleep_for(std::min(end, duration<double>(is_first() ? 0.5 : 2.0)));
@@ -338,7 +337,7 @@ void Processes::end_in_failure() {
   _exit(why.exit_code());
 }
 
-/// The others may still be at it; they are waited for, so that nobody's launcher thinks that something went wrong.
+/// Waits for the other processes, because a launcher may treat an early exit as a failure.
 void Processes::exchange_goodbyes(Transport& transport) {
   try {
     status_->send_goodbye();

@@ -1,11 +1,15 @@
 #pragma once
 
-// Processes: the processes of one run, started by a launcher and joined by MPI. In each process one thread, the
-// communication thread, makes all MPI calls, none of which blocks. Other threads post an Exchange to it, or call a
-// function that waits for one.
+// Processes: the processes of one run, started by a launcher and joined by MPI. In each process, the communication
+// thread makes all MPI calls, none of which blocks. Other threads post an Exchange to it, or call a function that waits
+// for one.
 //
-// A process that fails notifies all others, where everything that waits throws. A process that sends nothing for too
-// long counts as failed. Made and destroyed on the main thread.
+// A process that fails notifies all others, where all waiting threads throw. A process that sends nothing for too long
+// counts as failed. Made and destroyed on the main thread.
+//
+//   Processes processes([&] { return open_mpi(*launch); }, {});
+//   const std::vector<std::string> all = processes.gather("text of this process");
+//   auto connector = make_processes(seats, processes);  // sums of the CPU replicas of all processes
 
 #include <atomic>
 #include <condition_variable>

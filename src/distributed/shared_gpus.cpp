@@ -1,8 +1,8 @@
-// Synchronization between the replicas of a GPU, in addition to local_streams.cpp. Each GPU has one speaker, the
-// replica that uses NCCL. Its thread signals the others when it has queued the NCCL work (and, in a step that may load
-// kernels, waited for it). Their streams then wait for its event. They signal the leader when they have queued their
-// copies. Its stream waits for their events before it overwrites the memory. Each side records its event again only
-// after the other side has signalled that its stream waits for the last record.
+// Several replicas per GPU, in addition to local_streams.cpp. The leader of each GPU uses NCCL. Its thread signals the
+// other replicas when it has queued the NCCL work (and, in a step that may load kernels, waited for it). Their streams
+// wait for its event, and they signal the leader when they have queued their copies. The leader's stream waits for
+// their events before it overwrites the memory. Each side records its event again only after the other side has
+// signalled that its stream waits for the last record.
 
 #include "distributed/nccl_connector.h"
 
@@ -62,7 +62,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
     group_.copied_marks[at(number_)] = copied_.get();
     shared_.counts.signal(group_.arrived);
     if (is_leader()) {
-      // No replica of the GPU may load anything while NCCL connects, so the others wait, too.
+      // No replica of the GPU may load kernels while NCCL connects, so the others wait, too.
       wait(group_.arrived, at(group_.size()));
       group_.sums = gradients;
       group_.leader_done = device.make_event();

@@ -53,7 +53,7 @@ class SharedMemory {
 // distributed/event_counts.h, a waiting thread polls a few times, yielding, then sleeps. A process that ends
 // unexpectedly leaves no lock. Waiting threads detect its end through the regular calls of `check`.
 
-/// Only grows. A thread that reads a count sees everything written before the advance() to it. One cache line each.
+/// Only grows. A thread that reads a count sees everything written before the signal() to it. One cache line each.
 struct alignas(64) SharedCounter {
   std::atomic<std::uint64_t> count = 0;
 };

@@ -79,7 +79,7 @@ std::optional<StatusMessages::Failure> StatusMessages::poll(double silence_secon
                                    silence_seconds))};
     }
   }
-  // Often enough that a lost one is no accident, seldom enough to cost nothing.
+  // At least eight messages within the limit, so one that is late does not count as a failure.
   if (now - last_alive_ > std::min(1.0, silence_seconds / 8)) {
     last_alive_ = now;
     all_sent();

@@ -1,7 +1,7 @@
 #pragma once
 
-// StatusMessages: short messages of a process to the others beside all exchanges: that it is alive, that it has failed
-// and why, that it has come to its end. The communication thread's.
+// StatusMessages: short messages between processes, independent of exchanges: alive, failed with a reason, ended. Used
+// on the communication thread only.
 
 #include <array>
 #include <functional>
@@ -22,19 +22,20 @@ class StatusMessages {
     Error why;
   };
 
-  /// `clock`: in seconds.
+  /// `clock`: returns seconds.
   StatusMessages(Transport& transport, std::function<double()> clock);
 
-  /// Looks at what has come; tells the neighbours now and then that this process lives. The first failure that it
-  /// learns of: one that was told, or a neighbour that was not heard of for `silence_seconds`.
+  /// Receives messages, and regularly sends kAlive to the neighbours. Returns the first failure: reported by a process,
+  /// or a neighbour that sent nothing for `silence_seconds`.
   std::optional<Failure> poll(double silence_seconds);
-  /// To all others, once.
+  /// Sends the failure to all others. Called once.
   void send_failure(const Error& why);
-  /// As much of its words as they get.
+  /// Text of the error as the others receive it, truncated to the size of a message.
   static std::string shown(const Error& why);
   void send_goodbye();
-  /// Whether all that was told is on its way; whether all others have said goodbye.
+  /// Whether all sends are complete.
   bool all_sent();
+  /// Whether all other processes have sent a failure or a goodbye.
   bool all_ended() const;
 
  private:
@@ -64,7 +65,7 @@ class StatusMessages {
 
   Transport& transport_;
   const std::function<double()> clock_;
-  std::vector<Other> others_;  ///< by process; this one's is not used
+  std::vector<Other> others_;  ///< by process; the entry of this process is unused
   std::vector<Sent> sent_;
   double last_alive_ = 0;
 };

@@ -1,4 +1,4 @@
-// A module: distributed/mpi/api.h on the MPI that this file is compiled against. No part of the executable.
+// Implementation of distributed/mpi/api.h for the MPI that this file is compiled against. Not part of the executable.
 
 #include <mpi.h>
 
@@ -63,13 +63,13 @@ void describe(int code, char* text, int size) {
   copy(words, text, size);
 }
 
-/// How many of what make so many bytes.
+/// MPI datatype and count of a message.
 struct Units {
   MPI_Datatype type = MPI_BYTE;
   int count = 0;
 };
 
-/// Both ends count alike, for both know the bytes.
+/// Sender and receiver choose the same datatype, because both use the same size.
 Units units_of(std::size_t bytes) {
   constexpr std::size_t kFloat = sizeof(float);
   return bytes % kFloat == 0 ? Units{MPI_FLOAT, static_cast<int>(bytes / kFloat)}
