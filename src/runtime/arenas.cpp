@@ -94,7 +94,7 @@ ParameterArenas::Buffer ParameterArenas::gradient_memory(const ReplicaOptions& o
 }
 
 void ParameterArenas::push(const graph::Model& model) {
-  catch_up();  // their slots stay
+  catch_up();  // before new weights: pending updates also change the slots
   for (const plan::Parameter& p : plan_.parameters) {
     const graph::Weight& weight = model.weights[static_cast<std::size_t>(p.weight)];
     if (weight.values.empty())
@@ -118,7 +118,7 @@ void ParameterArenas::replay(backend::Recording& recording) {
   ++updates_;
 }
 
-/// In its place where that is host memory: large weights are not held twice.
+/// Initializes in place where the device reads host memory, so large weights need no second copy.
 void ParameterArenas::draw(const plan::Parameter& p, const graph::Weight& weight, std::uint64_t seed) {
   const auto index = static_cast<std::uint32_t>(p.weight);
   if (device_.reads_host_memory() && p.order.empty())
@@ -181,7 +181,7 @@ void ParameterArenas::check_state(const std::vector<std::vector<float>>& state) 
 
 void ParameterArenas::push_state(const std::vector<std::vector<float>>& state) {
   check_state(state);
-  catch_up();  // their weights stay
+  catch_up();  // before new slots: pending updates also change the weights
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::vector<float> array = state[i];
     for_each_block(plan::to_arena_order, array);

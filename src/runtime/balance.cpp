@@ -17,7 +17,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// How long the slowest takes.
+/// Time of the slowest rank.
 double step_seconds(const std::vector<std::int64_t>& rows, const std::vector<double>& seconds_per_row) {
   double longest = 0;
   for (std::size_t r = 0; r < rows.size(); ++r)
@@ -55,7 +55,7 @@ const std::vector<std::int64_t>& Balance::rows_at(std::int64_t number) const {
 std::optional<NewShares> Balance::add(std::int64_t number, std::int64_t positions, std::span<const double> seconds) {
   if (options_.batch < 2 * options_.ranks || positions != options_.batch) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (number < from_.back().number) {  // of shares before the last decision, or of a run that went back
+  if (number < from_.back().number) {  // cut before the last decision, or the run went back
     const bool waits = from_.back().number - number <= ahead_;
     if (waits) return std::nullopt;
     while (from_.size() > 1 && from_.back().number > number) from_.pop_back();
@@ -79,7 +79,7 @@ std::optional<NewShares> Balance::add(std::int64_t number, std::int64_t position
   return shares;
 }
 
-/// Rows in proportion to speed, in steps of a 32nd of an even share: few sizes, for which kernels are made ready once.
+/// Rows in proportion to speed, in multiples of 1/32 of an even share, so that kernels are needed for few sizes.
 std::vector<std::int64_t> Balance::wanted(const std::vector<std::int64_t>& rows,
                                           const std::vector<double>& seconds) const {
   const double even = static_cast<double>(options_.batch) / options_.ranks;
@@ -95,7 +95,7 @@ std::vector<std::int64_t> Balance::wanted(const std::vector<std::int64_t>& rows,
     const double bounded = std::clamp(share, static_cast<double>(least), static_cast<double>(most_rows()));
     shares.push_back(std::max(unit, std::round(bounded / unit) * unit));
   }
-  // What rounding and bounds have left over goes where it costs least: as the shares are.
+  // Distributes the remainder of rounding and clamping in proportion to the shares.
   std::vector<std::int64_t> whole = split_rows(options_.batch, shares);
   for (std::int64_t& count : whole)
     for (; count < least; ++count) --*std::ranges::max_element(whole);

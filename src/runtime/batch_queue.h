@@ -1,9 +1,8 @@
 #pragma once
 
-// BatchQueue: the batches that are queued on the replicas and not collected, oldest first. Each stays in memory until
-// the sums of its step or evaluation have come back, for devices that run behind the host still copy from it. Who
-// trains, evaluates and measures works through one of these; it is the only one that queues on its ReplicaSet
-// meanwhile. Trainer's thread only.
+// BatchQueue: batches that are queued on the replicas and not yet collected, oldest first. It keeps each in memory
+// until its sums are collected, because asynchronous devices still copy from it. While it is in use, nothing else
+// queues work on its ReplicaSet. Used on the trainer's thread.
 
 #include <deque>
 #include <memory>
@@ -24,7 +23,7 @@ class BatchQueue {
 
   explicit BatchQueue(ReplicaSet& replicas) : replicas_(replicas) {}
 
-  /// One optimizer step, or forward and loss in inference mode, behind what is queued. Not while full().
+  /// Queue an optimizer step, or forward and loss in inference mode. Not while full().
   void step(SharedBatch batch, const StepInputs& in) {
     replicas_.queue_step(batch->host(), in);
     batches_.push_back(std::move(batch));
@@ -40,9 +39,9 @@ class BatchQueue {
   const data::Batch& oldest() const { return *batches_.front(); }
   const data::Batch& newest() const { return *batches_.back(); }
 
-  /// The oldest is done, or has to be waited for before anything else can be queued.
+  /// Whether the oldest is done, or must be collected before more can be queued.
   bool is_due() const { return !empty() && (full() || replicas_.done()); }
-  /// The oldest's sums; waits for them.
+  /// Waits for the sums of the oldest.
   Collected collect() {
     Collected collected{replicas_.collect(), std::move(batches_.front())};
     batches_.pop_front();

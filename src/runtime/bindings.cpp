@@ -7,7 +7,7 @@
 namespace dptrain::runtime {
 namespace {
 
-/// Which graph input a tensor is.
+/// Index of a tensor among the graph inputs.
 std::size_t input_of(const plan::Plan& plan, int tensor) {
   return static_cast<std::size_t>(std::ranges::find(plan.inputs, tensor) - plan.inputs.begin());
 }
@@ -65,7 +65,7 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
 }
 
 void Bindings::bind_inputs(const std::vector<const void*>& inputs) {
-  // Inputs are only ever read; the table of tensors is shared with what is written.
+  // const_cast: inputs are only read, but the table also has tensors that are written.
   for (const ExternalTensor& place : external_tensors_) tensors_[place.tensor] = const_cast<void*>(inputs[place.input]);
   for (const ExternalInput& place : external_inputs_) steps_[place.step].inputs[place.place] = inputs[place.input];
 }

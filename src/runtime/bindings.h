@@ -1,7 +1,7 @@
 #pragma once
 
-// The pointers of every call of a plan, computed once: where in the arenas each step reads and writes. Private to this
-// module; used on the replica's thread.
+// Bindings: the pointers of every call of a plan into the arenas, computed once. Private to this module; used on the
+// replica's thread.
 
 #include <cstddef>
 #include <vector>
@@ -19,7 +19,7 @@ struct Arenas {
   const float* parameters = nullptr;
   std::vector<std::int64_t> offsets{};       ///< offset of each parameter; empty: the plan's
   const void* compute = nullptr;             ///< the parameters in the plan's compute type
-  float* gradients = nullptr;                ///< where backward writes
+  float* gradients = nullptr;                ///< where backward writes; null: inference only
   std::vector<backend::RowTable*> tables{};  ///< in training; per parameter, null if it is not a table
 };
 

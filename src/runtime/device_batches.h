@@ -1,9 +1,8 @@
 #pragma once
 
-// DeviceBatches: brings a slice's inputs and labels from the host to where ops read them. A device that can read host
-// memory uses the slice in place. For other devices, copies on a separate stream fill one of up to two sets of buffers.
-// So the next micro-batch can arrive during the computation of the current one. Owned by a StepRunner, used on its
-// thread.
+// DeviceBatches: copies a slice's inputs and labels from the host to where ops read them. A device that reads host
+// memory uses the slice in place. Otherwise copies on a separate stream fill one of up to two sets of buffers, so the
+// next micro-batch arrives during the computation of the current one. Owned by a StepRunner, used on its thread.
 //
 // The caller may change the host memory once it has the step's sums, because the computation waits for the copies.
 
@@ -20,8 +19,8 @@ namespace dptrain::runtime {
 
 /// A slice where ops read it.
 struct DeviceBatch {
-  std::vector<const void*> inputs{};  ///< one per graph input, of its tensor's type; null: not read in this slot
-  std::vector<const void*> labels{};  ///< one per loss, likewise
+  std::vector<const void*> inputs{};  ///< one per graph input, in its tensor's type; null: not read in this slot
+  std::vector<const void*> labels{};  ///< one per loss, as `inputs`
   const float* sample_weights = nullptr;
 };
 
@@ -29,7 +28,7 @@ class DeviceBatches {
  public:
   /// For slices of up to `rows` rows; `sets`: 1 or 2. Copies only the data that this slot of the plan reads.
   DeviceBatches(const plan::Plan& plan, backend::Device& device, std::int64_t rows, int sets, int slot = 0);
-  /// From now on slices may refer to a data set by `number` instead of having inputs.
+  /// Afterwards slices may refer to the data set by `number` instead of having inputs.
   void add_dataset(int number, const DeviceDataset& dataset);
 
   /// Queues the copies to a set, after the last use of it.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Where backward delivers its gradients. Implemented by the reduce module; with one replica, NoReduction does nothing.
-// Called from the replica's thread, or from another thread while that one is idle. Calls of an optimizer step in order:
-// begin, bucket_ready(0), (1), ..., finish, end. Later steps may begin before a step's end().
+// GradientSink: receives the gradients of backward. The distributed module implements it; with one replica, NoReduction
+// does nothing. Called from the replica's thread, or from another thread while that one is idle. Calls of an optimizer
+// step in order: begin, bucket_ready(0), (1), ..., finish, end. Later steps may begin before a step's end().
 //
 // If records() is true, the work of the sink may become part of a recording. Calls in order: begin_recording; then,
 // while the device records, bucket_ready(0), ..., finish; then end_recording. A step that replays the recording calls

@@ -1,7 +1,7 @@
 #pragma once
 
-// MaskCounts: how many positions of a global batch count in each masked loss. A loss with a mask is the mean over the
-// valid positions of all replicas and micro-batches, as Keras's apply_mask with sum_over_batch_size. So their number is
+// MaskCounts: number of positions of a global batch that count in each masked loss. Such a loss is the mean over the
+// valid positions of all replicas and micro-batches, as in Keras's apply_mask with sum_over_batch_size, so they are
 // counted before the first gradient. Owned by a StepRunner, used on its replica's thread; queues work on the stream
 // without waiting.
 
@@ -14,13 +14,13 @@ namespace dptrain::runtime {
 
 class MaskCounts {
  public:
-  /// `collective` may be null: there is one replica.
+  /// `collective`: null with one replica.
   MaskCounts(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective);
 
   void clear();
-  /// Adds what the mask of the plan's loss number `loss` says of so many samples.
+  /// Adds the valid positions of `rows` samples in the mask of loss number `loss` of the plan.
   void add(std::size_t loss, const std::uint8_t* mask, std::int64_t rows);
-  /// All replicas add theirs up; with no rows, too. `samples`: of the global batch.
+  /// Sums the counts over all replicas, which all call it, even without rows. `samples`: size of the global batch.
   void share(std::int64_t samples);
   /// As LossArgs::mask_scale, after share().
   const float* scale(std::size_t loss) const { return scales_->as<float>() + loss; }
@@ -33,7 +33,7 @@ class MaskCounts {
   backend::Collective* const collective_;
   const int ranks_;
   std::unique_ptr<backend::Buffer> mine_;    ///< a double per loss of the plan
-  std::unique_ptr<backend::Buffer> all_;     ///< those of all ranks, in their order
+  std::unique_ptr<backend::Buffer> all_;     ///< `mine_` of all ranks, by rank
   std::unique_ptr<backend::Buffer> scales_;  ///< a float per loss
 };
 

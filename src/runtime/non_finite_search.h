@@ -1,7 +1,7 @@
 #pragma once
 
 // NonFiniteSearch: repeats forward, loss and backward of a micro-batch in one slot, and checks every value that they
-// write. Statistics and weights stay unchanged. Allocates memory, unlike a normal step. On the thread of the runner.
+// write. Statistics and weights stay unchanged. Allocates memory, unlike a normal step. Used on the runner's thread.
 
 #include <optional>
 

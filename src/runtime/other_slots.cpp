@@ -71,7 +71,7 @@ void OtherSlots::run(const Work& other, const std::function<void()>& home) {
   }
   try {
     workers_.end();
-  } catch (...) {  // it has been heard of in fail()
+  } catch (...) {  // stored by fail()
   }
   if (const std::exception_ptr why = std::exchange(failure_, nullptr)) std::rethrow_exception(why);
 }
@@ -81,7 +81,7 @@ void OtherSlots::drain() noexcept {
     workers_.run([this](int lane) {
       if (slots_[at(lane)].stream) slots_[at(lane)].stream->synchronize();
     });
-  } catch (...) {  // what failed has been thrown before
+  } catch (...) {  // the failure has already been thrown
   }
   failure_ = nullptr;
 }

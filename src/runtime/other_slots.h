@@ -17,7 +17,7 @@ namespace dptrain::runtime {
 
 class OtherSlots {
  public:
-  /// `devices`: of slots 1, 2, ...
+  /// `devices`: those of slots 1, 2, ...
   OtherSlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& home,
              SlotSync& sync, const ReplicaOptions& options);
   ~OtherSlots();
@@ -30,7 +30,7 @@ class OtherSlots {
 
   int size() const { return workers_.size(); }
   std::size_t bytes() const;  ///< all arenas
-  /// With nothing running.
+  /// Only while nothing runs.
   const StepRunner& runner(int index) const { return *slots_[at(index)].runner; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
 // PeriodicCheck: a thread that calls a function at regular intervals while another thread, the owner, is between
-// begin() and end(). Those two block only while a call is running. Owned and used by one thread.
+// begin() and end(), which block only while a call is running. Owned and used by one thread.
 
 #include <condition_variable>
 #include <functional>
@@ -27,7 +27,7 @@ class PeriodicCheck {
   void work(double period);
 
   const std::function<void()> check_;
-  std::mutex mutex_;  // guards what follows, and is held in check_
+  std::mutex mutex_;  // guards the members below; held during check_
   std::condition_variable wake_;
   bool on_ = false, stopping_ = false;
   std::thread thread_;  ///< last: it uses everything above

@@ -24,8 +24,8 @@
 namespace dptrain::runtime {
 namespace {
 
-/// Throws Error{kUsage} where steps must be recorded (backend::Graphs::kOn) and this replica, of so many slots, cannot
-/// do so; `sums_too`: a recording may hold the sums over the replicas.
+/// Throws Error{kUsage} if the options require recording and a replica with `slots` slots cannot record its steps.
+/// `sums_too`: whether a recording may contain the sums over the replicas.
 void check_graphs(const ReplicaOptions& options, int slots, bool sums_too) {
   if (options.graphs != backend::Graphs::kOn) return;
   if (slots > 1)
@@ -40,8 +40,8 @@ void check_graphs(const ReplicaOptions& options, int slots, bool sums_too) {
                             options.accumulate ? " and accumulation" : ""));
 }
 
-/// Throw Error{kInternal}. A step has one micro-batch, or, where the replica accumulates, at least one; each shard
-/// comes in the same number of slices.
+/// Throw Error{kInternal}. A step has one micro-batch, or at least one if the replica accumulates. Every shard has the
+/// same number of slices.
 void check_shards(const ReplicaOptions& options, std::size_t slices) {
   if (slices == 0 || slices % at(options.shards) != 0)
     throw Error(ErrorKind::kInternal, fmt::format("{} slices for {} shards", slices, options.shards));
@@ -54,7 +54,7 @@ void check_micro_batches(const ReplicaOptions& options, std::size_t micro_batche
   check_shards(options, micro_batches);
 }
 
-/// Whether there is a penalty to count.
+/// Whether any parameter has a penalty.
 bool regularized(const plan::Plan& plan) {
   return std::ranges::any_of(plan.parameters,
                              [](const plan::Parameter& p) { return p.penalty.l1 != 0 || p.penalty.l2 != 0; });

@@ -90,14 +90,14 @@ struct ReplicaOptions {
   std::vector<backend::Device*> other_slots{};
 };
 
-/// Where in a step the first value is that is not finite.
+/// Location of the first non-finite value of a step.
 struct NotFinite {
   std::string layer{};                 ///< Step::name, or a graph input's; "" for the loss
   int node = -1;                       ///< in Graph::nodes; -1 for the loss
   std::string what{};                  ///< "input", "output", "loss", "gradient of its input", "gradient of kernel"
-  std::int64_t count = 0, values = 0;  ///< so many of so many are not finite
-  int moment = 0;                      ///< in the plan's order; what several slots have found is told by it
-  std::int64_t row = -1;               ///< the first such row of the global batch; -1: the values are of no row
+  std::int64_t count = 0, values = 0;  ///< number of non-finite values, and of values checked
+  int moment = 0;                      ///< position in the plan's order, to compare several slots' results
+  std::int64_t row = -1;               ///< first such row of the global batch; -1: not values of rows
 };
 
 /// Seconds on the calling thread since a step was last queued, by part, for the ledger. On an asynchronous device
@@ -106,8 +106,8 @@ struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;
 };
 
-/// What a run makes of the user's choice. Without kOn, several replicas are not recorded: NCCL's calls in graphs are
-/// not tested on several GPUs.
+/// Setting for a run with `replicas` replicas: kAuto becomes kOff for several, because NCCL's calls in graphs are not
+/// tested on several GPUs.
 backend::Graphs graphs_for(backend::Graphs choice, int replicas);
 
 class Replica {

@@ -334,7 +334,7 @@ StepSums ReplicaSet::collect() {
     const StepTimes& times = set.replicas[at(lane)]->times();
     sums.seconds = times.forward_backward + times.optimizer;
   };
-  if (set.progress() == Progress::kDone)  // no thread has to be woken
+  if (set.progress() == Progress::kDone)  // without waking the replicas' threads
     for (int lane = 0; lane < size(); ++lane) collect_from(lane);
   else
     set.run(oldest.where, collect_from);

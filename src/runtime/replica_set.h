@@ -7,6 +7,11 @@
 //
 // A batch contains at least the rows of this process's replicas (share_of). Its positions determine the rows of each
 // replica.
+//
+//   ReplicaSet set(plan, std::move(devices), *connector, options);
+//   set.push(model);
+//   set.queue_step(batch, {.number = steps_done, .learning_rate = 0.01, .valid = batch.rows});
+//   const StepSums sums = set.collect();
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +27,7 @@
 
 namespace dptrain::runtime {
 
-/// Connects the replicas; the reduce module has the implementations. One object serves all replicas.
+/// Connects the replicas; the distributed module implements it. One object serves all replicas.
 class Connector {
  public:
   virtual ~Connector() = default;

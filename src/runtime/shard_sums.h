@@ -13,9 +13,9 @@
 
 namespace dptrain::runtime {
 
-/// One part of each of these nodes, in order; they tile a node of the tree.
+/// Adds one part per node, in order. The nodes must tile a node of the tree.
 StepSums sum_steps(const std::vector<StepSums>& parts, const std::vector<kernels::SumTree::Node>& nodes);
-/// One part of each leaf of a tree.
+/// Adds one part per leaf of a tree.
 StepSums sum_steps(const std::vector<StepSums>& parts);
 
 /// Sums the gradients of a replica's shards (parallel.virtual_shards) like a binary counter: a partial sum stays on its

@@ -68,7 +68,7 @@ std::vector<std::int64_t> Shares::row_counts(int rank) const {
 
 std::int64_t Shares::most_rows(int rank) const {
   std::int64_t most = 1;
-  for (const std::int64_t batch : options_.batch_sizes)  // a run that goes on in an epoch may end it with another one
+  for (const std::int64_t batch : options_.batch_sizes)  // a resumed epoch may end with another size
     most = std::max(most, most_positions(batch, rank));
   return most;
 }

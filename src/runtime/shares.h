@@ -1,8 +1,8 @@
 #pragma once
 
-// Shares: what every replica computes of a batch, which follows from the batch's positions alone (cut.h) and, where
-// shares move, from its number. The same in all processes. One object for a ReplicaSet; it changes nothing but the
-// account of loads(), which is for one thread at a time.
+// Shares: the rows of a batch that each replica computes. They follow from the batch's positions (cut.h) and, with a
+// Balance, from its number, so they are equal in all processes. One object per ReplicaSet. Any thread; loads() by one
+// thread at a time.
 
 #include <cstdint>
 #include <set>
@@ -17,29 +17,28 @@ namespace dptrain::runtime {
 
 class Shares {
  public:
-  /// Both outlive this. Throws Error{kInternal} where virtual shards cannot be had.
+  /// Both outlive this object. Throws Error{kInternal} if the virtual shards are invalid.
   Shares(const SetOptions& options, const World& world);
 
-  /// Shards of a replica; 1 without virtual ones.
+  /// Number of shards per replica; 1 without virtual shards.
   int shards() const;
-  /// The numbers of rows that a rank is made ready for, ascending.
+  /// Numbers of rows for which a rank prepares its ops, ascending.
   std::vector<std::int64_t> row_counts(int rank) const;
-  /// The most rows of a slice of a rank in training. Ranks of equal weights have the same.
+  /// Largest number of rows of a rank's slice in training. Equal for ranks of equal weights.
   std::int64_t most_rows(int rank) const;
-  /// A rank's part of a batch, each share in so many pieces. Never empty: without rows there are empty slices.
+  /// A rank's slices of a batch, `pieces` per share, in row order. Slices may be empty but are never missing.
   std::vector<BatchView> slices(const BatchView& batch, int rank, std::int64_t pieces) const;
-  /// Without gradients rows do not depend on one another, so a share that is larger than `capacity` goes through in
-  /// more pieces. Equal shares are cut into as many pieces as the first, which is the largest: virtual shards and as
-  /// many replicas compute the same slices.
+  /// Pieces per share without gradients, where rows are independent, so that no slice exceeds `capacity` rows. Equal
+  /// shares use the number of the first and largest one, so any number of replicas computes the same slices.
   std::int64_t inference_pieces(const BatchView& batch, int rank, std::int64_t capacity) const;
-  /// As StepInputs::whole: a batch of the largest size of which no row is missing, shares that do not move, and one for
-  /// every rank. `valid`: as StepInputs::valid.
+  /// As StepInputs::whole: a batch of the largest size without missing rows, fixed shares, and rows for every rank.
+  /// `valid`: as StepInputs::valid.
   bool whole(const BatchView& batch, std::int64_t valid) const;
-  /// Whether a rank meets a slice of so many rows for the first time.
+  /// Whether a rank gets a slice with this number of rows for the first time. Remembers the slices.
   bool loads(const BatchView& batch);
 
  private:
-  /// What decides how a batch is cut.
+  /// The properties of a batch that determine how it is cut.
   struct Whole {
     std::int64_t positions = 0;
     std::int64_t number = -1;  ///< BatchView::number
@@ -47,18 +46,18 @@ class Shares {
 
   void check_shards() const;
   bool has_equal_shares() const;
-  /// What a rank computes of a batch of so many positions: its share, or its shards.
+  /// Rows of a rank: its share, or its shards.
   std::vector<RowRange> shares(const Whole& batch, int rank) const;
-  /// Each in so many pieces, in the order of the rows.
+  /// Each share in `pieces` parts, in row order.
   std::vector<RowRange> pieces_of(const Whole& batch, int rank, std::int64_t pieces) const;
-  /// The pieces that a rank is made ready for; of shards all, so that every replica is made alike.
+  /// The pieces for which a rank prepares its ops: with shards all of them, so that all replicas prepare the same.
   std::vector<RowRange> prepared(std::int64_t batch, int rank) const;
   std::int64_t most_positions(std::int64_t batch, int rank) const;
   std::int64_t most_of_share(std::int64_t batch, int rank) const;
 
   const SetOptions& options_;
   const World& world_;
-  std::set<std::pair<int, std::int64_t>> trained_rows_;  ///< of slices, by rank: steps of others load something yet
+  std::set<std::pair<int, std::int64_t>> trained_rows_;  ///< rank and rows of earlier slices; others load kernels
 };
 
 }  // namespace dptrain::runtime

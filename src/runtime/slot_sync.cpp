@@ -37,7 +37,7 @@ void SlotSync::reset() {
   for (Slot& slot : slots_) slot.barriers = passed_;
 }
 
-/// Looks for a moment before it sleeps: slots that are worth having wait little.
+/// Polls for a moment before it sleeps, because slots usually wait only briefly.
 template <class Reached>
 void SlotSync::wait(const Reached& reached) {
   constexpr int kLooks = 64;

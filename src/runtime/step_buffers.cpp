@@ -27,7 +27,7 @@ void StepBuffers::send_state(std::size_t post) {
 }
 
 void StepBuffers::clear_sums() {
-  // Two floats of zeros are a double of zero.
+  // zeros, a double as two floats
   device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// StepBuffers: what a step exchanges between the host and the device of a slot: the state that kernels read, the sums
-// of losses and metrics, the loss scale. Each step that may be queued uses another post, page-locked memory, so that
-// the device may run asynchronously. Owned by a StepRunner. Allocates at construction only.
+// StepBuffers: the data that a step exchanges between the host and the device of a slot: the state that kernels read,
+// the sums of losses and metrics, the loss scale. Each queued step uses its own post (page-locked memory), so that the
+// device may run asynchronously. Owned by a StepRunner. Allocates at construction only.
 //
 //   buffers.write_state(state, post);
 //   buffers.send_state(post);
@@ -42,7 +42,7 @@ class StepBuffers {
   /// From now on losses and metrics add to the sums of this shard.
   void select_shard(int shard) { shard_ = shard; }
   int shards() const { return shards_; }
-  /// Device memory: the sums of a loss in a shard, by default the selected one.
+  /// Device memory: the sums of a loss in a shard; default: the selected shard.
   double* sums_of(const plan::LossStep& loss, int shard) const {
     return sums_->as<double>() + static_cast<std::size_t>(shard) * sums_per_shard() + loss.first_sum;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 // StepRecorder: records whole steps of a replica, so that each is one launch (CUDA graphs). The number of rows and
-// samples, the staged set and the post are fixed in a recording, so there is one recording per post. With several
+// samples, the set of buffers and the post are fixed in a recording, so there is one recording per post. With several
 // replicas all record in the same step; if one cannot, none does. Owned by a Replica, used on its thread.
 
 #include <array>

@@ -25,7 +25,7 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.beside = std::max(need.beside, more.beside);
 }
 
-/// No update changes a weight of the step.
+/// Whether no update changes a weight of the step.
 bool is_frozen(const plan::Plan& plan, const plan::Step& step) {
   return std::ranges::all_of(step.parameters, [&](int parameter) {
     return plan.parameters[at(parameter)].kind == plan::ParameterKind::kFrozen;
@@ -98,7 +98,7 @@ void StepRunner::make_ops(const ReplicaOptions& options) {
 }
 
 void StepRunner::prepare(std::int64_t rows) {
-  // All are told before any is asked: devices make several ops' primitives at once.
+  // prepare() all before the first need(): devices make the primitives of several ops at once.
   for (std::size_t s = 0; s < ops_.size(); ++s)
     if (ops_[s]) ops_[s]->prepare(rows * plan_.steps[s].frames);
   for (std::size_t s = 0; s < ops_.size(); ++s) {
@@ -267,7 +267,7 @@ void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const 
     const int set = next_set();
     stage(slice, set);
     begin(slice, set);
-    pairing_ = false;  // these are not all steps
+    pairing_ = false;  // count_ahead() runs only some of the steps
     for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
     pairing_ = true;
     count_valid(slice);
@@ -390,7 +390,7 @@ void StepRunner::predict(const BatchView& slice, const std::vector<void*>& outpu
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (plan_.tensors[at(plan::root(plan_, predicted_[i]))].slot == slot_)
       copy_output(plan_.tensors[at(predicted_[i])], inference_->tensor(predicted_[i]), slice.rows, outputs[i]);
-  release(0);  // only now: an output may be an input
+  release(0);  // after the copies, because an output may be an input
 }
 
 void StepRunner::copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to) {

@@ -45,7 +45,7 @@ class StepRunner {
   void add_dataset(int number, const DeviceDataset& dataset) { batches_.add_dataset(number, dataset); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
   void stage(const BatchView& slice, int set);
-  /// Makes the ops read the staged slice, in training.
+  /// Makes the training ops read the staged slice.
   void begin(const BatchView& slice, int set);
   /// No work queued later reads the slice. Ends the pass in all slots.
   void release(int set);
@@ -148,12 +148,12 @@ class StepRunner {
   const int slot_;
   SlotSync* const sync_;                                  ///< null: the only slot
   std::optional<WeightMirror> mirror_;                    ///< only outside the home slot
-  bool sums_wanted_ = false;                              ///< sums of the running pass are yet to be gathered
+  bool sums_wanted_ = false;                              ///< the sums of the running pass are not yet gathered
   const std::int64_t rows_;                               ///< largest number of rows of a slice
   float* const gradients_;                                ///< where backward writes
   float* const summed_gradients_;                         ///< gradients of all micro-batches
   std::vector<std::unique_ptr<backend::Op>> ops_;         ///< per step; null: copy, or step of another slot
-  std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss of the plan, likewise; empty: prediction only
+  std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss; null: of another slot; empty: prediction only
   const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
   const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
   std::optional<MaskCounts> counts_;                      ///< only in the home slot in training, if losses have masks

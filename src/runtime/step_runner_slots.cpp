@@ -11,7 +11,7 @@ void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchView& sli
                       const Bindings& bindings, bool training) {
   if (!pairing_ || observer_ || slice.rows == 0 || pairs_.leads.empty()) return;
   call.leads = pairs_.leads[s];
-  // First passes are those of training alone.
+  // Only training has passes before an op.
   call.followed = s > 0 && pairs_.after[s - 1] && call.training;
   if (s > 0 && pairs_.leads[s - 1]) {
     before_ = ops_[s - 1]->piecewise()->lead();

@@ -1,7 +1,7 @@
 #pragma once
 
-// TimedCollective: a replica's Collective, with the account of what its gathers take of the calling thread. Replica's
-// thread.
+// TimedCollective: a replica's Collective that adds up the time of its gathers on the calling thread. Used on the
+// replica's thread.
 
 #include "backend/stream.h"
 #include "core/clock.h"
@@ -10,7 +10,7 @@ namespace dptrain::runtime {
 
 class TimedCollective final : public backend::Collective {
  public:
-  /// `seconds` grows with every gather; both outlive this.
+  /// Adds the time of every gather to `seconds`. Both outlive this object.
   TimedCollective(backend::Collective& inner, double& seconds) : inner_(inner), seconds_(seconds) {}
 
   int rank() const override { return inner_.rank(); }

@@ -12,7 +12,7 @@
 namespace dptrain::runtime {
 namespace {
 
-/// What the other replicas get to stop in.
+/// Time for the other replicas to stop.
 constexpr double kFarewellSeconds = 5;
 /// A command may take this many times as long as the longest before it.
 constexpr double kSlower = 3;
@@ -48,7 +48,7 @@ void Watchdog::check(const std::vector<bool>& busy) {
   for (std::size_t lane = 0; lane < seats_.size(); ++lane) {
     Seat& seat = seats_[lane];
     if (const std::uint64_t beats = seat.heart.beats(); beats != seat.beats) seat.beats = beats, seat.since = now;
-    // Whoever waits for another stands still as well, but is not to blame: it is late only when nobody else is by then.
+    // A lane that waits for another makes no progress either. It counts as late only if no other lane is late by then.
     const bool waits = waits_(static_cast<int>(lane));
     const bool late = busy[lane] && now - seat.since > limit() + (waits ? 2 * period() : 0);
     if (late && (stuck == nullptr || (stuck_waits && !waits))) stuck = &seat, stuck_waits = waits;

@@ -1,8 +1,8 @@
 #pragma once
 
-// WeightMirror: the parameters that a slot away from home reads. Devices that read the host's memory read them where
-// they lie; others keep a copy, which is brought up to date at the beginning of a pass behind a change. Owned by a
-// slot, used on its thread while the home slot changes nothing.
+// WeightMirror: the parameters that a slot other than the home slot reads. Devices that read host memory use the home
+// slot's memory; others keep a copy, which is refreshed at the beginning of a pass if the parameters have changed.
+// Owned by a slot, used on its thread while the home slot changes nothing.
 
 #include <cstdint>
 #include <memory>
@@ -19,13 +19,13 @@ class WeightMirror {
  public:
   WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot);
 
-  /// Queues the copies; the stream waits for the home slot's work already.
+  /// Queues the copies. The stream must already wait for the home slot's work.
   void refresh(backend::Stream& stream);
 
   const float* parameters() const;
-  const void* compute() const;  ///< as ParameterArenas has it
+  const void* compute() const;  ///< as ParameterArenas::compute()
   const kernels::LossScale* loss_scale() const;
-  /// Floats from the start where a parameter lies; -1: the slot does not read it. Empty: as in the plan.
+  /// Offset of each parameter in floats; -1: the slot does not read it. Empty: the plan's offsets.
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
   std::size_t bytes() const;
 
@@ -34,7 +34,7 @@ class WeightMirror {
   backend::Device& device_;
   const ParameterArenas& home_;
   std::vector<std::int64_t> offsets_;
-  std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read at home
+  std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read from the home slot
   std::optional<std::uint64_t> version_, frozen_version_;
 };
 

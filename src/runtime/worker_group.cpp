@@ -99,7 +99,7 @@ void WorkerGroup::run_lane(int lane) {
     on_failure_(lane, failure);
     lock.lock();
   }
-  failure = nullptr;  // the caller alone holds the exception that it reads: here, not after the last lane's end
+  failure = nullptr;  // before the command ends: only the caller may destroy what it reads
   busy_[static_cast<std::size_t>(lane)] = false;
   if (--running_ == 0) done_.notify_one();
 }
