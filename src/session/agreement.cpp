@@ -14,7 +14,7 @@
 namespace dptrain::session {
 namespace {
 
-/// Of texts of several lines the first that differs.
+/// The first lines in which two texts differ.
 std::pair<std::string, std::string> difference(const std::string& a, const std::string& b) {
   const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
   std::size_t line = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the processes of a run must have alike before they train together: the program, the config, the kind of devices,
-// the data, the weights. Main thread; with one process all of it comes to nothing.
+// Properties that all processes of a run must share before they train together: program, config, kind of devices, data,
+// weights. Main thread. `processes` is null if there is only one.
 
 #include <string>
 #include <vector>
@@ -15,30 +15,28 @@
 
 namespace dptrain::session {
 
-/// Something that is compared: "the settings", and a text that is equal where they are.
+/// A value to compare: "the settings", and a text that is equal where they are equal.
 struct Fact {
   std::string what;
   std::string value;
 };
 
-/// Throws Error of the kind, the same in all processes, that names the first process whose fact differs from process
-/// 0's.
+/// Throws Error{kind}, the same in all processes, naming the first process whose fact differs from that of process 0.
 void require_equal(distributed::Processes* processes, const std::vector<Fact>& facts, ErrorKind kind);
 
-/// How many processes are on this one's machine.
+/// Number of processes on the machine of this process.
 int processes_here(const distributed::Processes* processes);
-/// How many processes, this one among them, have the same cores of the same machine: a launcher may leave it to them to
-/// share them out.
+/// Number of processes, including this one, with the same cores of the same machine, which they have to divide.
 int processes_on_these_cores(distributed::Processes* processes);
 
-/// How many replicas every process has, from how many this one has.
+/// Gathers the number of replicas of every process; `lanes`: replicas of this one.
 distributed::Seats seats_of(distributed::Processes* processes, int lanes);
 World world_of(const distributed::Seats& seats);
 
-/// Samples that cannot be read are left out by all.
+/// All processes leave out a sample that one of them cannot read.
 data::AgreeOnBad agree_on_bad(distributed::Processes& processes);
 
-/// Of all weights that have values, for a fact.
+/// Checksum of all weights that have values, for a Fact.
 std::string checksum_of(const graph::Model& model);
 
 }  // namespace dptrain::session

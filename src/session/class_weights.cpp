@@ -17,7 +17,7 @@ namespace {
   throw config::error_at(ErrorKind::kUsage, setting.mark, "train.class_weight: " + message);
 }
 
-/// A class by its name, else by its number.
+/// Index of a class, given by name or by number.
 std::optional<std::size_t> find_class(const std::string& key, const std::vector<std::string>& names,
                                       std::size_t classes) {
   const auto found = std::find(names.begin(), names.end(), key);

@@ -33,10 +33,10 @@ std::string this_machine() {
   return fmt::format("{}, dptrain {}, oneDNN {}", backend::cpu_identity(), kVersion, kBuiltWithOneDnn);
 }
 
-/// Throws json::exception for what is not such a file.
+/// Throws json::exception if the text is not such a file.
 Machines parse(const std::string& text) {
   const json whole = json::parse(json_nests_deeper(text) ? std::string() : text);
-  if (whole.at("format").get<int>() != kFormat) return {};  // of another version: nothing to take, nothing damaged
+  if (whole.at("format").get<int>() != kFormat) return {};  // another version is not damaged
   return whole.at("machines").get<Machines>();
 }
 
@@ -44,7 +44,7 @@ std::string text_of(const Machines& machines) {
   return json{{"format", kFormat}, {"machines", machines}}.dump(1) + "\n";
 }
 
-/// Empty where there is no file. A damaged one is warned of, with what becomes of it.
+/// Empty if there is no file. A damaged file causes a warning with `consequence`.
 Machines read(const std::string& file, const std::string& consequence) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return {};

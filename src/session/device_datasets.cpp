@@ -11,11 +11,11 @@
 namespace dptrain::session {
 namespace {
 
-/// A data set, with what makes batches of it, may use at most 1/kMemoryPart of the memory then free on a GPU.
+/// A data set, with its working memory, may use at most 1/kMemoryPart of the free memory of a GPU.
 constexpr std::uint64_t kMemoryPart = 4;
 
-/// The most bytes that a device needs for each row of a batch to make it: two sets of what arrives, draws,
-/// and images between transforms.
+/// Device memory per batch row for making it: two sets of arriving samples, random numbers, and images between
+/// transforms.
 std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t row_bytes) {
   constexpr std::uint64_t kSets = 2, kNumbers = 512;
   std::int64_t elements = program.in_elements();
@@ -27,11 +27,11 @@ std::uint64_t working_bytes(const kernels::PixelProgram& program, std::size_t ro
 /// A data set that devices could make batches of.
 struct Candidate {
   runtime::DeviceDataset dataset;
-  std::uint64_t bytes = 0;    ///< of all its rows
-  std::uint64_t per_row = 0;  ///< of a batch, to make it
+  std::uint64_t bytes = 0;    ///< bytes of all rows
+  std::uint64_t per_row = 0;  ///< bytes per row of a batch, to make it
 };
 
-/// Where a set's samples lie when a replica has `free` bytes; nothing where not even making batches fits.
+/// Where to store the samples if a replica has `free` bytes; empty if not even the working memory fits.
 std::optional<DatasetMemory> place(const Candidate& candidate, const std::string& name, std::int64_t rows,
                                    std::uint64_t free) {
   const std::uint64_t allowed = free / kMemoryPart, working = static_cast<std::uint64_t>(rows) * candidate.per_row;
@@ -40,7 +40,7 @@ std::optional<DatasetMemory> place(const Candidate& candidate, const std::string
   return DatasetMemory{name, resident, resident ? candidate.bytes : 0, working};
 }
 
-/// Nothing where the loader has to go on making the batches.
+/// Empty if the loader must make the batches.
 std::optional<Candidate> candidate_of(const SessionData& data, const SessionData::Set& set, std::uint64_t seed) {
   const auto& source = set.source;
   if (source->u8_rows(0) == nullptr && source->f32_rows(0) == nullptr) return {};

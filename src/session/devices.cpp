@@ -30,7 +30,7 @@ std::string names(const std::vector<GpuId>& gpus) {
   return join(all, ", ");
 }
 
-/// Of each replica the first, where it meets the others.
+/// First GPU of each replica, which communicates with the other replicas.
 std::vector<GpuId> homes(const DeviceRequest& request) {
   std::vector<GpuId> all;
   for (std::size_t i = 0; i < request.gpus.size(); i += static_cast<std::size_t>(request.slots))
@@ -38,14 +38,14 @@ std::vector<GpuId> homes(const DeviceRequest& request) {
   return all;
 }
 
-/// How many GPUs these are.
+/// Number of different GPUs.
 std::size_t distinct(const std::vector<GpuId>& gpus) {
   std::set<int> ids;
   for (const GpuId& gpu : gpus) ids.insert(gpu.id);
   return ids.size();
 }
 
-/// Replicas run on GPUs or on the emulator.
+/// Throws if real and emulated GPUs are mixed.
 void check_connectable(const DeviceRequest& request) {
   const bool emulator = std::any_of(request.gpus.begin(), request.gpus.end(), emulated);
   if (emulator && !std::all_of(request.gpus.begin(), request.gpus.end(), emulated))
@@ -65,7 +65,7 @@ DeviceRequest request_of(std::vector<GpuId> gpus) {
 
 DeviceRequest by_topology() {
   machine::Layout layout = machine::layout_of(machine::core_groups(), machine::cpus());
-  if (layout.cpus.empty()) return {};  // the system does not tell its CPUs
+  if (layout.cpus.empty()) return {};  // the system does not report its CPUs
   DeviceRequest request{.replicas = static_cast<int>(layout.cpus.size()), .threads = layout.threads};
   request.cpus = std::move(layout.cpus);
   return request;
@@ -73,7 +73,7 @@ DeviceRequest by_topology() {
 
 DeviceRequest with_threads(DeviceRequest request, int sharers) {
   const int cores = machine::cpus();
-  if (request.on_gpus()) request.threads = 1;  // the one that feeds it
+  if (request.on_gpus()) request.threads = 1;  // the replica's host thread
   if (!request.slot_threads.empty())
     request.threads = std::accumulate(request.slot_threads.begin(), request.slot_threads.end(), 0);
   if (request.threads == 0) request.threads = std::max(1, cores / (request.replicas * sharers));
@@ -113,7 +113,7 @@ DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request)
 }
 
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request) {
-  // Less than this is updated whole in less time than it takes to find what was read.
+  // Updating a smaller table as a whole is faster than finding the rows that were read.
   constexpr std::int64_t kFloats = std::int64_t{1} << 16;
   if (compute_type(train.dtype_policy, request) != DType::kF32 || !nn::updates_by_element(train.optimizer))
     return std::nullopt;

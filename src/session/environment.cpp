@@ -1,4 +1,4 @@
-// Facts about this build, this machine and this process.
+// Properties of this build, this machine and this process.
 
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -29,7 +29,7 @@ std::string proc_value(const char* file, const std::string& key) {
   return "";
 }
 
-/// What the environment says about threads and memory: it changes speed, so it belongs to a result.
+/// Environment variables that affect speed, as part of a result.
 nlohmann::json relevant_variables() {
   nlohmann::json found = nlohmann::json::object();
   for (const char* name :

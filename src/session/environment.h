@@ -1,6 +1,6 @@
 #pragma once
 
-// What belongs to a measurement besides its numbers: this build, this machine and this process. Any thread.
+// Context of a measurement: this build, this machine and this process. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace dptrain::session {
 
-// What this executable was built from, for `--version`, the first line of a run and env.json.
+// Components of this executable, for `--version`, the first line of a run and env.json.
 
 struct BuildInfo {
   std::string version, commit, build_type;
-  /// {"onednn", "3.7.0"}, {"cuda", "no (DPTRAIN_CUDA=OFF)"}, ...: what is built in, or why it is not.
+  /// {"onednn", "3.7.0"}, {"cuda", "no (DPTRAIN_CUDA=OFF)"}, ...: the version, or why it is not built in.
   std::vector<std::pair<std::string, std::string>> libraries;
 
-  std::string library(const std::string& name) const;  ///< "no" when it is not listed
+  std::string library(const std::string& name) const;  ///< "no" if it is not listed
 };
 
 BuildInfo build_info();
 
-/// The same, and where a run is on GPUs the driver, cuDNN and NCCL that it found.
+/// Libraries of the build; for runs on GPUs also the versions found of the driver, cuDNN and NCCL.
 std::vector<std::pair<std::string, std::string>> library_versions(const DeviceRequest& devices);
 
 /// Versions, machine, devices, git hash of the build, data fingerprint: for env.json and bench.json.

@@ -15,7 +15,7 @@ namespace {
 
 std::string prefix_of(const plan::LossStep& loss) { return loss.name.empty() ? "" : loss.name + "_"; }
 
-/// A NaN may have a sign, which says nothing and would be shown.
+/// Removes the sign of a NaN, which would be printed.
 double shown(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader
     const runtime::StepSums sums = ahead.collect().sums;
     total.loss += sums.loss;
     total.samples += sums.samples;
-    total.penalty = sums.penalty;  // of the same weights every time
+    total.penalty = sums.penalty;  // equal in all batches
     for (std::size_t i = 0; i < total.outputs.size(); ++i) total.outputs[i] += sums.outputs[i];
   };
   bool whole = true;
@@ -71,7 +71,7 @@ std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader
   }
   while (!ahead.empty()) collect();
   if (!whole) return std::nullopt;
-  loader.next_epoch();  // its first batches are made while training goes on
+  loader.next_epoch();  // so that its first batches are made during training
   return total;
 }
 

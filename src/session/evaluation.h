@@ -1,7 +1,6 @@
 #pragma once
 
-// Batches into the replicas, sums out of them and into values: what training, evaluation and benchmarks share. Main
-// thread.
+// Evaluation of a data set, and named values from sums. Used by training, evaluation and benchmarks. Main thread.
 
 #include <functional>
 #include <optional>
@@ -19,14 +18,14 @@ namespace dptrain::session {
 
 class Session;
 
-/// Names of what StepSums hold: "loss" first, then of several outputs each one's loss, then the metrics.
+/// Names of values_of(): "loss", the loss of each output if there are several, then the metrics.
 std::vector<std::string> sum_names(const plan::Plan& plan);
-/// Values by name from sums: means of losses, the whole one with the penalty, and metrics computed from their states.
+/// Means of losses ("loss" includes the penalty), and metrics computed from their states, by name.
 std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const runtime::StepSums& sums);
 
 /// Runs a whole loader in inference mode.
 runtime::StepSums evaluate(Session& session, data::Loader& loader);
-/// The same, asking after each batch; nothing where it was stopped, and the loader then stands within its epoch.
+/// Calls `go_on` before each batch. If it returns false, stops within the epoch of the loader and returns nothing.
 std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on);
 
 }  // namespace dptrain::session

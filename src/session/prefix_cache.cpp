@@ -17,10 +17,10 @@ namespace {
 
 using Kind = experiment::CachePrefix::Kind;
 
-/// The part of the free memory that `auto` takes.
+/// `auto` uses at most 1/kShareOfMemory of the free memory.
 constexpr std::uint64_t kShareOfMemory = 2;
 
-/// The first random transform of training; "" when there is none.
+/// The first random transform of training; "" if there is none.
 std::string random_transform(const experiment::ConfigFile& config) {
   for (const config::Typed& spec : config.data.transforms.train)
     if (data::make_transform(spec)->random()) return spec.name();
@@ -32,7 +32,7 @@ bool has_frozen_weights(const graph::Model& model) {
                              [](const graph::Layer& layer) { return !layer.trainable && !layer.weights.empty(); });
 }
 
-/// Why there can be no cache, whatever the room; "" when there can.
+/// Why nothing can be cached, however much memory there is; "" if it can.
 std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPrefix& prefix, bool data_draws) {
   if (!prefix.none.empty()) return prefix.none;
   if (data_draws) return "the clips of data.train begin elsewhere in every epoch (start: middle keeps them)";
@@ -55,7 +55,7 @@ std::string describe(const graph::Graph& graph, const CacheDecision& decision, c
                      human_bytes(bytes));
 }
 
-/// What `auto` has against it; "" for nothing.
+/// Why `auto` does not cache; "" if it does.
 std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
   if (question.epochs <= 1) return "the run has no second epoch";
   if (bytes > question.free_memory / kShareOfMemory)
@@ -81,8 +81,7 @@ runtime::SetOptions set_options(const experiment::ConfigFile& config, int replic
   set.weights = config.parallel.split.weights;
   if (set.weights.empty()) set.weights.assign(at(replicas), 1.0);
   set.virtual_shards = virtual_shards(config.parallel, replicas);
-  set.accumulate_steps =
-      config.train.accumulate_steps.value_or(1);  // what was too large for memory in training is so here
+  set.accumulate_steps = config.train.accumulate_steps.value_or(1);  // as in training, for the same limit of memory
   set.batch_sizes = {global_batch};
   for (const FeatureJob& job : jobs)
     if (const std::int64_t rest = job.source->size() % global_batch; rest != 0) set.batch_sizes.push_back(rest);
@@ -90,7 +89,7 @@ runtime::SetOptions set_options(const experiment::ConfigFile& config, int replic
   return set;
 }
 
-/// Runs batches through the prefix and keeps what comes out.
+/// Runs batches through the prefix and stores its outputs.
 class FeatureFiller {
  public:
   FeatureFiller(const plan::Plan& plan, runtime::ReplicaSet& replicas, std::int64_t global_batch)
@@ -116,7 +115,7 @@ class FeatureFiller {
  private:
   const plan::Plan& plan_;
   runtime::ReplicaSet& replicas_;
-  std::vector<std::vector<std::byte>> rows_;  ///< of a batch, per output
+  std::vector<std::vector<std::byte>> rows_;  ///< outputs of a batch, one buffer per output
 };
 
 }  // namespace
@@ -163,13 +162,13 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
     const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
     std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
   const experiment::ConfigFile& config = experiment.config;
-  std::vector<std::shared_ptr<data::Features>> all;  // first of all: the room is taken before the work begins
+  std::vector<std::shared_ptr<data::Features>> all;  // first, so that memory is allocated before the work begins
   for (const FeatureJob& job : jobs)
     all.push_back(
         std::make_shared<data::Features>(job.source, border_inputs(model.graph, decision.prefix), decision.folder));
 
   const DeviceRequest request = first_slots(asked);
-  auto devices = make_devices(request, runtime_options(config, conv_choices, true));  // engines as in training
+  auto devices = make_devices(request, runtime_options(config, conv_choices, true));  // algorithms as in training
   const plan::Plan plan = prefix_plan(config, model, decision, request, *devices.front());
   const auto connector = make_connector(request, config.parallel, config.runtime.deterministic);
   runtime::ReplicaSet replicas(plan, std::move(devices), *connector,

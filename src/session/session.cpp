@@ -51,7 +51,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   if (!weights.empty() && static_cast<int>(weights.size()) != world_.ranks)
     throw Error(ErrorKind::kUsage,
                 fmt::format("split has {} weights, there are {} replicas", weights.size(), world_.ranks));
-  virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before anything is read, as the next
+  virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before data are read, as the next check does
   check_allreduce_dtype(devices_, experiment_.config.parallel, world_.ranks);
   if (experiment_.config.parallel.split.automatic && devices_.on_gpus())
     throw Error(
@@ -95,7 +95,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
 
 Session::~Session() = default;
 
-/// Who the others are, and whether they are about to do the same.
+/// Assigns the ranks, and checks that all processes run the same build, settings, goal and kind of devices.
 void Session::meet(const SessionOptions& options) {
   if (processes_ != nullptr) processes_->set_silence(experiment_.config.parallel.watchdog.value);
   seats_ = seats_of(processes_, devices_.replicas);
@@ -145,7 +145,7 @@ void Session::share_batches(data::LoaderOptions& options) const {
   };
 }
 
-/// A decision holds from a batch that no loader has begun.
+/// New shares apply from a batch that no loader has begun.
 void Session::start_balance() {
   constexpr std::int64_t kInFlight = 2;
   if (!balance_ || processes_ == nullptr) return;
@@ -163,7 +163,7 @@ SessionData::Setting Session::data_setting(backend::Device& device) const {
           .processes_here = processes_here(processes_)};
 }
 
-/// Every process would have to compute the features of all samples.
+/// Throws if the config requires the cache: every process would have to compute the features of all samples.
 void Session::decide_prefix_for_several() {
   using Kind = experiment::CachePrefix::Kind;
   const Kind kind = experiment_.config.runtime.cache_frozen_prefix.kind;
@@ -230,7 +230,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   done("replicas");
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kMemory) throw;
-  replicas_.reset();  // what they have taken is free again for the advice
+  replicas_.reset();  // free their memory before the advice
   connector_.reset();
   throw Error(ErrorKind::kMemory,
               error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training, conv_choices_}));

@@ -2,6 +2,10 @@
 
 // Session: an experiment ready to run: the template model, the plan, devices with their replicas, and loaders. Used by
 // fit, eval, predict, bench and verify. Made and used on the main thread. Records phases with their times for the log.
+//
+//   Session session(experiment, {.devices = request_of({GpuId{}})});
+//   const data::Batch batch = session.train_loader().next();
+//   const auto sums = session.replicas().step(batch.host(), {.learning_rate = 0.01, .valid = batch.rows()});
 
 #include <functional>
 #include <memory>
@@ -71,8 +75,9 @@ class Session {
   void warn_about_bad_samples(const std::string& listed_in = "") {
     if (world_.is_first()) data_->warn_about_bad_samples(listed_in);
   }
-  /// What a loader of this process needs to make its share of every batch; nothing where it is alone.
+  /// With `split: auto`: makes new shares apply only from batches that no process has begun.
   void start_balance();
+  /// In a run of several processes: makes a loader deliver this process's share of every batch.
   void share_batches(data::LoaderOptions& options) const;
   std::vector<double> split_weights() const;  ///< one per replica of all processes
 

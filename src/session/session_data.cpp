@@ -20,8 +20,7 @@
 namespace dptrain::session {
 namespace {
 
-/// Integers stay integers for losses over classes, one for each position of the output; everything else, and
-/// what is mixed, gets rows of floats.
+/// Class numbers for losses over classes, one per position of the output. Rows of floats otherwise, and after mixing.
 nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
                          bool mixed) {
   const nn::LossType& type = nn::loss_type(loss);
@@ -35,7 +34,7 @@ nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const d
   return nn::LabelKind::kDense;
 }
 
-/// An error of data that `make` throws gets the place of its data set in the config.
+/// Adds the location of the data set in the config to an Error{kData} that `make` throws.
 template <class Make>
 auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) try {
   return make();
@@ -93,7 +92,7 @@ void SessionData::open(const SessionOptions& options) {
   class_names_ = data::class_names_of(*any);
 }
 
-/// Only training knows class weights.
+/// Class weights apply to training only.
 void SessionData::resolve_class_weights(const SessionOptions& options) {
   const std::optional<experiment::ClassWeight>& setting = experiment_.config.train.class_weight;
   if (!setting || !options.training || objectives_.size() != 1 || !sources_.train) return;
@@ -104,7 +103,7 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
                                         .synthetic = options.data == DataMode::kSynthetic});
 }
 
-/// Only training has buckets.
+/// Buckets apply to training only.
 void SessionData::measure_lengths(const SessionOptions& options) {
   const experiment::BucketByLength& setting = experiment_.config.data.loader.bucket_by_length;
   if (setting.window == 0 || !options.training || !sources_.train) return;
@@ -214,7 +213,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
 }
 
-/// One for each loss, as `side` has the outputs.
+/// One per loss, for the outputs of `side`.
 std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& side) const {
   std::vector<data::LabelForm> labels;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
@@ -250,7 +249,7 @@ void SessionData::take_features(const std::optional<std::vector<std::shared_ptr<
   }
 }
 
-/// Of the data sets; a Split shares that of the set it is part of.
+/// Accounts of the data sets' unreadable samples; a Split shares the account of its set.
 std::vector<std::shared_ptr<data::BadSamples>> SessionData::accounts() const {
   std::vector<std::shared_ptr<data::BadSamples>> found;
   for (const auto& source : {sources_.train, sources_.validation, sources_.test}) {
@@ -266,7 +265,7 @@ void SessionData::on_bad_sample(const std::function<void(const data::BadSample&)
 
 void SessionData::warn_about_bad_samples(const std::string& listed_in) {
   std::size_t count = 0;
-  std::string last, word;  // of files and rows alike: samples
+  std::string last, word;  // "samples" if there are both files and rows
   for (const auto& account : accounts()) {
     if (account->all().empty()) continue;
     count += account->all().size();

@@ -106,9 +106,8 @@ class SessionData {
   std::string class_weights_line() const;
   std::string fingerprint() const;
   std::string facts() const;  ///< fingerprints and sizes of all data sets, a line each
-  std::string train_sample(std::int64_t index) const {
-    return sources_.train->label_place(index);
-  }  ///< file or item of a training sample
+  /// File or item of a training sample.
+  std::string train_sample(std::int64_t index) const { return sources_.train->label_place(index); }
 
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source,
                                             const LoaderPlan& plan) const;

@@ -14,7 +14,7 @@
 namespace dptrain::session {
 namespace {
 
-/// Of a message.
+/// Largest message.
 constexpr std::size_t kBlockBytes = std::size_t{64} << 20;
 
 std::string block_of(std::ifstream& file, const std::string& path) {

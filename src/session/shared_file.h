@@ -1,7 +1,7 @@
 #pragma once
 
-// SharedFile: a file that process 0 has, as a file of every process. The others get its bytes in memory under a name of
-// their own, so that no file system need be shared. Main thread.
+// SharedFile: makes a file of process 0 readable in every process. The others get a copy in memory under a path of
+// their own, so no shared file system is needed. Main thread.
 
 #include <string>
 
@@ -11,19 +11,19 @@ namespace dptrain::session {
 
 class SharedFile {
  public:
-  /// `path` counts on process 0; "" there: no file. All processes together. With one process the file itself. Throws
-  /// Error{kCheckpoint} where it cannot be read, Error{kMemory} where there is no room for it.
+  /// `path`: that of process 0; "": no file. All processes call it. With one process it is the file itself. Throws
+  /// Error{kCheckpoint} if the file cannot be read, Error{kMemory} if it does not fit.
   SharedFile(distributed::Processes* processes, const std::string& path);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
 
-  /// To be read while this object lives; "" where process 0 has none.
+  /// Valid while this object exists; "" if there is no file.
   const std::string& path() const { return path_; }
 
  private:
   std::string path_;
-  int memory_ = -1;  ///< its file descriptor
+  int memory_ = -1;  ///< file descriptor of the copy; -1: none
 };
 
 }  // namespace dptrain::session

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kHost = "cpu";
 
-/// Devices of a replica that has one for each slot; nobody asks for a device of its own for "cpu".
+/// Number of devices of a replica: as `places` requires, else one per slot without "cpu".
 int wanted(const DeviceRequest& request, const std::vector<std::string>& names) {
   int most = 0;
   for (const auto& [name, place] : request.places) most = std::max(most, place + 1);

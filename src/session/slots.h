@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of a replica's devices are the slots that a config names (`device: a`). Main thread.
+// Assignment of the slots of a config (`device: a`) to the devices of a replica. Main thread.
 
 #include <string>
 
@@ -9,16 +9,16 @@
 
 namespace dptrain::session {
 
-/// The request with replicas of as many devices as it gives them, and with `placement`. GPUs that were not grouped
-/// ("0,1,2,3") become replicas of one GPU per slot, "cpu" not counted; fewer GPUs than slots are one replica. Slots
-/// take devices in their order, and in turns where there are fewer devices; `places` says otherwise. Of a request that
-/// has been here already: the same again. Throws Error{kUsage} where devices and slots do not fit.
+/// Returns the request grouped into replicas, with `placement`. GPUs that the user has not grouped ("0,1,2,3") become
+/// replicas of one GPU per slot, "cpu" not counted; fewer GPUs than slots become one replica. Slots are assigned to
+/// devices in order, round-robin if there are fewer devices; `places` overrides that. A request with `placement` is
+/// returned unchanged. Throws Error{kUsage} if devices and slots do not match.
 DeviceRequest place_slots(DeviceRequest request, const graph::Graph& graph);
 
-/// The same replicas on their first devices alone, with all their threads: for what knows no slots.
+/// Replicas on their first devices only, with all threads, for work without slots.
 DeviceRequest first_slots(const DeviceRequest& request);
 
-/// "a on cpu:0, b on cpu:1", or, of fewer devices than slots, who shares one; "" for a model of one slot.
+/// "a on cpu:0; b on cpu:1", with a note if slots share a device; "" for a model of one slot.
 std::string slots_line(const DeviceRequest& request);
 
 }  // namespace dptrain::session
