@@ -12,7 +12,7 @@
 namespace dptrain {
 namespace {
 
-/// Those that go on; the last one is seen.
+/// Active ones, oldest first.
 struct Stack {
   std::mutex mutex;
   std::vector<const Activity*> all;
@@ -37,7 +37,7 @@ Activity::~Activity() {
 
 ActivityWatch::ActivityWatch(double patience, double period, Show show)
     : patience_(patience), period_(period), show_(std::move(show)) {
-  // Signals are for threads that were there before, or block them later.
+  // Only other threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);

@@ -1,7 +1,10 @@
 #pragma once
 
-// Activity: what takes a while, said where it is done and shown by whoever watches. Any thread may begin one, advance
-// it and end it; those that overlap lie on a stack, and the one on top is seen.
+// Activity: a long operation, which an ActivityWatch shows to the user. Any thread may begin, advance and end one.
+// Active ones form a stack; the newest is shown.
+//
+//   Activity activity("reading train.csv", file_bytes, Activity::Unit::kBytes);
+//   activity.advance(block.size());
 
 #include <atomic>
 #include <condition_variable>
@@ -17,7 +20,7 @@ class Activity {
  public:
   enum class Unit : std::uint8_t { kItems, kBytes };
 
-  /// Lasts as long as the object. `what`: "reading train.csv". `total` 0: nobody knows how much it is.
+  /// Active while the object exists. `what`: "reading train.csv". `total`: 0 if unknown.
   explicit Activity(std::string what, std::int64_t total = 0, Unit unit = Unit::kItems);
   ~Activity();
   Activity(const Activity&) = delete;
@@ -43,9 +46,9 @@ struct ActivityState {
   double seconds = 0;
 };
 
-/// A thread that tells, every `period` seconds, of the activity that is seen, once the one at the bottom has gone on
-/// for `patience` seconds; and with null once when there is none any more. Ends with the object, behind a last null
-/// where one is due. The thread takes no signals.
+/// A thread that passes the newest activity to `show` every `period` seconds, once the oldest one has lasted `patience`
+/// seconds. Passes null once after the last activity, and before it ends if it has shown one. The thread blocks
+/// signals.
 class ActivityWatch {
  public:
   using Show = std::function<void(const ActivityState*)>;

@@ -82,13 +82,13 @@ struct BatchView {
   std::int64_t first_row = 0;  ///< within the global batch
   /// Positions of the global batch if these rows are one process's part of it; none: these are the whole batch.
   std::optional<BatchPositions> batch{};
-  std::vector<Column> inputs{};  ///< one per input of the plan: float32, int32 or bytes, as its tensor is
+  std::vector<Column> inputs{};  ///< one per input of the plan, in its tensor's type
   std::vector<Column> labels{};  ///< one per loss of the plan: int32 [rows] or float [rows, width]; empty: none
   Column sample_weights{};       ///< float [rows]; null: all are 1
   // Used instead of `inputs` if a device makes the inputs itself, from the data set of this number.
   int dataset = -1;
   std::int64_t epoch = 0;
-  /// Number of the batch in a training run, by which changing shares are looked up; -1: it belongs to no run.
+  /// Number of the batch in a training run, which determines its shares with a Balance; -1: not in a training run.
   std::int64_t number = -1;
   Column samples{};           ///< int64 [rows]: numbers of the samples in the data set
   std::vector<Column> raw{};  ///< one per input, rows in the form of the data set; empty if the data set is resident

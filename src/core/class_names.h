@@ -35,7 +35,7 @@ class ClassNames {
   /// The names of the first entry; else none.
   const std::vector<std::string>& first() const;
   bool has_named_output() const;
-  /// Whether the names of an output, or their order, differ where both have some.
+  /// Whether both have names for some output that differ in text or order.
   bool differs_from(const ClassNames& other) const;
   /// "cat, dog", or "kind: cat, dog; size: large, small".
   std::string text() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// CRC-32 as in zlib, PNG and gzip (polynomial 0xEDB88320, reflected), by zlib. Pure; any thread.
+// CRC-32 as in zlib, PNG and gzip (polynomial 0xEDB88320, reflected), computed by zlib. Pure; any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace dptrain {
 
-/// Goes on from `crc`, the value of the bytes before; 0 to begin.
+/// Continues from `crc`, the value of the preceding bytes; 0: begin.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0) noexcept;
 
-// CRC-32C (Castagnoli; polynomial 0x82F63B78, reflected), as records of TensorFlow have it. Pure; any thread.
+// CRC-32C (Castagnoli; polynomial 0x82F63B78, reflected), as in TensorFlow's record files. Pure; any thread.
 
 std::uint32_t crc32c(std::string_view bytes) noexcept;
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders of a bundle and of an installation: beside the executable, lib/ under it, ../lib/dptrain, ../lib.
+/// Folders of a bundle and of an installation: that of the executable, lib/ in it, ../lib/dptrain, ../lib.
 std::vector<fs::path> folders_of_executable() {
   std::error_code failed;
   const fs::path executable = fs::read_symlink("/proc/self/exe", failed);
@@ -50,7 +50,7 @@ DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
   for (const fs::path& folder : folders_of_executable())
     for (const std::string& file : name.files)
       if (const fs::path path = folder / file; fs::exists(path)) {
-        said.clear();  // a file that is there and cannot be opened is the better reason
+        said.clear();  // the error of a file that exists but cannot be opened is more useful
         if (open(path.string())) return;
       }
   throw Error(ErrorKind::kDevice, fmt::format("{} cannot be opened ({}); install {} or put the folder of {} on "

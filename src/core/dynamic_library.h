@@ -1,8 +1,8 @@
 #pragma once
 
-// A library opened while the program runs, so that the same executable starts on machines that do not have it. Stays
-// open until the process ends: CUDA's libraries keep threads and handlers that do not survive dlclose. Objects are
-// read-only after construction and may be used from any thread.
+// DynamicLibrary: a library loaded at run time, so that the executable starts on machines without it. It stays loaded
+// until the process ends, because CUDA's libraries keep threads and handlers that do not survive dlclose. Objects are
+// read-only after construction; any thread.
 
 #include <string>
 #include <vector>
@@ -18,22 +18,22 @@ struct LibraryName {
 
 class DynamicLibrary {
  public:
-  /// Each file is tried as the loader finds it (LD_LIBRARY_PATH, ld.so.conf), then beside the executable, in lib/ under
-  /// it, in ../lib/dptrain and ../lib. Throws Error{kDevice}: one sentence with the loader's words and the package.
+  /// Tries the loader's search path first (LD_LIBRARY_PATH, ld.so.conf), then the folder of the executable, lib/ in it,
+  /// ../lib/dptrain and ../lib. Throws Error{kDevice} with the loader's message and the package.
   explicit DynamicLibrary(const LibraryName& name);
 
-  /// `auto* create = library.function<decltype(&cudnnCreate)>("cudnnCreate");` Throws Error{kDevice} where the library
-  /// has no such function.
+  /// `auto* create = library.function<decltype(&cudnnCreate)>("cudnnCreate");` Throws Error{kDevice} if the library has
+  /// no such function.
   template <class Pointer>
   Pointer function(const char* symbol) const {
     return reinterpret_cast<Pointer>(address(symbol));
   }
-  /// The same into a pointer of its type.
+  /// As function(), into a pointer of its type.
   template <class Pointer>
   void fill(Pointer& to, const char* symbol) const {
     to = function<Pointer>(symbol);
   }
-  /// The file as the loader has it.
+  /// Path as reported by the loader.
   const std::string& path() const noexcept { return path_; }
 
  private:

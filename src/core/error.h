@@ -7,9 +7,9 @@
 
 namespace dptrain {
 
-/// What went wrong, and at the same time the exit code of the process (documented in docs/reference/exit-codes.md).
+/// Kind of failure, also the exit code of the process (documented in docs/reference/exit-codes.md).
 enum class ErrorKind {
-  kInternal = 1,    ///< our own fault
+  kInternal = 1,    ///< a bug in dptrain
   kUsage = 2,       ///< command line or config
   kData = 3,        ///< data missing, damaged, of the wrong shape
   kDevice = 4,      ///< no such device, driver or collective error
@@ -21,7 +21,7 @@ enum class ErrorKind {
   kWrite = 10,      ///< cannot write
 };
 
-/// A place in a file. Lines and columns count from 1; line 0: none.
+/// Location in a file. Lines and columns count from 1; line 0: unknown.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -31,8 +31,9 @@ struct SourceLocation {
   std::string text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 };
 
-/// The one exception of dptrain. The message states the place, what was found, what was expected and what to try.
-/// Asserts are for our own bugs, this is for the world's faults. Copyable across threads (std::exception_ptr).
+/// The only exception type of dptrain. The message states the location, what was found, what was expected and what to
+/// try. For faults of input, devices and the system; asserts check for bugs. Copyable across threads
+/// (std::exception_ptr).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -61,7 +62,7 @@ class Error : public std::runtime_error {
   }
 
  protected:
-  /// For a text that has its places.
+  /// Tag for a text that contains its locations.
   struct Complete {};
   Error(ErrorKind kind, const std::string& text, Complete /*tag*/)
       : std::runtime_error(text), kind_(kind), is_complete_(true) {}
@@ -69,11 +70,11 @@ class Error : public std::runtime_error {
  private:
   ErrorKind kind_;
   SourceLocation location_;
-  std::string message_;  ///< with a location
+  std::string message_;  ///< set if the location is known
   bool is_complete_ = false;
 };
 
-/// The message of whatever was thrown.
+/// Converts any exception to an Error.
 Error as_error(const std::exception_ptr& failure);
 
 }  // namespace dptrain

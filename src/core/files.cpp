@@ -64,7 +64,7 @@ class BytesInMemory final : public FileBytes {
 }  // namespace
 
 std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, const FileVoice& voice) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe in its place must not block
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe at this path must not block
   if (fd < 0) throw voice.cannot_open(path, std::strerror(errno));       // NOLINT(concurrency-mt-unsafe)
   struct stat info {};
   const bool told = fstat(fd, &info) == 0;
@@ -103,7 +103,7 @@ std::string what_to_try_for(const std::string& missing) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path file(missing);
-  if (!file.has_filename()) file = file.parent_path();  // a folder written with a slash at its end
+  if (!file.has_filename()) file = file.parent_path();  // a folder with a trailing slash
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error))
     return fmt::format("; the folder '{}' is not there either: a relative path starts at the config's folder",
@@ -161,7 +161,7 @@ namespace {
 
 std::string system_error() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
 
-/// Nothing if the file system does not report it: FUSE file systems without statfs have 0 blocks.
+/// Empty if the file system does not report it: FUSE file systems without statfs have 0 blocks.
 std::optional<std::uint64_t> free_bytes(const std::string& folder) {
   struct statvfs info {};
   if (statvfs(folder.c_str(), &info) != 0 || info.f_blocks == 0) return std::nullopt;
@@ -188,7 +188,7 @@ bool lock_file(int fd) {
   return true;
 }
 
-/// Removes temporaries of `file` that no writer has locked. Where files cannot be locked, all stay.
+/// Removes temporaries of `file` that no writer has locked. If the file system has no locks, all of them stay.
 void remove_leftovers(const fs::path& folder, const std::string& file) {
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
@@ -200,18 +200,17 @@ void remove_leftovers(const fs::path& folder, const std::string& file) {
   }
 }
 
-/// A pipe or a device, /dev/stdout too when it leads to a file: another file in its place would not be what was asked
-/// for.
+/// Pipes and devices, and /dev/stdout even if it is a file: it must not be replaced by another file.
 bool is_written_directly(const std::string& path) {
   struct stat info {};
   return path.starts_with("/dev/") ||
          (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
-/// The file under its temporary name, locked until it has the real one or is removed.
+/// A file under its temporary name, locked until it is renamed or removed.
 class Temporary {
  public:
-  /// Without a temporary name: `path` itself, which is there.
+  /// Empty `prefix`: opens the existing `path` itself.
   Temporary(std::string path, const std::string& prefix) : path_(std::move(path)) {
     if (prefix.empty())
       fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -240,7 +239,7 @@ class Temporary {
     }
     return true;
   }
-  /// Onto the disk and closed: some file systems (NFS, quotas) report a full disk only here. False with errno set.
+  /// Syncs and closes: some file systems (NFS, quotas) report a full disk only here. False with errno set.
   bool settle() {
     const bool synced = fsync(fd_) == 0;
     const int error = errno;
@@ -255,7 +254,7 @@ class Temporary {
   }
 
  private:
-  /// False: another writer takes the file for a leftover, because it was not locked yet.
+  /// False: another writer has removed the file as a leftover, before it was locked.
   bool create(const std::string& prefix) {
     std::random_device random;
     temporary_ = fmt::format("{}{}", prefix, std::uint64_t{random()} << 32U | random());
@@ -325,7 +324,7 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
     return bytes;
   }
   remove_leftovers(folder, file);
-  // Before anything is written: a disk filled to the last byte hurts more than this file.
+  // Before anything is written, because a full disk harms more than this file.
   if (const auto free = free_bytes(folder.string()); free && *free < bytes)
     throw Error(ErrorKind::kWrite, no_space(path, bytes, free, "not enough space"));
 

@@ -19,16 +19,16 @@ namespace dptrain {
 // trusted: every access is checked against the size before anything is allocated. FileBytes is immutable; any thread.
 // A Cursor belongs to one thread.
 
-/// How errors about a file of some sort are worded.
+/// Constructors of the errors about a kind of file.
 struct FileVoice {
   Error (*cannot_open)(const std::string& path, const std::string& reason);
   Error (*damaged)(const std::string& name, const std::string& what);
-  Error (*refused)(const std::string& name, const std::string& what);  ///< sound, but not for us
+  Error (*refused)(const std::string& name, const std::string& what);  ///< valid, but not supported
 };
 
 class FileBytes {
  public:
-  /// `voice` outlives all that is made of the file.
+  /// `voice` must outlive the file and all objects made from it.
   static std::shared_ptr<const FileBytes> of_file(const std::string& path, const FileVoice& voice);
   static std::shared_ptr<const FileBytes> of_memory(std::string name, std::vector<std::byte> bytes,
                                                     const FileVoice& voice);
@@ -57,7 +57,7 @@ class FileBytes {
   const FileVoice* voice_;
 };
 
-/// Little-endian numbers from a piece of the file, one after the other; running over its end is damage.
+/// Reads little-endian numbers from a piece of a file in order. A read beyond its end throws the error of damage.
 class Cursor {
  public:
   Cursor(const FileBytes& file, std::span<const std::byte> bytes) : file_(&file), bytes_(bytes) {}

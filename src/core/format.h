@@ -1,6 +1,6 @@
 #pragma once
 
-// Text formatting of the house: `fmt::format("{:.3f}", x)`. fmt is the formatting half of spdlog; the standard's own
-// <format> is missing from g++ 12. Always call it qualified: newer standard libraries would make `format` ambiguous.
+// Text formatting: `fmt::format("{:.3f}", x)`. fmt is the formatting library of spdlog; g++ 12 has no <format>. Always
+// qualify the call, because newer standard libraries make `format` ambiguous.
 
 #include <fmt/core.h>

@@ -1,7 +1,6 @@
 #pragma once
 
-// From the `int` that counts steps, tensors and ranks to the type that the standard library's containers want. Any
-// thread.
+// Converts the `int` indices of steps, tensors and ranks to the index type of standard containers. Any thread.
 
 #include <cstddef>
 

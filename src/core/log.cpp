@@ -27,7 +27,7 @@ struct State {
   std::shared_ptr<spdlog::logger> file;
   int stdout_failure = 0;
   bool outlives_readers = false;
-  std::string status;  ///< on the terminal
+  std::string status;  ///< shown on the terminal
   bool status_hidden = false;
   std::string who;
 
@@ -47,7 +47,7 @@ State& state() {
 
 constexpr const char* kClearRest = "\033[K";
 
-/// A terminal that is gone takes the line with it, nothing else. Under the lock.
+/// Ignores errors of a closed terminal. Under the lock.
 void put_status(const std::string& text) {
   State& s = state();
   if (text.empty() && s.status.empty()) return;
@@ -57,7 +57,7 @@ void put_status(const std::string& text) {
   s.status = text;
 }
 
-/// All of it in one call, if the terminal takes it: stdio would divide the text at its line breaks.
+/// Writes the text in one call if possible, because stdio would divide it at line breaks.
 bool write_at_once(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -67,7 +67,7 @@ bool write_at_once(int descriptor, std::string_view text) {
   return true;
 }
 
-/// The line in place of the status line, and that below it: at no moment is the terminal without a status line.
+/// Replaces the status line by `line` and writes it again below, in one write so that it does not flicker.
 bool put_above_status(std::FILE* stream, const std::string& line) {
   const std::size_t columns = terminal::columns(fileno(stream)).value_or(0);
   std::string text = "\r";
@@ -78,11 +78,11 @@ bool put_above_status(std::FILE* stream, const std::string& line) {
   return std::fflush(stream) == 0 && write_at_once(fileno(stream), text + state().status + kClearRest);
 }
 
-/// A line on a stream; spdlog's sinks do not report whether it was written. Under the lock.
+/// Writes a line to a stream, because spdlog's sinks do not report write errors. Under the lock.
 void put(std::FILE* stream, const std::string& line) {
   State& s = state();
   const bool above = !s.status.empty() && isatty(fileno(stream)) == 1;
-  if (!above) put_status("");  // the stream may end on the same terminal, through a pipe
+  if (!above) put_status("");  // the stream may lead to the same terminal through a pipe
   const bool good = above ? put_above_status(stream, line)
                           : std::fwrite(line.data(), 1, line.size(), stream) == line.size() &&
                                 std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
@@ -91,7 +91,7 @@ void put(std::FILE* stream, const std::string& line) {
   if (!(reader_gone && s.outlives_readers)) s.stdout_failure = errno;
 }
 
-/// One object; control characters are escaped and bytes that are not UTF-8 replaced.
+/// One JSON object; escapes control characters and replaces bytes that are not UTF-8.
 std::string json_text(const char* level, const std::string& message, const nlohmann::ordered_json& fields) {
   nlohmann::ordered_json line{{"level", level}};
   line.update(fields);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines of the log that --log json writes with their values as fields:
+// Log lines whose values become fields with --log json:
 //
 //   log::info("step 50/118 - loss: 0.5", {{"ev", "step"}, {"step", 50}, {"loss", 0.5}});
 //   {"level":"info","ev":"step","step":50,"loss":0.5,"message":"step 50/118 - loss: 0.5"}
@@ -13,8 +13,7 @@
 
 namespace dptrain::log {
 
-/// As log::info() and log::debug(); `fields` is an object, in whose order they are written. A number that is not finite
-/// is written as null.
+/// As log::info() and log::debug(). `fields`: an object, written in its order. Numbers that are not finite become null.
 void info(const std::string& line, const nlohmann::ordered_json& fields);
 void debug(const std::string& line, const nlohmann::ordered_json& fields);
 

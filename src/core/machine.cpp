@@ -30,7 +30,7 @@ std::optional<std::string> first_line(const fs::path& path) {
   return line;
 }
 
-/// "max", which means no limit, and what cannot be read are nothing.
+/// Empty for "max" (no limit) and for invalid text.
 std::optional<double> number(const std::string& text) {
   std::istringstream in(text);
   double value = 0;
@@ -43,7 +43,7 @@ std::optional<double> number_in(const fs::path& path) {
   return line ? number(*line) : std::nullopt;
 }
 
-/// "name value" lines; the value of one name, 0 without it.
+/// Value of a name in lines of "name value"; 0 if it is missing.
 double entry_in(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
@@ -53,7 +53,7 @@ double entry_in(const fs::path& path, const std::string& name) {
   return 0;
 }
 
-/// The folders of the process's group of a controller and of those around it. The empty controller: version 2.
+/// Folders of the process's group of a controller, and of its parents. Empty controller: version 2.
 std::vector<fs::path> groups(const Places& places, const std::string& controller) {
   std::vector<fs::path> found;
   std::ifstream file(fs::path(places.proc) / "self/cgroup");
@@ -65,7 +65,7 @@ std::vector<fs::path> groups(const Places& places, const std::string& controller
     if (std::ranges::find(names, controller) == names.end()) continue;
     fs::path root = places.cgroup;
     if (!controller.empty()) root /= fs::exists(root / controllers) ? controllers : controller;
-    // Inside of a container the path may be the one outside, and the root is the group itself.
+    // In a container the path may be the one outside; the root is then the group itself.
     fs::path inside = fs::path(line.substr(second + 1)).relative_path();
     for (;; inside = inside.parent_path()) {
       found.push_back(root / inside);
@@ -118,7 +118,7 @@ std::vector<int> allowed_cpus() {
 }
 
 std::vector<Cache> caches(const Places& places) {
-  // Of each level what its caches hold together, and which they are: a cache is known by the CPUs that share it.
+  // Per level: the total size of its caches, and their identities. CPUs that share a cache list the same sharers.
   std::map<int, std::set<std::string>> instances;
   std::map<int, std::uint64_t> bytes;
   for (const int cpu : allowed_cpus()) {
@@ -164,7 +164,7 @@ int cpus(const Places& places) {
   return std::max(1, allowed);
 }
 
-bool gives_huge_pages(const Places& places) {  // "always [madvise] never": the one in brackets holds
+bool gives_huge_pages(const Places& places) {  // "always [madvise] never": the active one in brackets
   const auto line = first_line(places.huge_pages);
   return line && line->find("[never]") == std::string::npos;
 }
@@ -198,7 +198,7 @@ std::string line_of(const fs::path& path) {
   return line;
 }
 
-/// The CPUs that share its last cache, as the system writes them; "" where it does not.
+/// CPUs that share the last-level cache of this one, in the system's notation; "" if unknown.
 std::string sharers_of_last_cache(const fs::path& cpu) {
   std::string sharers;
   int last = 0;

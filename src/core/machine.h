@@ -25,7 +25,7 @@ struct Memory {
 /// A level of the data caches.
 struct Cache {
   int level = 1;            ///< 1 is the nearest
-  std::uint64_t bytes = 0;  ///< of one cache
+  std::uint64_t bytes = 0;  ///< size of one cache
   int count = 1;            ///< caches of this level that the CPUs of the process have
   bool operator==(const Cache&) const = default;
   /// Bytes that `threads` threads reach together, each on a CPU of its own and as far apart as possible.

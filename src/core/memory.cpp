@@ -17,7 +17,7 @@ void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept {
 
 MappedMemory::MappedMemory(std::size_t bytes)
     : bytes_(bytes),
-      // What is mapped too much so that a boundary lies within is never touched.
+      // Maps additional bytes for the alignment, which are never touched.
       mapped_(std::max<std::size_t>(bytes, 1) + (bytes >= kHugePage ? kHugePage : 0)),
       base_(::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
       data_(base_) {

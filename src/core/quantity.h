@@ -1,7 +1,6 @@
 #pragma once
 
-// Quantities in lines, tables and pages for people: one unit and one number format for each. Pure functions; any
-// thread.
+// Texts of quantities for people: one unit and one number format per quantity. Pure functions; any thread.
 
 #include <concepts>
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace dptrain {
 
-/// 3 and "batch" -> "batches". `noun`: in the singular, with a regular plural, or "epoch".
+/// 3 and "batch" -> "batches". `noun`: a singular with a regular plural, or "epoch".
 std::string plural(std::int64_t count, std::string_view noun);
 /// "1 epoch", "4,690 steps", "3 batches"
 template <std::integral Count>
@@ -21,8 +20,7 @@ std::string counted(Count count, std::string_view noun) {
   return with_commas(number) + " " + plural(number, noun);
 }
 
-/// A number per second with three digits or all before the point: 12345.6 -> "12,346", 23.45 -> "23.4", 1.234 ->
-/// "1.23".
+/// A rate with three digits, or all digits before the point: 12345.6 -> "12,346", 23.45 -> "23.4", 1.234 -> "1.23".
 std::string rate_text(double per_second);
 /// "12,346 samples/s"
 std::string speed_text(double samples_per_second);

@@ -10,7 +10,7 @@ RandomStream::RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint6
 
 std::uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
-    // The 64-bit seed and the purpose share the 64-bit key: two purposes never have one key under one seed.
+    // The 64-bit seed and the purpose share the 64-bit key, so one seed gives a different key for every purpose.
     const kernels::PhiloxKey key{
         {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)}};
     words_ = kernels::philox4x32({{static_cast<std::uint32_t>(a_), static_cast<std::uint32_t>(a_ >> 32), b_, block_++}},
@@ -23,8 +23,8 @@ std::uint32_t RandomStream::next_u32() {
 float RandomStream::uniform() { return kernels::philox_uniform(next_u32()); }
 
 std::uint64_t RandomStream::below(std::uint64_t n) {
-  // Values above the largest multiple of n are drawn again. It is less than n away from the end, so most need no
-  // division to be known as below it.
+  // Draws again for values from the largest multiple of n on. It is less than n below the end, so most values need no
+  // division.
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
   for (;;) {
     const std::uint64_t high = next_u32();

@@ -6,8 +6,8 @@
 
 namespace dptrain {
 
-/// Purposes of the counter-based random streams. One number per purpose: a new use gets a new one, none is reused.
-/// The layer or transform index is added in the low bits by the user of the stream.
+/// Purposes of the counter-based random streams: one unique number each. The user of a stream adds the index of the
+/// layer or transform in the low bits.
 enum class Purpose : std::uint32_t {
   kInitializer = 0x10000,  ///< + index of the weight
   kShuffle = 0x20000,      ///< counter: epoch
@@ -16,12 +16,12 @@ enum class Purpose : std::uint32_t {
   kSynthetic = 0x50000,    ///< + role of the data set
   kSplit = 0x60000,
   kNoise = 0x70000,  ///< + index of the step; see kernels/cpu/noise.h
-  kClip = 0x80000,   ///< where a clip begins; counter: sample, epoch
+  kClip = 0x80000,   ///< start of a clip; counter: sample, epoch
   kSweep = 0x90000,  ///< + index of the varied key; counter: trial
 };
 
-/// A stream of numbers that is a pure function of (seed, purpose, a, b): no state to save, none to share.
-/// Draws are numbered from 0. Not thread-safe; make one where you need one, it costs nothing.
+/// Random numbers as a pure function of (seed, purpose, a, b, number of the draw), so there is no state to save or
+/// share. Not thread-safe; cheap to construct.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint32_t purpose, std::uint64_t a = 0, std::uint32_t b = 0);

@@ -8,8 +8,8 @@
 
 namespace dptrain {
 
-/// Extents of a tensor, outermost first. Shapes of activations are those of ONE sample, without the batch dimension:
-/// an image is [H, W, C]. How many samples there are is a property of a step, never of a layer.
+/// Extents of a tensor, outermost first. Shapes of activations are those of one sample, without the batch dimension: an
+/// image is [H, W, C].
 class Shape {
  public:
   Shape() = default;
@@ -21,8 +21,8 @@ class Shape {
   std::int64_t back() const { return dims_.back(); }
   const std::vector<std::int64_t>& dims() const noexcept { return dims_; }
 
-  /// More than any memory has: what a foreign file claims may be more yet. Small enough to be counted in bytes, and
-  /// added up.
+  /// Limit of elements(), larger than any memory. Untrusted files may claim more. Sums of such sizes in bytes do not
+  /// overflow.
   static constexpr std::int64_t kMost = std::int64_t{1} << 56;
   /// Product of the extents, kMost at most; 1 for rank 0.
   std::int64_t elements() const noexcept;
@@ -35,7 +35,7 @@ class Shape {
   std::vector<std::int64_t> dims_;
 };
 
-/// Height and width, in that order everywhere.
+/// Height and width, always in this order.
 struct Size2 {
   std::int64_t h = 1;
   std::int64_t w = 1;

@@ -73,7 +73,7 @@ std::vector<Glyph> glyphs_of(std::string_view text) {
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
-/// The columns at which a line's text begins, and at which its last column of text in the left half does.
+/// Columns at which a line's text begins, and at which its last text column in the left half begins.
 struct Layout {
   std::size_t indent = 0, hang = 0;
 };
@@ -130,12 +130,12 @@ class Lines {
     out_ += (is_command_ ? " \\\n" : "\n") + blanks(hang_);
     at_ = hang_;
   }
-  /// A shell joins the parts of a word only without blanks between them.
+  /// Continues a word on the next line: a shell joins its parts only without blanks between them.
   void next_line_in_word() {
     at_ = is_command_ ? 0 : hang_;
     out_ += (is_command_ ? "\\\n" : "\n") + blanks(at_);
   }
-  /// Puts what fits of a long word, up to the last place where it may break; returns how many glyphs it was.
+  /// Appends the part of a long word that fits, up to its last possible break. Returns the number of glyphs.
   std::size_t place(const std::vector<Glyph>& word, std::size_t first) {
     std::size_t end = first, good = first, at = at_;
     while (end < word.size() && at + word[end].columns <= limit_) {
@@ -143,7 +143,7 @@ class Lines {
       ++end;
       if (word[end - 1].bytes == "/" || word[end - 1].bytes == "," || end == word.size()) good = end;
     }
-    if (good == first && first == 0 && at_ > hang_) return next_line(), 0;  // none: on a line of its own
+    if (good == first && first == 0 && at_ > hang_) return next_line(), 0;  // none: start on a new line
     if (good == first) good = std::max(end, first + 1);
     append({word.begin() + static_cast<std::ptrdiff_t>(first), word.begin() + static_cast<std::ptrdiff_t>(good)});
     if (good < word.size()) next_line_in_word();
@@ -153,10 +153,10 @@ class Lines {
   std::string out_;
   std::size_t at_, hang_, limit_;
   bool is_command_;
-  bool begun_ = false;  ///< a word has been put after the beginning
+  bool begun_ = false;  ///< whether a word follows the beginning
 };
 
-/// Where the shell command of a line begins that is indented, or follows a label as in "  evaluate dptrain eval DIR".
+/// Start of a shell command in a line that is indented, or follows a label as in "  evaluate dptrain eval DIR".
 std::size_t command_begin(std::string_view line) {
   const std::size_t indent = line.find_first_not_of(' '), begin = line.find("dptrain ");
   if (indent == 0 || indent == std::string_view::npos || begin == std::string_view::npos) return std::string_view::npos;
@@ -273,7 +273,7 @@ std::string colored(std::string_view text) {
     const auto* const found = std::ranges::find_if(kSeverities, [&](const Severity& severity) {
       const std::size_t at = whole.find(severity.word);
       return at == 0 || (at != std::string_view::npos && whole.substr(0, at).ends_with(": ") &&
-                         whole.substr(0, at).find(' ') == at - 1);  // after a place without blanks
+                         whole.substr(0, at).find(' ') == at - 1);  // after a location without blanks
     });
     if (found != kSeverities.end()) {
       style = found->style;

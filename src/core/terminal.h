@@ -18,17 +18,17 @@ inline constexpr std::size_t kUsualColumns = 80;
 /// Columns of the terminal at this file descriptor. Nothing for a file, a pipe, and a terminal that reports none, such
 /// as the one that mpirun gives to its processes.
 std::optional<std::size_t> columns(int descriptor);
-/// A terminal that moves its cursor: TERM is set and not "dumb".
+/// Whether it is a terminal that can move its cursor: TERM is set and not "dumb".
 bool has_cursor(int descriptor);
-/// Columns that UTF-8 text takes: 2 for a wide character, 0 for a combining mark and for "\033[...m".
+/// Columns of UTF-8 text: 2 for a wide character, 0 for a combining mark and for "\033[...m".
 std::size_t width(std::string_view text);
-/// The beginning of a line, in at most so many columns.
+/// The beginning of a line, in at most `columns` columns.
 std::string cut(std::string_view text, std::size_t columns);
 
-/// Breaks each longer line at blanks. It continues under its last column of text that begins in the left half, else two
-/// blanks further right than it begins. A word longer than a line breaks after '/', ',' or anywhere. A shell command
-/// (indented text that begins with "dptrain ") continues after a backslash.
-/// A line of dashes is cut. Without `columns` the text is unchanged.
+/// Breaks long lines at blanks. A line continues below its last text column that begins in the left half, or else with
+/// two more blanks than it begins with. A word longer than a line breaks after '/', ',' or anywhere. A shell command
+/// (indented text that begins with "dptrain ") continues after a backslash. Rules of dashes are cut. Without `columns`
+/// the text is unchanged.
 std::string wrapped(std::string_view text, std::optional<std::size_t> columns);
 /// As above with an indent: `begin` precedes the first line, `hang` blanks precede the others.
 std::string wrapped(const std::string& begin, std::string_view text, std::size_t hang, std::size_t columns);
@@ -39,20 +39,20 @@ std::string fitted(int descriptor, std::string_view text);
 /// end of a message ("; did you mean 'filters'?").
 std::string colored(std::string_view text);
 
-/// A table whose columns are as wide as their longest cell. Where they do not fit, the table continues below with the
-/// columns that are left, after the first one again.
+/// A table whose columns are as wide as their longest cell. Columns that do not fit continue below, after the first
+/// column again.
 class Table {
  public:
   enum class Align { kLeft, kRight };
   Table& column(std::string head, Align align = Align::kRight);
   Table& row(std::vector<std::string> cells);
-  /// In at most so many columns: a row that is longer in a block of two columns wraps. Nothing: one block.
+  /// In at most `columns` columns: too long rows of a block of two columns wrap. Empty: one block.
   std::string text(std::optional<std::size_t> columns) const;
 
  private:
   struct Column {
     Align align;
-    std::vector<std::string> cells;  ///< the head first
+    std::vector<std::string> cells;  ///< cells, beginning with the head
     std::size_t width() const;
   };
   static std::string block(const std::vector<const Column*>& shown, std::optional<std::size_t> columns);

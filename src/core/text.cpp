@@ -17,7 +17,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the other.
+/// Number of insertions, deletions, substitutions and transpositions between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -51,12 +51,12 @@ bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// The only candidate that begins with the word, or whose capitals it is; "" where there is none or more than one, or
-/// one that differs in capitals alone.
+/// The only candidate that begins with the word or has it as its capitals; "" if there is none, more than one, or a
+/// candidate equal to the word except for case.
 std::string abbreviated(std::string_view word, std::span<const std::string> candidates) {
   std::string found;
   if (word.size() < 2 || std::ranges::any_of(candidates, [&](const auto& one) { return same_letters(one, word); }))
-    return found;  // nearest() has it
+    return found;  // nearest() finds it
   for (const std::string& candidate : candidates) {
     const bool begins =
         word.size() < candidate.size() && same_letters(word, std::string_view(candidate).substr(0, word.size()));
@@ -77,7 +77,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     const std::size_t distance = edit_distance(word, candidate);
     const auto begins_alike = [&](std::string_view other) { return !word.empty() && other.starts_with(word.front()); };
     const bool nearer = distance == best_distance && !best.empty() && begins_alike(candidate) && !begins_alike(best);
-    if (distance < best_distance || nearer) {  // 'acuracy' is 'accuracy' rather than 'Accuracy'
+    if (distance < best_distance || nearer) {  // 'accuracy', not 'Accuracy', for 'acuracy'
       best_distance = distance;
       best = candidate;
     }

@@ -10,9 +10,9 @@
 
 namespace dptrain {
 
-/// The candidate nearest to `word` by edit distance (case-insensitive, a swap of neighbours counts one; at most a third
-/// of the letters wrong), or "". An abbreviation comes first: the only candidate that begins with the word, or whose
-/// capitals it is ("rmse" of RootMeanSquaredError).
+/// The candidate nearest to `word` by edit distance (case-insensitive, a transposition counts one; at most a third of
+/// the letters differ), or "". A unique candidate that begins with the word, or has it as its capitals ("rmse" of
+/// RootMeanSquaredError), takes precedence.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean 'filters'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
@@ -23,27 +23,27 @@ std::string trim(std::string_view text);
 
 /// 1068298 -> "1,068,298".
 std::string with_commas(std::int64_t n);
-/// Width of a table's column of these names: that of the longest one, but at most `most`.
+/// Width of the longest name, at most `most`, for a table column.
 std::size_t column_width(std::span<const std::string> names, std::size_t most = 24);
 /// 1234567 -> "1.2 MiB".
 std::string human_bytes(std::uint64_t bytes);
-/// A field of comma-separated values, in quotes where it needs them (RFC 4180).
+/// A field of comma-separated values, quoted if necessary (RFC 4180).
 std::string csv_field(std::string_view text);
-/// Fields of such a text by row; a line break within quotes belongs to its field. Text that violates RFC 4180 is no
-/// error.
+/// Fields by row of such a text; a line break in quotes belongs to its field. Accepts text that violates RFC 4180.
 std::vector<std::vector<std::string>> csv_rows(std::string_view text);
-/// Length of the well-formed UTF-8 sequence that `text` starts with (RFC 3629: no overlong forms, no surrogates), or 0.
+/// Length of the well-formed UTF-8 sequence at the beginning of `text` (RFC 3629: no overlong forms, no surrogates), or
+/// 0.
 std::size_t utf8_length(std::string_view text) noexcept;
-/// Makes untrusted text (names in files, file names) safe for a terminal. Control characters, C1 included, and bytes
-/// that are not UTF-8 are written as "\x1b", "\u009b", "\n". Characters of `keep` stay.
+/// Escapes untrusted text (names in files, file names) for a terminal: control characters, C1 included, and bytes that
+/// are not UTF-8, as "\x1b", "\u009b", "\n". Characters of `keep` stay.
 std::string printable(std::string_view text, std::string_view keep = "");
 /// Shell-style match: `*` any run, `?` one character; the rest literal.
 bool glob_match(std::string_view pattern, std::string_view text);
 /// Shortest decimal text that reads back as the same float or double; always with a point or an exponent if `decimal`.
 std::string shortest(double value, bool decimal = false);
 std::string shortest(float value);
-/// A loss or a metric as in Keras's progress bar: "0.2314", below 0.001 "4.8700e-04". From 10,000 on, as for errors of
-/// prices, "679,521"; from 1e9 on six digits.
+/// A loss or metric as in Keras's progress bar: "0.2314"; below 0.001 "4.8700e-04"; from 10,000 on "679,521"; from 1e9
+/// on six digits.
 std::string metric_text(double value);
 
 /// Text for XML and HTML: as by printable() with `keep`, and with & < > " as entities.
@@ -51,9 +51,9 @@ std::string xml_text(const std::string& text, std::string_view keep = "");
 /// Quotes a word so that a shell reads it back unchanged.
 std::string shell_quoted(const std::string& word);
 
-// A regular expression in ECMAScript's grammar. <regex> takes seconds to compile wherever it is included, so only
-// text.cpp includes it. A Pattern is immutable: any thread may search with it. std::regex recurses with the
-// length of the text: use it for names, not for whole files.
+// Pattern: a regular expression in ECMAScript's grammar. Only text.cpp includes <regex>, which takes seconds to
+// compile. Immutable; any thread. std::regex recurses with the length of the text, so use it for names, not for whole
+// files.
 
 /// An invalid regular expression, with the reason in what().
 struct PatternError : std::runtime_error {

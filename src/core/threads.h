@@ -46,7 +46,7 @@ class TaskPool {
   void serve(const std::stop_token& stop);
 
   const std::size_t most_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable_any wake_;
   std::deque<Work> waiting_;
   std::size_t idle_ = 0;

@@ -9,17 +9,17 @@
 namespace dptrain::trace {
 namespace {
 
-/// A thread's room in one trace: written by the thread alone, read up to `size` by whoever ends the trace.
+/// A thread's buffer in one trace: written by that thread, read up to `size` by stop().
 struct Room {
   std::uint64_t trace = 0;
   std::string thread;
-  std::vector<Entry> entries;  ///< its room does not move
+  std::vector<Entry> entries;  ///< reserved, so they do not move
   std::atomic<std::size_t> size{0};
   std::atomic<std::int64_t> left_out{0};
 };
 
 struct Rooms {
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::vector<std::shared_ptr<Room>> all;
   std::int64_t nameless = 0;
 };
@@ -34,7 +34,7 @@ std::atomic<std::uint64_t> current_trace{0};  // its number
 thread_local std::string own_name;
 thread_local std::shared_ptr<Room> own_room;
 
-/// Of the calling thread in the trace that is on.
+/// Buffer of the calling thread in the current trace; null if the trace has ended.
 Room* room() {
   const std::uint64_t number = current_trace.load(std::memory_order_acquire);
   if (own_room && own_room->trace == number) return own_room.get();
@@ -42,7 +42,7 @@ Room* room() {
   fresh->trace = number;
   fresh->entries.reserve(kMostSpans);
   const std::lock_guard lock(rooms().mutex);
-  if (current_trace.load(std::memory_order_relaxed) != number) return nullptr;  // it is another one by now
+  if (current_trace.load(std::memory_order_relaxed) != number) return nullptr;  // the trace has ended
   fresh->thread = own_name.empty() ? "thread " + std::to_string(++rooms().nameless) : own_name;
   rooms().all.push_back(fresh);
   own_room = std::move(fresh);
@@ -76,7 +76,7 @@ void keep(const Entry& entry, const std::string* whose) noexcept {
       kept.whose[size] = '\0';
     }
     room_of_thread->size.store(place + 1, std::memory_order_release);
-  } catch (const std::bad_alloc&) {  // then this thread's line is missing
+  } catch (const std::bad_alloc&) {  // without this thread's spans
   }
 }
 
@@ -99,7 +99,7 @@ std::vector<ThreadEntries> stop() {
                    one->left_out.load(std::memory_order_relaxed)});
   }
   rooms().all.clear();
-  current_trace.fetch_add(1, std::memory_order_release);  // a thread that is late keeps nothing
+  current_trace.fetch_add(1, std::memory_order_release);  // late threads store nothing
   return all;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
-// Trace: what the threads of this process do during some steps of a run, as spans of time, for `fit --trace`. There is
-// one for the process, as there is one log; off it costs a load and a branch for each span. On, a thread writes to room
-// of its own, without a lock; what no longer fits is counted and left out.
+// Trace: activities of the process's threads as spans of time, for `fit --trace`. One per process. When off, a span
+// costs a load and a branch. When on, each thread writes to its own buffer without a lock; spans that do not fit are
+// counted and dropped.
+//
+//   const trace::Span span("copy", "batch to the device");
 
 #include <atomic>
 #include <cstdint>
@@ -11,37 +13,37 @@
 
 namespace dptrain::trace {
 
-inline constexpr std::size_t kMostSpans = std::size_t{1} << 16;  ///< of a thread in one trace
+inline constexpr std::size_t kMostSpans = std::size_t{1} << 16;  ///< per thread in one trace
 
 struct Entry {
-  std::int64_t begin = 0, end = 0;  ///< nanoseconds of the time of day, so that machines can be compared
+  std::int64_t begin = 0, end = 0;  ///< nanoseconds since the epoch, to compare machines
   const char* category = nullptr;
   const char* what = nullptr;
-  char whose[48] = {};       ///< a layer, a file; cut where it is longer
-  std::int64_t number = -1;  ///< of a step, a bucket, a batch; -1: none
+  char whose[48] = {};       ///< a layer, a file; truncated
+  std::int64_t number = -1;  ///< number of a step, bucket or batch; -1: none
 };
 
 struct ThreadEntries {
   std::string thread;
-  std::vector<Entry> entries;  ///< by their ends
+  std::vector<Entry> entries;  ///< ordered by their ends
   std::int64_t left_out = 0;
 };
 
-/// Whether spans are kept. Any thread.
+/// Whether spans are stored. Any thread.
 inline std::atomic<bool> is_on{false};
 
-/// From here on, afresh; and the end of it, with what was kept since: the spans that began and ended in between. One
-/// thread at a time; others may be within spans.
+/// start() discards old spans; stop() returns the spans that began and ended since. One thread at a time; other threads
+/// may be within spans.
 void start();
 std::vector<ThreadEntries> stop();
 
-/// What this thread is called in traces. Else it is "thread" and a number.
+/// Sets the name of this thread in traces (default: "thread" and a number).
 void name_thread(std::string name);
-/// Of the calling thread, at the end of a span.
+/// Stores a span of the calling thread at its end.
 void keep(const Entry& entry, const std::string* whose) noexcept;
 std::int64_t now() noexcept;
 
-/// From its construction to its end. `category` and `what` are literals, `whose` lives as long as this.
+/// Lasts from its construction to its destruction. `category` and `what` are literals; `whose` outlives it.
 class Span {
  public:
   Span(const char* category, const char* what, const std::string* whose = nullptr, std::int64_t number = -1) noexcept {

@@ -244,7 +244,7 @@ namespace {
 constexpr std::uint16_t kPlain = 20, kZip64 = 45;  ///< versions of the format that a reader must support
 constexpr std::uint16_t kFirstDay = (1 << 5) | 1;  ///< 1980-01-01, the earliest date of the format
 
-/// Little-endian numbers, one after the other.
+/// Writes little-endian numbers in order.
 class Record {
  public:
   void u16(std::uint64_t value) { put(value, 2); }
@@ -267,8 +267,8 @@ class Record {
 struct Placed {
   const ZipMember& member;
   std::uint32_t crc = 0;
-  std::uint64_t header = 0;  ///< its offset
-  bool wide = false;         ///< with sizes and offset of 64 bits
+  std::uint64_t header = 0;  ///< offset of its local header
+  bool wide = false;         ///< sizes and offset have 64 bits
 };
 
 /// The fields that both headers of a member share, from the version to the length of its name.

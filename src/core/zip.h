@@ -13,7 +13,7 @@
 
 namespace dptrain::zip {
 
-/// Signatures of records: PKWARE's APPNOTE 6.3.10, section 4.3.
+/// Record signatures: PKWARE's APPNOTE 6.3.10, section 4.3.
 
 inline constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                                kLocator64 = 0x07064b50;
