@@ -1,9 +1,8 @@
 #pragma once
 
-// The memory of one batch. A worker fills it alone, then the trainer reads it through a Batch alone, then the pool
-// keeps it for the next. Buffers outlive their loader for as long as a Batch holds them. Nobody may still copy from a
-// buffer when its Batch dies: the trainer lets a Batch go when it has the sums of its step, which waited for the
-// copies.
+// Memory of one batch: filled by workers, then read by the trainer through a Batch, then kept by the pool for reuse. It
+// outlives the loader while a Batch holds it. No copy from a buffer may be pending when its Batch is destroyed. The
+// trainer therefore keeps a Batch until it has the sums of the step, which waited for the copies.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace dptrain::data {
 
-/// Memory on a cache line's boundary, which the CPU's vector loads like best; much of it in huge pages.
+/// Memory aligned to cache lines, for the CPU's vector loads; large blocks use huge pages.
 inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
   if (bytes >= kHugePage) {
     auto mapped = std::make_shared<const MappedMemory>(bytes);
@@ -27,7 +26,7 @@ inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
   return {::operator new(bytes, kAlignment), [](void* p) { ::operator delete(p, kAlignment); }};
 }
 
-/// An array of numbers in memory of an Allocate, with what it happens to hold.
+/// An uninitialized array in memory of an Allocate.
 template <class T>
 class Memory {
  public:
@@ -42,34 +41,34 @@ class Memory {
 class BufferPool;
 
 struct Batch::Buffer {
-  std::int64_t capacity = 0;              // rows that there is memory for
-  std::vector<Memory<std::byte>> inputs;  // each [capacity, shape...] of its type; BatchForm::kFloats
-  std::vector<std::size_t> input_bytes;   // of one row of each of `inputs`
+  std::int64_t capacity = 0;              // rows that fit
+  std::vector<Memory<std::byte>> inputs;  // each [capacity, shape...] in its type; BatchForm::kFloats
+  std::vector<std::size_t> input_bytes;   // row size of each of `inputs`
   std::vector<Memory<std::byte>> rows;    // each [capacity] rows as the source has them; BatchForm::kRows
-  std::vector<std::size_t> row_bytes;     // of each of `rows`
-  Memory<std::int64_t> samples;           // the own of `indices`; for all but BatchForm::kFloats
+  std::vector<std::size_t> row_bytes;     // row size of each of `rows`
+  Memory<std::int64_t> samples;           // samples of the own rows; not for BatchForm::kFloats
   std::vector<Memory<std::byte>> labels;  // each [capacity] classes, or [capacity, width] values
-  std::vector<std::size_t> label_bytes;   // of one row of each of `labels`
-  Memory<float> sample_weights;           // [capacity], where the source has them
+  std::vector<std::size_t> label_bytes;   // row size of each of `labels`
+  Memory<float> sample_weights;           // [capacity], if the source has them
   RowRange share;                         // positions of this process
-  std::vector<std::int64_t> indices;      // of all rows of the global batch; until it is agreed on, of all positions
-  std::vector<BadRow> bad;                // of this process; once it is agreed on, of all
-  BatchPositions positions;               // once it is agreed on
+  std::vector<std::int64_t> indices;      // samples of all rows of the global batch; of all positions until agreed
+  std::vector<BadRow> bad;                // of this process; after the agreement, of all
+  BatchPositions positions;               // `missing` is set by the agreement
   bool agreed = false;
   std::int64_t number = -1;  ///< BatchView::number
   std::int64_t epoch = 0, first = 0;
-  std::int64_t end = 0;  // position behind the last sample, read or missing
+  std::int64_t end = 0;  // position after the last sample, read or missing
   double waited = 0;
   int dataset = -1;
   std::weak_ptr<BufferPool> pool;
 };
 
-/// Buffers that nobody uses. Any thread.
+/// Unused buffers. Any thread.
 class BufferPool {
  public:
   BufferPool() { free_.reserve(kRoom); }
 
-  /// Null when there is none.
+  /// Null if there is none.
   std::shared_ptr<Batch::Buffer> take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return nullptr;
@@ -83,7 +82,7 @@ class BufferPool {
   }
 
  private:
-  static constexpr std::size_t kRoom = 64;  // more than prefetch ever holds, so that give() does not allocate
+  static constexpr std::size_t kRoom = 64;  // more than usual prefetching, so that give() does not allocate
   std::mutex mutex_;
   std::vector<std::shared_ptr<Batch::Buffer>> free_;
 };

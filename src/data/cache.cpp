@@ -27,7 +27,7 @@ std::size_t bytes_of(const Array& sample) {
   return sample.type == DType::kU8 ? sample.u8.size() : sample.f32.size() * sizeof(float);
 }
 
-/// Bytes that stores may take. Any thread.
+/// Memory budget of stores in bytes. Any thread.
 class Room {
  public:
   explicit Room(std::uint64_t most) : most_(most) {}
@@ -45,8 +45,8 @@ class Room {
   std::atomic<std::uint64_t> taken_{0};
 };
 
-/// That all stores without a limit of their own share: this process's part of half of what was free when the first of
-/// them was made.
+/// Budget shared by all stores without a limit: this process's part of half of the memory that was free when the first
+/// of them was made.
 std::shared_ptr<Room> shared_room(int processes) {
   static std::mutex mutex;
   static std::weak_ptr<Room> room;
@@ -57,7 +57,7 @@ std::shared_ptr<Room> shared_room(int processes) {
   return shared;
 }
 
-/// Each sample in memory of its own, made when it comes.
+/// Each sample in its own memory, stored when it is first read.
 class MemoryStore final : public CacheStore {
  public:
   MemoryStore(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit, int processes)
@@ -119,7 +119,7 @@ class MemoryStore final : public CacheStore {
     if (others > 0) text += fmt::format(", of which other data sets have {}", human_bytes(others));
     return text;
   }
-  /// Samples of one size: whether there is room for all shows at the first.
+  /// For samples of one size: reserves memory for all of them at the first one, or throws.
   void reserve_all(const Array& array, std::size_t bytes) {
     const std::uint64_t all = bytes * samples_.size();
     if (take(all)) return;
@@ -155,12 +155,12 @@ std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::
 
 namespace {
 
-/// [28, 28] is an image of one channel to transforms.
+/// Transforms treat [28, 28] as an image of one channel.
 Shape with_channels(const Shape& shape) { return shape.rank() == 2 ? Shape{shape[0], shape[1], 1} : shape; }
 
 class CachedSource final : public WrappedSource {
  public:
-  /// `stores`: of each input; null: as the source has it.
+  /// `stores`: one per input; null: not cached.
   CachedSource(std::shared_ptr<const Source> whole, Pipeline prefix, std::vector<std::unique_ptr<CacheStore>> stores)
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
@@ -216,7 +216,7 @@ bool in_memory(const Source& source) {
   return true;
 }
 
-/// Whether transforms work on it.
+/// Whether transforms apply to the input.
 bool is_transformed(const Source& source, int input, const ModelSide& model) {
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i)
     if (source_input(source, model, i) == input) return model.is_transformed(i);

@@ -31,7 +31,7 @@ int source_input(const Source& source, const ModelSide& model, std::size_t which
 
 namespace {
 
-/// [28, 28] for a model that wants [.., .., 1] is [28, 28, 1].
+/// Appends an axis of size 1 if the model has it: [28, 28] becomes [28, 28, 1] for [.., .., 1].
 Shape with_channel(const Shape& sample, const Shape& wanted) {
   if (sample.rank() == 0 || sample.rank() + 1 != wanted.rank() || wanted.back() != 1) return sample;
   std::vector<std::int64_t> dims = sample.dims();
@@ -39,7 +39,7 @@ Shape with_channel(const Shape& sample, const Shape& wanted) {
   return Shape(std::move(dims));
 }
 
-/// An image on its side.
+/// The shape of an image after a quarter turn.
 Shape turned(const Shape& shape) {
   std::vector<std::int64_t> dims = shape.dims();
   std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
@@ -86,7 +86,7 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   const Shape made = pipeline.output(input.sample);
   if (made.rank() > 0 && made != input.wanted) {
     const std::string name = source_->input_name(input.from);
-    const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // of a table, whose width follows from its columns
+    const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // a table: its columns determine the width
     throw Error(ErrorKind::kData,
                 fmt::format("samples{} are {}{}, the model wants {}{}", name.empty() ? "" : " of " + name, found.str(),
                             made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str(),
@@ -99,7 +99,7 @@ Filler::Input Filler::match(const ModelSide& model, std::size_t which) const {
   return input;
 }
 
-/// Ids and masks: no transform touches them.
+/// Ids and masks, to which no transform applies.
 void Filler::match_exact(Input& input, const std::string& name) const {
   if (pipeline_.mixes())
     throw Error(ErrorKind::kUsage,
@@ -131,8 +131,8 @@ void Filler::fill_exact(const Input& input, std::int64_t index, std::byte* out) 
                               ids[i], i, input.id_limit - 1));
 }
 
-/// Photos without a Resizing, or with one to another size: not one file that is damaged, but nearly all of them would
-/// not fit.
+/// Throws if most of a few peeked samples do not fit: photos without a Resizing, or with one to another size, are an
+/// error of the config, not single damaged files.
 void Filler::check_sizes(const Input& input) const {
   constexpr std::int64_t kPeeked = 16;
   const auto fits = [&](const Shape& shape) {
@@ -142,15 +142,15 @@ void Filler::check_sizes(const Input& input) const {
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
   std::string example;
-  std::optional<Shape> resized;          // what the transforms make of it, where that is another size
-  const int rank = input.wanted.rank();  // of images, or of clips
+  std::optional<Shape> resized;          // size after the transforms, if they change it
+  const int rank = input.wanted.rank();  // images or clips
   const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t index = i * source_->size() / samples;
     const Shape shape = source_->peek_shape(index, input.from);
     if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
     ++seen;
-    if (fits(shape) || fits(turned(shape))) continue;  // or turned upright
+    if (fits(shape) || fits(turned(shape))) continue;  // or after a quarter turn
     if (++unfit > 1) continue;
     example = fmt::format("{} is {}", source_->label_place(index), size(shape));
     if (const Shape made = pipeline_of(input).output(shape); made.rank() == rank && size(made) != size(shape))
@@ -287,7 +287,7 @@ void Filler::fill_input(const Input& input, std::int64_t index, std::int64_t epo
   try {
     const trace::Span span("data", "transform", index);
     pipeline_of(input).write(view, key, scratch.pipeline, input.wanted, out);
-  } catch (const Error& unfit) {  // an image of another size, say, is as bad as a damaged one
+  } catch (const Error& unfit) {  // such as an image of another size: treated as a damaged sample
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
     throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Filler: which source input feeds which model input, and how one sample becomes one row of a buffer. Immutable; shared
-// by the loader's threads, each with a Scratch of its own.
+// Filler: maps source inputs to model inputs, and writes samples to the rows of a buffer. Immutable; shared by the
+// loader's threads, each with its own Scratch.
 
 #include <cstdint>
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace dptrain::data {
 
-/// The source's input for one of the model's. Throws Error{kData} where it has none.
+/// Index of the source's input for an input of the model. Throws Error{kData} if there is none.
 int source_input(const Source& source, const ModelSide& model, std::size_t which);
 
 class Filler {
  public:
-  /// What a thread reuses from sample to sample.
+  /// Memory that a thread reuses for all samples.
   struct Scratch {
     Array image;
     Pipeline::Scratch pipeline;
@@ -28,7 +28,7 @@ class Filler {
       Array own, other, mixed;
       std::vector<float> row;
     };
-    std::vector<Mix> mixes;  ///< of each transform that mixes samples
+    std::vector<Mix> mixes;  ///< one per transform that mixes samples
   };
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
@@ -37,33 +37,33 @@ class Filler {
 
   /// Memory for `rows` samples.
   std::shared_ptr<Batch::Buffer> make_buffer(std::int64_t rows, const Allocate& allocate) const;
-  /// The same thread fills a row with sample `index` soon.
+  /// Announces that this thread will soon fill a row with sample `index`.
   void expect(std::int64_t index) const { source_->expect(index); }
-  /// Writes sample `index`, as it looks in `epoch`, into row `row`. Throws SampleError where the source has an account
-  /// of bad samples: the row is then to be filled anew.
+  /// Writes sample `index`, as in `epoch`, to a row. If the source has an account of bad samples, throws SampleError
+  /// for an unreadable one; the content of the row is then undefined.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Buffer& buffer) const;
   std::vector<RowsInMemory> rows_in_memory() const;
-  /// Row `to` of the buffer becomes what row `from` is.
+  /// Copies row `from` of the buffer to row `to`.
   void move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const;
-  /// All inputs lie in memory and need no more than a map of their channels: the work is a copy.
+  /// Whether all inputs are in memory and need at most a map of their channels, so that filling is a copy.
   bool is_copy() const;
-  /// The source writes all inputs as the model wants them.
+  /// Whether the source writes all inputs in the form of the model.
   bool is_quick() const;
 
  private:
   struct Input {
     int from = 0;               ///< index in the source
-    Shape sample;               ///< as the pipeline gets it; rank 0 where samples differ
-    Shape wanted;               ///< as the model wants it
-    std::int64_t elements = 0;  ///< of `wanted`
+    Shape sample;               ///< shape before the pipeline; rank 0 if samples differ
+    Shape wanted;               ///< shape of the model's input
+    std::int64_t elements = 0;  ///< elements of `wanted`
     DType type = DType::kF32;   ///< as ModelSide::input_types
     std::int64_t id_limit = 0;  ///< as ModelSide::id_limits
 
     std::size_t row_bytes() const { return static_cast<std::size_t>(elements) * size_of(type); }
     const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
-    bool is_transformed = true;  ///< else the transforms pass it by (ModelSide::is_transformed)
-    bool is_final = false;       ///< the source writes a row as the model wants it (Source::gives)
+    bool is_transformed = true;  ///< false: the transforms do not apply (ModelSide::is_transformed)
+    bool is_final = false;       ///< the source writes rows in the form of the model (Source::gives)
   };
 
   static float* float_row(const Batch::Buffer& buffer, std::size_t input, std::int64_t row) {
@@ -80,16 +80,16 @@ class Filler {
   void fill_exact(const Input& input, std::int64_t index, std::byte* out) const;
   void copy_row(const Input& input, std::int64_t index, float* out) const;
   DrawKey key_of(std::int64_t index, std::int64_t epoch) const;
-  /// The sample as its source has it, in `image` where it has to be read.
+  /// The sample as in the source. Reads it to `image` if it cannot be viewed in place.
   ImageView view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const;
   void fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
                    Batch::Buffer& buffer) const;
-  // What samples mix, mixer by mixer: `level` counts those that have been at work.
+  // Mixing of samples. `level`: number of mixing transforms applied.
   void fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
                   Batch::Buffer& buffer) const;
   void mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                  Array& out) const;
-  /// Of an input that the transforms pass by: in the labels' proportion.
+  /// For an input without transforms: mixes it in the proportion of the labels.
   void mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                    float* out) const;
   void mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
@@ -100,8 +100,8 @@ class Filler {
 
   std::shared_ptr<const Source> source_;
   Pipeline pipeline_;
-  std::vector<Pipeline::Part> parts_;   ///< of a pipeline that mixes samples
-  std::optional<ChannelMap> only_map_;  ///< all that the pipeline does
+  std::vector<Pipeline::Part> parts_;   ///< parts of a pipeline that mixes samples
+  std::optional<ChannelMap> only_map_;  ///< set if the pipeline is only a map of channels
   std::vector<LabelWriter> labels_;     ///< one per loss
   std::uint64_t seed_;
   BatchForm form_;

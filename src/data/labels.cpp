@@ -12,7 +12,7 @@
 namespace dptrain::data {
 namespace {
 
-/// The one position that is 1 in a row of zeros, or -1.
+/// Index of the only 1 in a row of zeros, or -1.
 std::int64_t one_hot_position(const float* row, std::int64_t width) {
   std::int64_t position = -1;
   for (std::int64_t i = 0; i < width; ++i) {
@@ -134,7 +134,7 @@ void LabelWriter::values_of(std::int64_t index, std::vector<float>& room, float*
     out[checked_class(index)] = 1.0F;
   } else if (found_ == form_.width) {
     source_->label_values(index, out, which_);
-  } else {  // a class at each position
+  } else {  // one class per position
     room.resize(static_cast<std::size_t>(found_));
     source_->label_values(index, room.data(), which_);
     std::fill_n(out, form_.width, 0.0F);

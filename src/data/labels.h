@@ -1,6 +1,7 @@
 #pragma once
 
-// From what a source has for labels to what the loss wants, checked. Immutable; shared by the loader's threads.
+// LabelWriter: converts the labels of a source to the form that the loss needs, and checks them. Immutable; shared by
+// the loader's threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace dptrain::data {
 
-/// Which of the source's labels serve an output of that name: its own, or the only ones without a name. Throws
-/// Error{kData} where there are none.
+/// Index of the source's labels for an output: those with its name, or the only ones without a name. Throws
+/// Error{kData} if there are none.
 int find_label(const Source& source, const std::string& output);
 
-/// Of an output with `positions` rows of width / positions classes each:
+/// Conversions for an output with `positions` rows of width / positions classes each:
 ///
 /// | source \ delivered          | kClass, [positions]                | kDense, [width]                     |
 /// | a class                     | checked; one position only         | one class: the number itself; else a |
@@ -25,27 +26,27 @@ int find_label(const Source& source, const std::string& output);
 /// | as many values as the width | one-hot rows                       | as they are                          |
 class LabelWriter {
  public:
-  /// Throws Error{kData} when the source has no labels that would do.
+  /// Throws Error{kData} if the source's labels do not fit.
   LabelWriter(std::shared_ptr<const Source> source, LabelForm form);
 
   bool classes() const { return form_.kind == nn::LabelKind::kClass; }
   std::int64_t width() const { return form_.width; }
-  /// Of one row as it is delivered.
+  /// Size of a converted row.
   std::size_t row_bytes() const {
     return classes() ? static_cast<std::size_t>(form_.positions) * sizeof(std::int32_t)
                      : static_cast<std::size_t>(form_.width) * sizeof(float);
   }
 
-  /// Reads every class once, so that a bad label shows before training, not in the middle of it. Throws Error{kData}.
+  /// Checks the classes and probabilities of all samples, so that bad ones fail before training. Throws Error{kData}.
   void check_all() const;
-  /// Writes row_bytes(). `room` is what a thread reuses. Throws Error{kData} for a class that the output does not have,
-  /// and for what is no probability where those are wanted.
+  /// Writes row_bytes(). `room`: reused by the thread. Throws Error{kData} for a class that the output does not have,
+  /// and for a value outside 0..1 if probabilities are required.
   void write(std::int64_t index, std::vector<float>& room, std::byte* out) const;
 
  private:
   std::int64_t classes_each() const { return form_.width / form_.positions; }
   std::int64_t checked_class(std::int64_t index) const;
-  /// Of a value that stands for a class.
+  /// Class number from a float.
   std::int32_t whole_class(float value, std::int64_t index) const;
   void classes_of(std::int64_t index, std::vector<float>& room, std::int32_t* out) const;
   void values_of(std::int64_t index, std::vector<float>& room, float* out) const;
@@ -53,8 +54,8 @@ class LabelWriter {
 
   std::shared_ptr<const Source> source_;
   LabelForm form_;
-  int which_ = 0;           ///< of the source's labels
-  std::int64_t found_ = 1;  ///< values per sample that the source has
+  int which_ = 0;           ///< index among the source's labels
+  std::int64_t found_ = 1;  ///< values per sample in the source
   bool one_class_ = false;  ///< the source's labels are classes, one per sample
 };
 

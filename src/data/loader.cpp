@@ -20,7 +20,7 @@
 namespace dptrain::data {
 namespace {
 
-/// More threads than this wait for memory or for each other.
+/// More threads would wait for memory or for each other.
 constexpr int kMostAutoWorkers = 16;
 
 int auto_workers(const LoaderOptions& options, bool is_copy) {
@@ -32,22 +32,22 @@ int auto_workers(const LoaderOptions& options, bool is_copy) {
   return std::clamp(left, 1, kMostAutoWorkers);
 }
 
-/// `batch`: samples that this process makes of one.
+/// `batch`: largest number of samples of a batch that this process makes.
 int auto_prefetch(const LoaderOptions& options, std::int64_t batch, int workers) {
   if (options.prefetch > 0) return options.prefetch;
-  // All work on the same batch, so few of them suffice, unless one has fewer samples than there are workers.
+  // All workers fill the same batch, so few batches suffice, unless one has fewer samples than there are workers.
   const auto small = static_cast<int>(std::min<std::int64_t>(2 * workers / batch + 2, 2 * workers));
   return std::max(std::min(4, 2 * workers), small);
 }
 
-/// Samples that a worker takes at once.
+/// Samples that a worker takes at a time.
 std::int64_t piece_size(std::int64_t batch, int workers, const Filler& filler) {
   constexpr std::int64_t kLargest = 8, kLargestOfQuick = 256;
   if (filler.is_copy()) return batch;
   return std::clamp<std::int64_t>(batch / (4 * workers), 1, filler.is_quick() ? kLargestOfQuick : kLargest);
 }
 
-/// The orders of the epochs in flight. Any thread; whoever asks first makes one, the others wait for it.
+/// Orders of the epochs in flight. Any thread; the first call makes an order while others wait for it.
 class Orders {
  public:
   Orders(std::int64_t samples, const LoaderOptions& options)
@@ -58,7 +58,7 @@ class Orders {
         seed_(options.seed) {}
 
   using Order = std::shared_ptr<const std::vector<std::int64_t>>;
-  /// Null for the identity.
+  /// Null: the identity.
   Order of(std::int64_t epoch) {
     if (shuffle_.kind == Shuffle::Kind::kNone && buckets_.window == 0) return nullptr;
     const std::lock_guard lock(mutex_);
@@ -87,21 +87,21 @@ class Orders {
 
 }  // namespace
 
-/// Batches since the last seek are numbered by tickets; a batch is made in an entry of a ring. Workers take pieces of
-/// the first batch that has rows left, so one batch is made by all of them, and tickets stay fewer than the ring is
-/// long ahead of the one to be delivered next. A seek waits until nobody works, which takes a sample at most.
+/// Tickets number the batches since the last seek; a batch is made in an entry of a ring. Workers take pieces of the
+/// first batch with rows left, so all of them fill one batch. At most as many batches as the ring has entries are ahead
+/// of the trainer. A seek waits until no worker is busy, for a sample at most.
 struct Loader::Impl {
   struct Position {
     std::int64_t epoch, first;
   };
   struct Entry {
     std::shared_ptr<Batch::Buffer> buffer;
-    std::int64_t rows = 0, next_row = 0;  // of the share; not yet taken by a worker
-    int working = 0;                      // workers that have rows of it
+    std::int64_t rows = 0, next_row = 0;  // rows of the share; the first not taken by a worker
+    int working = 0;                      // workers that fill rows of it
     bool opening = false, opened = false;
     std::vector<BadRow> bad;
     std::exception_ptr error;
-    std::int64_t error_row = 0;  // the first one that failed
+    std::int64_t error_row = 0;  // row of that error
     bool ready = false;
   };
 
@@ -135,7 +135,7 @@ struct Loader::Impl {
     for (std::thread& thread : threads) thread.join();
   }
 
-  /// Of this process, among the positions of a batch of so many.
+  /// Positions of this process in a batch of `positions` positions.
   RowRange share_of(std::int64_t positions, std::int64_t number) const {
     const RowRange whole{0, positions};
     if (!share) return whole;
@@ -149,7 +149,7 @@ struct Loader::Impl {
   std::int64_t number_of(const Position& at) const { return at.epoch * batches_from(0) + at.first / batch_size; }
   std::int64_t batches_from(std::int64_t first) const { return (samples - first + batch_size - 1) / batch_size; }
 
-  /// Only the trainer's thread changes `start`, and only under the mutex.
+  /// Only the trainer's thread changes `start`, under the mutex.
   Position position(std::int64_t ticket) const {
     const std::int64_t in_first_epoch = batches_from(start.first);
     if (ticket < in_first_epoch) return {start.epoch, start.first + ticket * batch_size};
@@ -170,7 +170,7 @@ struct Loader::Impl {
 
   void work(int worker) {
     trace::name_thread("loader, worker " + std::to_string(worker));
-    kernels::cpu::set_thread_count(1);  // a worker is one thread; the cores belong to the replicas
+    kernels::cpu::set_thread_count(1);  // the replicas use the other cores
     Filler::Scratch scratch;
     std::unique_lock lock(mutex);
     while (true) {
@@ -185,7 +185,7 @@ struct Loader::Impl {
     }
   }
 
-  /// Gives the batch its memory and its order. False where that failed or a seek came between.
+  /// Assigns memory and samples to the batch. False if that failed, a seek intervened, or the share has no rows.
   bool open(std::int64_t ticket, std::unique_lock<std::mutex>& lock) {
     Entry& entry = entry_of(ticket);
     const Position at = position(ticket);
@@ -199,7 +199,7 @@ struct Loader::Impl {
       const std::int64_t end = std::min(at.first + batch_size, samples);
       const RowRange own = share_of(end - at.first, number_of(at));
       buffer = pool->take();
-      // A batch that is short may have a larger share than a full one.
+      // A short batch may have a larger share than a full one.
       if (!buffer || buffer->capacity < own.count)
         buffer = filler.make_buffer(std::max(most_rows, own.count), allocate);
       buffer->pool = pool;
@@ -223,7 +223,7 @@ struct Loader::Impl {
     return entry.rows > 0;
   }
 
-  /// What batch the buffer is to hold.
+  /// Sets the positions and samples of the buffer.
   void describe(Batch::Buffer& buffer, const Position& at, std::int64_t end, const RowRange& own,
                 const std::vector<std::int64_t>* order) const {
     buffer.epoch = at.epoch;
@@ -266,7 +266,7 @@ struct Loader::Impl {
       entry.error = outcome.error;
       entry.error_row = outcome.error_row;
     }
-    // Rows before one that failed are with other workers already, so the first error does not depend on their number.
+    // Other workers have taken the rows before a failed one, so the first error does not depend on their number.
     if (outcome.error && entry.next_row < entry.rows) {
       entry.next_row = entry.rows;
       ++claimed;
@@ -274,7 +274,7 @@ struct Loader::Impl {
     if (entry.next_row == entry.rows && entry.working == 0) finish(ticket);
   }
 
-  /// A worker has nothing of the ring in its hands any more.
+  /// The worker no longer uses the ring.
   void leave() {
     if (--busy == 0 && seeking) idle.notify_all();
   }
@@ -291,7 +291,7 @@ struct Loader::Impl {
     if (ticket == delivered) done.notify_one();
   }
 
-  /// The own rows that remain move together; samples that could not be read are noted in their order.
+  /// Moves the readable own rows together, and stores the bad samples in order.
   void drop(Entry& entry) {
     std::ranges::sort(entry.bad, {}, &BadRow::position);
     Batch::Buffer& buffer = *entry.buffer;
@@ -306,8 +306,8 @@ struct Loader::Impl {
     buffer.bad = std::move(entry.bad);
   }
 
-  /// On the trainer's thread, of a batch that is ready: what is missing from it in all processes is left out of its
-  /// rows and added to the account, which may throw; once more if asked again.
+  /// On the trainer's thread, for a ready batch: removes the samples that are missing in any process from its rows, and
+  /// adds them to the account, which may throw. Can be called again after that.
   void settle(Batch::Buffer& buffer) {
     if (!account) return;
     if (!buffer.agreed) {
@@ -344,7 +344,7 @@ struct Loader::Impl {
     return all;
   }
 
-  static constexpr std::int64_t kExpected = 8;  ///< samples that are asked for before the one that is read
+  static constexpr std::int64_t kExpected = 8;  ///< samples announced ahead of the one that is read
   struct Outcome {
     std::vector<BadRow> bad;
     std::exception_ptr error;
@@ -383,24 +383,24 @@ struct Loader::Impl {
   const AgreeOnBad agree;
   const Allocate allocate;
   const Filler filler;
-  const std::shared_ptr<BadSamples> account;  // the trainer's thread only
+  const std::shared_ptr<BadSamples> account;  // used by the trainer's thread only
   const int workers;
   const bool numbered;
-  const std::int64_t most_rows;  // of a full batch, that this process makes
+  const std::int64_t most_rows;  // rows of the largest batch in this process
   const std::int64_t piece;
 
-  std::mutex mutex;  // guards what follows up to the condition variables
+  std::mutex mutex;  // guards the members up to the condition variables
   std::vector<Entry> ring;
   Position start{0, 0};
   std::int64_t claimed = 0, delivered = 0;  // tickets: the first with rows left, the next to be delivered
-  int busy = 0;                             // workers that hold something of the ring
+  int busy = 0;                             // workers that use the ring
   bool seeking = false;
-  std::atomic<std::uint64_t> generation{0};  // written under the mutex, read anywhere
+  std::atomic<std::uint64_t> generation{0};  // written under the mutex, read without it
   bool stop = false;
   std::condition_variable to_do, done, idle;
 
-  std::int64_t epoch = 0;   // the trainer's own
-  bool epoch_lost = false;  // nothing but dropped samples since its start
+  std::int64_t epoch = 0;   // used by the trainer's thread only
+  bool epoch_lost = false;  // only dropped samples since its start
   Orders orders;
   const std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>();
   std::vector<std::thread> threads;
@@ -456,9 +456,9 @@ Batch Loader::next() {
       const trace::Span span("wait", "waiting for a batch");
       impl_->done.wait(lock, [&] { return entry.ready; });
     }
-    if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so that asking again fails again
-    lock.unlock();                 // other processes are waited for, and workers leave alone what is ready
-    impl_->settle(*entry.buffer);  // as above
+    if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so the next call fails again
+    lock.unlock();  // settle() may wait for other processes; workers ignore ready entries
+    impl_->settle(*entry.buffer);
     lock.lock();
     std::shared_ptr<Batch::Buffer> buffer = std::move(entry.buffer);
     entry = {};

@@ -1,11 +1,14 @@
 #pragma once
 
-// Loader: global batches of one source, in an order that is a function of (seed, epoch) alone, filled by worker threads
-// ahead of the trainer. One trainer thread calls it; workers are the loader's own, each a single thread. What a batch
-// holds never depends on how many they are. No allocation per batch once warm. A sample that cannot be read is missing
-// from its batch where the source's account (BadSamples) lets it: its position has no row, the others keep theirs.
+// Loader: global batches of one source, in an order that depends on (seed, epoch) only, filled by worker threads ahead
+// of the trainer. One trainer thread calls it. The loader owns the workers; their number does not change a batch's
+// content. No allocation per batch once warm. If the source's account (BadSamples) permits, a sample that cannot be
+// read is missing from its batch: its position has no row, and the other samples keep their positions. With several
+// processes each has a loader of the same batches, which makes only the rows of its share.
 //
-// In a run of several processes each has a loader of the same batches, which makes the rows of its share alone.
+//   Loader loader(source, pipeline, model, labels, {.batch_size = 256});
+//   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) replicas.step(batch.host(), inputs);
+//   loader.next_epoch();
 
 #include <cstddef>
 #include <cstdint>
@@ -25,48 +28,48 @@
 
 namespace dptrain::data {
 
-/// Memory of this many bytes, at least as aligned as double; freed with the last copy of the pointer. Called from the
+/// Allocates this many bytes, aligned at least as double; freed with the last copy of the pointer. Called on the
 /// loader's threads.
 using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
-/// What of its inputs a batch holds: floats after the transforms; or, for a device that runs the transforms itself, the
-/// rows as the source has them in memory, or only which they are.
+/// Form of a batch's inputs: floats after the transforms; or, if a device runs the transforms, the rows as the source
+/// has them in memory, or only the indices of the samples.
 enum class BatchForm { kFloats, kRows, kSamples };
 
 /// A source's rows in memory that feed one input of the model.
 struct RowsInMemory {
-  int input = 0;                    ///< of the source
-  Shape sample;                     ///< as the transforms get it
+  int input = 0;                    ///< index of the input in the source
+  Shape sample;                     ///< shape before the transforms
   DType type = DType::kF32;         ///< kU8 or kF32
   const std::byte* rows = nullptr;  ///< row Source::row(index) is sample `index`
   std::size_t row_bytes() const { return static_cast<std::size_t>(sample.elements()) * size_of(type); }
 };
 
 struct LoaderOptions {
-  std::int64_t batch_size = 0;  ///< global
+  std::int64_t batch_size = 0;  ///< size of the global batch
   Shuffle shuffle;
   LengthBuckets buckets{};
   std::uint64_t seed = 0;
-  int workers = 0;       ///< 0: auto (one where samples only need copying, else what the replicas leave, at least one)
-  int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half the cores are left
-  bool alone = false;    ///< nobody computes meanwhile: auto takes every core
-  int prefetch = 0;      ///< batches ahead; 0: auto (as many as keep all workers busy: 2 to 4, more of small ones)
-  /// Of the batches' inputs and labels; empty: ordinary memory. For GPUs page-locked memory, from which copies are
-  /// asynchronous. What it allocates from outlives the loader and its batches.
+  int workers = 0;       ///< 0: auto (1 if samples are only copied, else the cores that the replicas leave, at least 1)
+  int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half of the cores
+  bool alone = false;    ///< nothing else computes: auto uses all cores
+  int prefetch = 0;      ///< batches ahead; 0: auto (2 to 4, more if they are small)
+  /// Memory of the inputs and labels; empty: ordinary memory. For GPUs it is page-locked, so that copies are
+  /// asynchronous. The allocator must outlive the loader and its batches.
   Allocate allocate{};
   BatchForm form = BatchForm::kFloats;
   int dataset = -1;  ///< BatchView::dataset of the batches
-  /// Which positions of batch `number`, of so many, are this process's: no others are read, but for what they are mixed
-  /// with. The same answer each time; any thread. Not set: all of them.
+  /// Positions of batch `number` that belong to this process. Other samples are read only for mixing. Must be
+  /// deterministic; any thread. Not set: all positions.
   std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};
-  std::int64_t most_share = 0;  ///< positions of a share, where they change with the number; 0: as that of batch 0
-  bool numbered = false;        ///< BatchView::number is set: the epochs' batches are counted through
-  /// With a share, where the source leaves samples out: called by next(), once for each batch, in their order.
+  std::int64_t most_share = 0;  ///< largest share, if shares change with the number; 0: that of batch 0
+  bool numbered = false;        ///< sets BatchView::number, which counts batches over all epochs
+  /// Required with a share if the source leaves samples out. next() calls it once per batch, in order.
   AgreeOnBad agree{};
 };
 
-/// A batch in a buffer of the loader; the buffer is free for the workers again when the object dies. Movable; may
-/// outlive the loader. Holding several delays nobody, it only takes more buffers.
+/// A batch in a buffer of the loader, which is free again after the destruction of the Batch. Movable; may outlive the
+/// loader. Holding several does not block the loader, but takes more buffers.
 class Batch {
  public:
   Batch();
@@ -74,20 +77,20 @@ class Batch {
   Batch& operator=(Batch&&) noexcept;
   ~Batch();
 
-  std::int64_t rows() const;  ///< of the global batch, whoever has them
+  std::int64_t rows() const;  ///< rows of the global batch, in all processes
   std::int64_t epoch() const;
-  std::int64_t first() const;  ///< position in the epoch's order at which the batch begins
-  std::int64_t end() const;    ///< position at which the next one begins: first() + rows() unless samples are missing
-  const std::vector<std::int64_t>& indices() const;  ///< sample of each of rows() in the data set
-  double waited() const;                             ///< seconds the trainer waited for it
+  std::int64_t first() const;  ///< its first position in the epoch's order
+  std::int64_t end() const;    ///< first position of the next one: first() + rows() unless samples are missing
+  const std::vector<std::int64_t>& indices() const;  ///< sample of each of the rows() in the data set
+  double waited() const;                             ///< seconds that next() waited for it
 
-  /// Those of rows() that this process has; without a share all.
+  /// Range of rows() that this process has; all without a share.
   RowRange own() const;
   std::span<const std::int64_t> own_indices() const;  ///< sample of each of them
-  const float* input(int i) const;                    ///< [own, shape...] of one of floats; BatchForm::kFloats
+  const float* input(int i) const;                    ///< [own, shape...] of a float input; only BatchForm::kFloats
   const void* labels(int which = 0) const;  ///< int32 [own, positions] or float [own, width]; null without labels
-  /// The own rows as replicas take them, in memory of the Allocate: for BatchForm::kFloats with inputs, else with
-  /// samples, and for kRows with the rows as the source has them. Valid as long as the batch.
+  /// The own rows for the replicas, in memory of the Allocate: inputs for BatchForm::kFloats, else samples, and for
+  /// kRows also the source's rows. Valid as long as the batch.
   BatchView host() const;
 
   struct Buffer;
@@ -97,22 +100,21 @@ class Batch {
   std::shared_ptr<Buffer> buffer_;
 };
 
-/// How the labels of one output are delivered, checked when the loader is made and as they are read.
+/// Form of the labels of one output. Checked when the loader is made and when labels are read.
 struct LabelForm {
-  std::string output{};  ///< the output's name; labels without a name serve any
+  std::string output{};  ///< name of the output; labels without a name match any output
   nn::LabelKind kind = nn::LabelKind::kClass;
-  std::int64_t width = 0;      ///< of the output
-  std::int64_t positions = 1;  ///< rows of classes that the output has: all its axes but the last
-  bool probabilities = false;  ///< crossentropy: of rows each value, and of a single output the class, lies in [0, 1]
+  std::int64_t width = 0;      ///< width of the output
+  std::int64_t positions = 1;  ///< rows of classes of the output: all its axes except the last
+  bool probabilities = false;  ///< crossentropy: values of rows, or the class of a single output, are in [0, 1]
 };
 
 class Loader {
  public:
-  /// Throws Error{kData} when shapes do not fit ("samples are 28x28, the model wants 32x32x3"); a missing final axis of
-  /// size 1 is added. Labels out of range are Error{kData} with file and index, here, before any training. Transforms
-  /// run on every input with the same draws. No thread runs before the first seek() or next(). Error{kInternal}: a
-  /// share of a source that leaves samples out, and nobody to agree with.
-  /// `labels`: one for each loss; none: the batches have no labels.
+  /// `labels`: one per loss; empty: batches without labels. Throws Error{kData} if shapes do not match ("samples are
+  /// 28x28, the model wants 32x32x3"); a missing last axis of size 1 is added. Throws Error{kData} with file and index
+  /// for any label out of range. Throws Error{kInternal} for a share without `agree` if the source leaves samples out.
+  /// Transforms draw the same random numbers for all inputs. Threads start with the first seek() or next().
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
          LoaderOptions options);
   ~Loader();
@@ -121,22 +123,21 @@ class Loader {
   /// The last batch of an epoch is short, never dropped.
   std::int64_t batches_per_epoch() const;
   int workers() const;
-  int prefetch() const;  ///< batches ahead at most
-  /// One for each input of the model; empty where not all of them lie in memory as rows.
+  int prefetch() const;  ///< largest number of batches ahead
+  /// One per input of the model; empty unless all inputs are rows in memory.
   std::vector<RowsInMemory> rows_in_memory() const;
 
-  /// Starts, or goes on, at a position of an epoch without reading what lies before. Forgets what was prefetched.
+  /// Continues at a position of an epoch, without reading the samples before it. Discards prefetched batches.
   void seek(std::int64_t epoch, std::int64_t first_sample);
-  /// The next batch of the current epoch (0 until seek says otherwise); rows() == 0 at its end. Rethrows what went
-  /// wrong while that batch was made, again each time it is asked for. Samples that are missing from it, in any
-  /// process, are added to the source's account, which may throw. A batch that has lost all its rows is passed over; a
-  /// whole epoch of them is Error{kData}.
+  /// Returns the next batch of the current epoch (0 before the first seek); rows() == 0 at its end. Rethrows the error
+  /// of a batch, again on each call. Adds samples missing in any process to the source's account, which may throw.
+  /// Skips batches without rows; throws Error{kData} if a whole epoch has none.
   Batch next();
-  /// The next epoch begins. The workers run on across the boundary by themselves, so its first batches have been made
-  /// while the trainer validated and saved. In the middle of an epoch the rest of it is skipped.
+  /// Begins the next epoch, and skips the rest of the current one. Workers continue across epochs, so its first batches
+  /// are made during validation.
   void next_epoch();
 
-  /// The order of an epoch, without buckets: the sample at each position. Pure.
+  /// The sample at each position of an epoch, without buckets. Pure function.
   static std::vector<std::int64_t> order(std::int64_t samples, const Shuffle& shuffle, std::uint64_t seed,
                                          std::int64_t epoch);
 

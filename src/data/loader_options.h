@@ -1,6 +1,6 @@
 #pragma once
 
-// The options of the config's section `data.loader`. Plain values.
+// Options of the config section `data.loader`. Plain values.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ config::Family& transform_family();
 
 struct Shuffle {
   enum class Kind { kFull, kNone, kBuffer } kind = Kind::kFull;
-  std::int64_t buffer = 0;  ///< kBuffer: samples to draw from, as tf.data's shuffle(buffer)
+  std::int64_t buffer = 0;  ///< kBuffer: size of the buffer, as in tf.data's shuffle(buffer)
 };
 
 struct CacheOptions {

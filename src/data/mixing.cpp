@@ -45,7 +45,7 @@ void blend(float weight, const float* other, std::int64_t width, float* own) {
 
 }  // namespace
 
-/// A sample whose partner cannot be read stays unmixed, image and label.
+/// If the partner cannot be read, image and label stay unmixed.
 void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
                         Batch::Buffer& buffer) const {
   scratch.mixes.resize(parts_.size());

@@ -35,7 +35,7 @@ std::shared_ptr<std::vector<Vocabulary>> vocabularies_of(const Schema& schema) {
   return all;
 }
 
-/// One pass over the files. Threads take blocks in order, convert them side by side, and hand them in in order again.
+/// One pass over the files. Threads take blocks in order, convert them concurrently, and append them in order.
 class Pass {
  public:
   Pass(const Files& files, const Schema& schema, const ReadOptions& options)
@@ -98,7 +98,7 @@ class Pass {
       }
     std::vector<Pages<Cell>::Piece> pieces;
     {
-      // What is wrong first in the files is said, whoever meets it first.
+      // The first error in the order of the files is reported, independent of the timing of threads.
       std::unique_lock lock(turn_mutex_);
       turn_changed_.wait(lock, [&] { return stopped_ || turn_ == ticket; });
       if (stopped_) return false;
@@ -140,18 +140,18 @@ class Pass {
   Activity activity_;
   std::unique_ptr<TableParts> parts_;
 
-  std::mutex feed_mutex_;  // guards what follows
+  std::mutex feed_mutex_;  // guards the members below
   Feed feed_;
   std::size_t tickets_ = 0;
   bool ended_ = false;
 
-  std::mutex turn_mutex_;  // guards what follows, and parts_ but for cells that have a place
+  std::mutex turn_mutex_;  // guards the members below, and parts_ except for the cells of appended rows
   std::condition_variable turn_changed_;
   std::size_t turn_ = 0;
   bool stopped_ = false;
   std::exception_ptr error_;
   int file_ = 0;
-  std::uint64_t line_ = 0;  // of the file, that the next block begins with
+  std::uint64_t line_ = 0;  // line of the file at which the next block begins
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace dptrain::data::table {
 /// A row that cannot be read.
 struct BadRow {
   std::string place;   ///< "train.csv:12:7": line, and byte in that line, from 1
-  std::string column;  ///< or "" where the row as a whole is wrong
+  std::string column;  ///< "" if the row as a whole is wrong
   std::string words;   ///< what was found, what was expected, what to try
 
   /// "train.csv:12:7: column 'age': found ...".
@@ -28,12 +28,12 @@ struct BadRow {
 
 struct ReadOptions {
   int threads = 1;
-  bool skip = false;  ///< leave out rows that cannot be read; else the first one is an Error{kData}
+  bool skip = false;  ///< leave out rows that cannot be read; false: the first one is an Error{kData}
   /// Called for each row left out, in file order, from any of the threads but one at a time. May throw.
   std::function<void(const BadRow&)> on_bad{};
   std::int64_t block_bytes = 256 << 10;    ///< that a thread reads at a time; results do not depend on it
   std::int64_t most_row_bytes = 64 << 20;  ///< longer rows cannot be read
-  std::int64_t most_words = 4'000'000;     ///< of one column's vocabulary; more are an error
+  std::int64_t most_words = 4'000'000;     ///< largest vocabulary of a column; more words are an error
 };
 
 /// Reads all rows of the files, plain or gzip by their first bytes, in order. With a header columns are found by name,
@@ -55,7 +55,7 @@ struct FedBlock {
   Block block;
   std::shared_ptr<const FileLayout> layout{};
   std::string name;                          ///< name of the file
-  std::shared_ptr<const FileBytes> bytes{};  ///< of the file, unless it is compressed
+  std::shared_ptr<const FileBytes> bytes{};  ///< bytes of the file, unless it is compressed
   bool opens_file = false;                   ///< it is the first block of its file
   std::uint64_t lines_before = 0;            ///< lines of the header
 };
@@ -96,7 +96,7 @@ Blocks::Limits limits_of(const ReadOptions& options);
 // Steps that take converted blocks in the order of their rows: they report bad rows and assign codes to words. One
 // thread at a time.
 
-/// "train.csv:12:7" and what is wrong there.
+/// Location ("train.csv:12:7") and description of a bad field.
 BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line);
 /// Assigns codes to the block's new words, in the order of the rows. Throws Error{kData} if a vocabulary becomes too
 /// large.

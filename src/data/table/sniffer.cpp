@@ -187,8 +187,7 @@ constexpr std::size_t kExamples = 5;
 constexpr std::int64_t kTries = 1000;
 constexpr NumberMarks kCommaOrThousands = 0b110;  // 1,234 with a decimal comma, and with groups of thousands
 
-/// "user_123" -> "a_9", so that names made alike look alike. Words of hexadecimal digits all have the shape of their
-/// length.
+/// "user_123" -> "a_9": equal for names of one pattern. The shape of hexadecimal words is their length.
 std::string shape_of(const std::string& text) {
   const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0 || c == '-'; };
   if (text.size() >= 8 && std::all_of(text.begin(), text.end(), is_hex))
@@ -292,7 +291,7 @@ std::optional<DateForm> ColumnSample::form() const {
 bool ColumnSample::is_id(const std::string& name) const {
   constexpr std::int64_t kFew = 20;  // with fewer cells all may differ by chance
   if (filled_ < kFew || missing_ > 0 || static_cast<std::int64_t>(distinct_.size()) < filled_) return false;
-  // Rows are counted from 0 or 1; years run, too.
+  // Row numbers begin at 0 or 1. Years are consecutive, too.
   if (are_numbers()) {
     ColumnFacts facts;
     if (is_name_of_ids(name)) put_range(ColumnType::kNumber, facts);
@@ -309,7 +308,7 @@ bool ColumnSample::is_text() const {
 
 ColumnType ColumnSample::type(const std::string& name) const {
   if (filled_ == 0) return ColumnType::kCategory;
-  if (!are_numbers() && form()) return ColumnType::kDate;  // all different as they may be
+  if (!are_numbers() && form()) return ColumnType::kDate;  // even if all differ
   if (is_id(name)) return ColumnType::kId;
   if (are_numbers()) return ColumnType::kNumber;
   return is_text() ? ColumnType::kText : ColumnType::kCategory;
@@ -359,7 +358,7 @@ std::string ColumnSample::trouble() const {
         "{}, which has a decimal comma or groups of thousands; write `decimal: \",\"` or `thousands: \",\"`",
         found(examples_[0]));
   if (are_numbers() || form() || !most(numbers_)) return "";
-  // The first of each kind in the order of the alphabet.
+  // The alphabetically first of each kind.
   std::string one, other;
   for (const std::string& text : distinct_) {
     const std::string_view sign = sign_in(text);

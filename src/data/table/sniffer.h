@@ -20,8 +20,8 @@ namespace dptrain::data::table {
 /// Statistics of a column in the sample.
 struct ColumnFacts {
   std::int64_t filled = 0;            ///< fields that are not missing
-  std::int64_t missing = 0;           ///< fields that are
-  std::int64_t distinct = 0;          ///< different ones among those filled
+  std::int64_t missing = 0;           ///< missing fields
+  std::int64_t distinct = 0;          ///< different filled fields
   std::int64_t misfits = 0;           ///< fields that are not of the column's type, which is a number or a date
   bool numbers = false;               ///< at least 95% of the fields are numbers, whatever the type
   bool whole = false;                 ///< numbers without a fraction
@@ -35,8 +35,8 @@ struct LookOptions {
   DialectHints dialect{};
   std::map<std::string, ColumnType> declared{};  ///< types that the config sets, by column
   std::vector<std::string> missing = usual_missing_words();
-  std::int64_t rows = 10'000;    ///< least rows of the sample, if there are so many,
-  std::int64_t bytes = 1 << 20;  ///< and least bytes
+  std::int64_t rows = 10'000;    ///< least rows of the sample, if the file has as many
+  std::int64_t bytes = 1 << 20;  ///< least bytes of the sample
   bool ranges = true;            ///< false: does not set whole, least and most of ColumnFacts
 };
 
@@ -84,7 +84,7 @@ struct NumberGuess {
 class ColumnSample {
  public:
   void add(const std::string& text, bool missing);
-  /// Before type() and facts(): chooses the format of numbers.
+  /// Chooses the format of numbers. Called before type() and facts().
   NumberGuess settle(const NumberChoice& choice);
 
   /// Whether all cells but few are numbers.
@@ -123,9 +123,9 @@ class ColumnSample {
   std::int64_t numbers_ = 0;  // cells that are numbers in some format
   NumberGuess guess_;
   std::optional<double> first_, before_;  // while running_
-  bool running_ = true;                   // whole numbers, each one more than that before it
+  bool running_ = true;                   // cells are consecutive whole numbers
   std::array<std::int64_t, 3> dates_{};   // cells, by DateForm
-  std::string shape_;                     // of the first one
+  std::string shape_;                     // of the first cell
   bool one_shape_ = true;
   std::unordered_set<std::string> distinct_;
   std::vector<std::string> examples_;

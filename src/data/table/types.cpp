@@ -31,7 +31,7 @@ template <class T>
 NumberFault read_decimal(std::string_view text, T& out) {
   const bool has_sign = text.starts_with('+') || text.starts_with('-');
   const char first = text.size() > (has_sign ? 1U : 0U) ? text[has_sign ? 1 : 0] : '\0';
-  // The library takes words for infinity and NaN, and no plus.
+  // The library accepts words for infinity and NaN, but no plus.
   if (!is_digit(first) && first != '.') return NumberFault::kNoNumber;
   if (text.front() == '+') text.remove_prefix(1);
   const char* const end = text.data() + text.size();
@@ -70,7 +70,7 @@ bool drop_sign(std::string_view& text, std::string_view sign) {
   return true;
 }
 
-/// The number as read_decimal() takes it; false where groups of digits do not fit.
+/// Converts text to the notation of read_decimal(). False if the groups of digits are invalid.
 bool to_plain(std::string_view text, const NumberFormat& format, std::string& out) {
   out.clear();
   take_plus_or_minus(text, out);
@@ -203,7 +203,7 @@ constexpr std::array kSeparators{',', ';', '\t', '|'};
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// The first rows; the last one of the text only if it is the only one. A line whose quote does not end is left out.
+/// The first rows; the last row of the text only if it is the only one. Skips a line whose quote does not end.
 Rows first_rows(std::string_view text, char separator) {
   Rows rows;
   while (!text.empty() && rows.size() < kMostRows) {
@@ -220,7 +220,7 @@ Rows first_rows(std::string_view text, char separator) {
   return rows;
 }
 
-/// Whether text is a number or a date, which no name is.
+/// Whether text is a number or a date, and so not a name.
 bool is_value(const std::string& text) {
   return marks_of(text, sign_in(text)) != 0 || read_date(text, DateForm::kIso) ||
          read_date(text, DateForm::kDayFirst) || read_date(text, DateForm::kMonthFirst);
@@ -229,7 +229,7 @@ bool is_value(const std::string& text) {
 struct Cut {
   double alike = 0;        ///< share of rows with the number of fields that most rows have
   double values = 0;       ///< share of fields that are numbers or dates
-  std::size_t fields = 0;  ///< of most rows
+  std::size_t fields = 0;  ///< number of fields of most rows
   auto operator<=>(const Cut&) const = default;
 };
 
@@ -268,8 +268,8 @@ char find_separator(std::string_view text) {
 bool find_header(const Rows& rows) {
   if (rows.empty()) return true;
   const std::vector<std::string>& first = rows[0];
-  int above_values = 0, values = 0;  // columns of values: with text on top, with a value
-  bool names = true;                 // all of the first row may be names
+  int above_values = 0, values = 0;  // columns of values: with text in the first row, with a value there
+  bool names = true;                 // all fields of the first row may be names
   std::set<std::string> different;
   const std::vector<std::string> missing = usual_missing_words();
   const auto is_missing = [&](const std::string& text) {
