@@ -87,7 +87,7 @@ TEST(BalanceReplicas, OfTwoProcessesAlikeAndOneBigBatch) {
   });
 }
 
-TEST(BalanceReplicas, ProcessesSeeTheSameTimesAndDecideAlike) {
+TEST(BalanceReplicas, ProcessesMakeTheSameDecisions) {
   FakeNetwork network(2, 9);
   std::vector<std::vector<double>> weights(2);
   in_processes(network, [&](Processes& processes) {

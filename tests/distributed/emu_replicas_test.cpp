@@ -189,7 +189,7 @@ TEST(EmuReplicas, TrainInBfloat16) {
   for (std::size_t i = 0; i < full.predicted.size(); ++i) EXPECT_NEAR(full.predicted[i], half.predicted[i], 0.05);
 }
 
-TEST(EmuReplicas, NobodyWaitsForOneThatFailed) {
+TEST(EmuReplicas, AFailureOfOneWakesAllOthers) {
   const graph::Model model = model_of(kSmallNet);
   std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < 3; ++r) devices.push_back(device_of("emu:0", r));

@@ -21,7 +21,7 @@ long sleeps() {
 
 void doze(int microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
 
-TEST(EventCounts, WhoSleepsIsWokenByTheLastAlone) {
+TEST(EventCounts, WakesOnlyTheThreadWhoseTargetIsReached) {
   constexpr std::uint64_t kTarget = 200;
   EventCounts counts;
   EventCounts::Counter counter = 0, other = 0;
@@ -42,7 +42,7 @@ TEST(EventCounts, WhoSleepsIsWokenByTheLastAlone) {
   EXPECT_LT(slept, 20);  // one sleep, the mutex, and what the system adds; each advance woke it once
 }
 
-TEST(EventCounts, SleepersOfSeveralCountersAndTargetsAllComeBack) {
+TEST(EventCounts, WakesAllThreadsThatWaitForSeveralCounters) {
   constexpr int kThreads = 5, kRounds = 200;
   EventCounts counts;
   EventCounts::PaddedCounter counters[3];
@@ -60,7 +60,7 @@ TEST(EventCounts, SleepersOfSeveralCountersAndTargetsAllComeBack) {
   EXPECT_EQ(counters[0].count + counters[1].count + counters[2].count, kThreads * kRounds);
 }
 
-TEST(EventCounts, AnAbortWakesThoseWhoseCounterStandsStill) {
+TEST(EventCounts, AbortWakesWaitingThreads) {
   EventCounts counts;
   EventCounts::Counter counter = 0;
   std::thread sleeper([&] { EXPECT_THROW(counts.wait(counter, 1), Error); });

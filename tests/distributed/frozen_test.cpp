@@ -143,7 +143,7 @@ bool is_frozen(const graph::Model& model, const graph::Weight& weight) {
 
 class Frozen : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
 
-TEST_P(Frozen, LayersStayToTheBitAndTheOthersLearn) {
+TEST_P(Frozen, LayersKeepTheirBitsWhileOthersTrain) {
   const auto [device, replicas] = GetParam();
   const graph::Model before = frozen_model();
   const FrozenOutcome outcome = train_whole(device, replicas);

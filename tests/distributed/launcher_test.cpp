@@ -16,7 +16,7 @@ std::optional<Launch> launch_of(const std::map<std::string, std::string>& variab
   });
 }
 
-TEST(Launcher, IsToldByItsVariables) {
+TEST(Launcher, IsDetectedFromEnvironmentVariables) {
   EXPECT_FALSE(launch_of({}));
   const auto open_mpi = launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}});
   ASSERT_TRUE(open_mpi);

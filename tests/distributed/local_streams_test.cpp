@@ -111,7 +111,7 @@ TEST(LocalStreams, GatherInRankOrder) {
           << ranks << " ranks on " << devices << " devices, seed " << seed;
 }
 
-TEST(LocalStreams, AForgottenWaitIsSeen) {
+TEST(LocalStreams, AMissingWaitIsDetected) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "the forgotten wait is a data race";
   for (const Forget forget : {Forget::kOnCommunicationStreams, Forget::kOnComputeStreams}) {
     std::int64_t wrong = 0;

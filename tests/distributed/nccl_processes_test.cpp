@@ -133,7 +133,7 @@ TEST(NcclTogether, AnErrorOnOneEndsAllWithItsReason) {
   EXPECT_THAT(errors[0], ::testing::AllOf(HasSubstr("process 1 (node-0): "), HasSubstr("unhandled system error")));
 }
 
-TEST(NcclTogether, OneThatIsSilentIsADeadlineForAll) {
+TEST(NcclTogether, AHangingProcessExceedsTheDeadlineOfAll) {
   FakeNccl nccl;
   nccl.trouble = {.rank = 1, .call = 5, .result = nccl::kInProgress};
   const std::vector<std::string> errors =
@@ -141,7 +141,7 @@ TEST(NcclTogether, OneThatIsSilentIsADeadlineForAll) {
   for (const std::string& words : errors) EXPECT_THAT(words, HasSubstr("no progress for 1 s"));
 }
 
-TEST(NcclTogether, OneThatNeverComesIsADeadline) {
+TEST(NcclTogether, AMissingProcessExceedsTheDeadline) {
   FakeNccl nccl;
   nccl.absent = true;
   const std::vector<std::string> errors =

@@ -223,7 +223,7 @@ TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
   }
 }
 
-TEST(Nccl, NobodyWaitsForAReplicaThatDied) {
+TEST(Nccl, AFailedReplicaWakesAllOthers) {
   for (const bool backward : {false, true}) {
     FakeNccl nccl;
     {
@@ -248,7 +248,7 @@ std::int64_t calls_per_step() {
   return gathers + static_cast<std::int64_t>(plan.buckets.size());
 }
 
-TEST(Nccl, ASilentReplicaIsADeadline) {
+TEST(Nccl, AHangingReplicaExceedsTheDeadline) {
   // In the first step the patience is another than later.
   const std::int64_t per_step = calls_per_step();
   for (const std::int64_t step : {0, 2}) {
@@ -267,7 +267,7 @@ TEST(Nccl, ASilentReplicaIsADeadline) {
   }
 }
 
-TEST(Nccl, ADeviceThatNeverEndsIsADeadline) {
+TEST(Nccl, AHangingDeviceExceedsTheDeadline) {
   FakeNccl nccl;
   std::atomic<bool> stuck = false;
   Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = 0.2, .first_step_seconds = 300}, {.stuck = &stuck});
@@ -351,7 +351,7 @@ TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {
               AllOf(HasSubstr("replica 0 (toy:0), step 1"), HasSubstr("remote process exited")));
 }
 
-TEST(Nccl, BetweenStepsNobodyIsLate) {
+TEST(Nccl, HasNoDeadlineBetweenSteps) {
   FakeNccl nccl;
   std::atomic<bool> stuck = false;
   Fixture f(2, nccl, {.deterministic = false, .watchdog_seconds = 0.05, .first_step_seconds = 300}, {.stuck = &stuck});
@@ -389,7 +389,7 @@ TEST(Nccl, StartsTogetherOrNotAtAll) {
   EXPECT_EQ(waiting.aborted, 3);
 }
 
-TEST(Nccl, IsDeterministicUnlessTheUserSaysOtherwise) {
+TEST(Nccl, IsDeterministicUnlessTheUserOverridesIt) {
   const auto value = [](const char* name) -> std::string {
     const char* found = std::getenv(name);
     return found == nullptr ? "unset" : found;

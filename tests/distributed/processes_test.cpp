@@ -18,7 +18,7 @@ namespace {
 using test::FakeNetwork;
 using test::in_processes;
 
-TEST(Processes, KnowEachOther) {
+TEST(Processes, ReportCountNamesAndHosts) {
   FakeNetwork network(3);
   in_processes(network, [](Processes& processes) {
     EXPECT_EQ(processes.count(), 3);
@@ -29,7 +29,7 @@ TEST(Processes, KnowEachOther) {
   EXPECT_EQ(network.finalized(), 3);
 }
 
-TEST(Processes, GatherWhatAllGive) {
+TEST(Processes, GatherTheInputsOfAll) {
   for (const auto& [count, per_host] : {std::pair{1, 0}, {2, 0}, {5, 0}, {2, 2}, {5, 5}, {5, 2}}) {
     FakeNetwork network(count, static_cast<std::uint64_t>(count), per_host);
     in_processes(network, [](Processes& processes) {
@@ -48,7 +48,7 @@ TEST(Processes, GatherWhatAllGive) {
   }
 }
 
-TEST(Processes, KnowWhoSharesMemory) {
+TEST(Processes, FindGroupsThatShareMemory) {
   const auto groups_of = [](int count, int per_host) {
     FakeNetwork network(count, 1, per_host);
     std::vector<std::vector<int>> groups(static_cast<std::size_t>(count));
@@ -63,7 +63,7 @@ TEST(Processes, KnowWhoSharesMemory) {
 }
 
 /// Neighbours by number that reach each other, both ways and all.
-TEST(MemoryGroups, AreOfWhoReachesAllOthers) {
+TEST(MemoryGroups, ContainConsecutiveProcessesThatReachEachOther) {
   EXPECT_EQ(memory_groups({"11", "11"}), (std::vector{0, 2}));
   EXPECT_EQ(memory_groups({"11", "01"}), (std::vector{0, 1, 2}));
   EXPECT_EQ(memory_groups({"110", "111", "011"}), (std::vector{0, 2, 3}));
@@ -75,7 +75,7 @@ TEST(MemoryGroups, AreOfWhoReachesAllOthers) {
 class Failing : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Hosts, Failing, ::testing::Values(0, 2, 4));
 
-TEST_P(Failing, ProcessIsKnownToAll) {
+TEST_P(Failing, ProcessNotifiesAllOthers) {
   FakeNetwork network(3, 1, GetParam());
   std::atomic<int> learned = 0;
   in_processes(network, [&](Processes& processes) {
@@ -99,7 +99,7 @@ TEST_P(Failing, ProcessIsKnownToAll) {
   EXPECT_EQ(network.finalized(), 0);
 }
 
-TEST_P(Failing, SilentProcessIsMissed) {
+TEST_P(Failing, SilentProcessIsDetected) {
   FakeNetwork network(4, 1, GetParam());
   std::atomic<int> learned = 0;
   in_processes(network,
@@ -137,7 +137,7 @@ class Custom final : public Exchange {
   const std::function<Progress(Transport&)> advance_;
 };
 
-TEST(Processes, WhatIsAddedBetweenThemIsFlushed) {
+TEST(Processes, FlushSubnormalsInExchanges) {
   FakeNetwork network(1);
   in_processes(network, [](Processes& processes) {
     std::promise<float> sum;
@@ -150,7 +150,7 @@ TEST(Processes, WhatIsAddedBetweenThemIsFlushed) {
   });
 }
 
-TEST_P(Failing, ProcessWithoutMemoryIsKnownToAll) {
+TEST_P(Failing, ProcessWithoutMemoryNotifiesAllOthers) {
   FakeNetwork network(3, 1, GetParam());
   std::atomic<int> learned = 0;
   in_processes(
@@ -185,7 +185,7 @@ TEST_P(Failing, ProcessWithoutMemoryIsKnownToAll) {
   EXPECT_EQ(learned, 3);
 }
 
-TEST(Processes, ASizeThatCannotBeIsRefused) {
+TEST(Processes, RejectMessagesOfImpossibleSize) {
   FakeNetwork network(2);
   in_processes(network,
                [](Processes& processes) {
@@ -209,7 +209,7 @@ TEST(Processes, ASizeThatCannotBeIsRefused) {
 }
 
 /// The first one to come to its end waits for the others.
-TEST(Processes, EndTogether) {
+TEST(Processes, WaitForEachOtherAtTheEnd) {
   FakeNetwork network(2);
   std::atomic<bool> late = false;
   std::thread other([&] {
@@ -223,7 +223,7 @@ TEST(Processes, EndTogether) {
   EXPECT_EQ(network.finalized(), 2);
 }
 
-TEST(Processes, ThatCannotOpenSayWhy) {
+TEST(Processes, RethrowTheErrorOfOpen) {
   EXPECT_THROW(Processes([]() -> std::unique_ptr<Transport> { throw Error(ErrorKind::kDevice, "no MPI"); }, {}), Error);
 }
 

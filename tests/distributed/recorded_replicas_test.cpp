@@ -154,7 +154,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
       }
 }
 
-TEST(RecordedReplicas, MayHaveUnevenSharesThatStay) {
+TEST(RecordedReplicas, ReplayWithFixedUnevenShares) {
   RecordedRun run{.graphs = Graphs::kOn, .batch = 13, .optimizer = "Adam", .weights = {2, 1}};
   Recorded recorded(run);
   recorded.train(8);
@@ -165,14 +165,14 @@ TEST(RecordedReplicas, MayHaveUnevenSharesThatStay) {
   expect_same(recorded, eager);
 }
 
-TEST(RecordedReplicas, NobodyReplaysWhereOneHasNoRows) {
+TEST(RecordedReplicas, DoNotReplayIfOneHasNoRows) {
   Recorded recorded({.weights = {1, 0}});
   recorded.train(6);
   EXPECT_THAT(recorded.replayed, Each(false));
   EXPECT_EQ(recorded.nccl.recorded, 0);
 }
 
-TEST(RecordedReplicas, NobodyReplaysWhereOneCannotRecord) {
+TEST(RecordedReplicas, DoNotReplayIfOneCannotRecord) {
   RecordedRun run{.replicas = 3};
   Recorded eager({.replicas = 3, .graphs = Graphs::kOff});
   eager.train(7);
@@ -200,7 +200,7 @@ TEST(RecordedReplicas, NobodyReplaysWhereOneCannotRecord) {
   EXPECT_EQ(wished.nccl.aborted, 2 * 3);
 }
 
-TEST(RecordedReplicas, AReplayThatHangsIsADeadline) {
+TEST(RecordedReplicas, HangingReplayExceedsTheDeadline) {
   RecordedRun run;
   run.nccl.watchdog_seconds = test::kThreadSanitizer ? 20 : 2;  // no step of a busy machine takes as long
   Recorded recorded(run);
@@ -254,7 +254,7 @@ TEST(RecordedReplicas, AnErrorOfNcclInAReplayIsFound) {
   }
 }
 
-TEST(RecordedReplicas, AnEndWithRecordingsBehindAFailureWaitsForNobody) {
+TEST(RecordedReplicas, DestructionAfterAFailureDoesNotHang) {
   Recorded recorded({});
   recorded.train(5);
   recorded.connector->abort(Error(ErrorKind::kData, "elsewhere"));
@@ -283,7 +283,7 @@ std::string refusal_of(std::unique_ptr<runtime::Connector> connector, const std:
   return "";
 }
 
-TEST(RecordedReplicas, WhereTheyCannotBeHadThatIsAnError) {
+TEST(RecordedReplicas, ThrowIfStepsCannotBeRecorded) {
   StreamNccl nccl;
   EXPECT_EQ(refusal_of(make_nccl({0, 1}, kUnhurried, nccl.api()), {0, 1}), "");
   const auto otherwise = AllOf(HasSubstr("cuda_graphs: on needs one replica, or one process whose replicas have a GPU"),

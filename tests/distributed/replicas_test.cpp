@@ -118,7 +118,7 @@ std::vector<std::unique_ptr<backend::Device>> devices_with_fault(int replicas, i
   return devices;
 }
 
-TEST(Replicas, NobodyWaitsForOneThatFailed) {
+TEST(Replicas, AFailureOfOneWakesAllOthers) {
   constexpr int kReplicas = 3;
   const graph::Model model = model_of(kToyModel);
   const plan::Plan plan = toy_plan(model, 128);

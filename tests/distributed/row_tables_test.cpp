@@ -165,7 +165,7 @@ TEST(RowTables, GiveTheBitsOfWholeGradientsWhateverReadsThemInBetween) {
   }
 }
 
-TEST(RowTables, AStepThatIsLeftOutIsNone) {
+TEST(RowTables, IgnoreSkippedSteps) {
   const TableOutcome found = train_words({.left_out = 5});
   expect_same_bits(found, train_words({.tables = false, .left_out = 5}));
   EXPECT_LT(distance(found.model, train_words({}).model), 0.5) << "all finite";
@@ -182,7 +182,7 @@ TEST(RowTables, AddUpOverCallsReplicasAndMicroBatches) {
 }
 
 /// More steps than a row may be behind.
-TEST(RowTables, ForgetNoStepOfALongRun) {
+TEST(RowTables, ApplyAllStepsOfALongRun) {
   const std::int64_t steps = backend::RowTable::kMostBehind * 5 / 2;
   expect_same_bits(train_words({.steps = steps}), train_words({.tables = false, .steps = steps}));
 }

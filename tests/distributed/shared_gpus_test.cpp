@@ -164,7 +164,7 @@ TEST(SharedGpus, SumAndGatherWhateverTheTiming) {
           << ::testing::PrintToString(gpus) << ", seed " << seed;
 }
 
-TEST(SharedGpus, AForgottenWaitIsSeen) {
+TEST(SharedGpus, AMissingWaitIsDetected) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "the forgotten wait is a data race";
   std::int64_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) wrong += wrong_of_shared({0, 0, 1}, seed, Forget::kOnComputeStreams);

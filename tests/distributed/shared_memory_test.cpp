@@ -47,7 +47,7 @@ void within_ten_seconds(const Stopwatch& watch) {
   if (watch.seconds() > 10) throw Error(ErrorKind::kDeadline, "nobody came");
 }
 
-TEST(SharedMemory, IsReachedByAnotherProcess) {
+TEST(SharedMemory, OpensInAnotherProcess) {
   const auto memory = SharedMemory::make(sizeof(Counters));
   const SharedMemory::Handle handle = memory->handle();
   auto& mine = *memory->as<Counters>();
@@ -103,7 +103,7 @@ TEST(SharedMemory, OutlivesAProcessThatIsKilledWhileItWaits) {
   counts.wait([&] { return SharedEventCounts::is_reached(mine.there, 2); }, [&] { within_ten_seconds(watch); });
 }
 
-TEST(SharedMemory, IsNotSomethingElse) {
+TEST(SharedMemory, DoesNotOpenOtherFiles) {
   SharedMemory::Handle handle;
   {
     const auto memory = SharedMemory::make(100);
@@ -133,7 +133,7 @@ TEST(SharedMemory, HandlesAreBytes) {
   EXPECT_TRUE(SharedMemory::unpacked("").empty());
 }
 
-TEST(SharedMemory, ThatIsNotThereIsAnError) {
+TEST(SharedMemory, ThrowsIfThereIsNotEnough) {
   try {
     SharedMemory::make(std::size_t{1} << 50);
     FAIL();

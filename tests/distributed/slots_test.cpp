@@ -322,7 +322,7 @@ layers:
   std::unique_ptr<runtime::ReplicaSet> set;
 };
 
-TEST(SlotFailures, SurfaceWithReplicaStepSlotAndLayerAndNobodyHangs) {
+TEST(SlotFailures, NameReplicaStepSlotAndLayerWithoutHanging) {
   struct Case {
     Fault fault;
     const char* where;
@@ -344,7 +344,7 @@ TEST(SlotFailures, SurfaceWithReplicaStepSlotAndLayerAndNobodyHangs) {
   }
 }
 
-TEST(SlotFailures, OfAnotherReplicaWakeASlotThatWaits) {
+TEST(SlotFailures, OfAnotherReplicaWakeAWaitingSlot) {
   const ToySlots toys(2, [](int index) {
     ToyDevice::Switches switches;
     if (index == 0) switches.fault = Fault{.layer = "first", .step = 0, .backward = true};

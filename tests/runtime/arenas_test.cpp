@@ -46,7 +46,7 @@ struct ArenasFixture {
 
 class Arenas : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Arenas, AWeightWithoutValuesIsWhatItsInitializerDraws) {
+TEST_P(Arenas, DrawWeightsWithoutValues) {
   const graph::Model drawn = model_of(kSmallNet);
   auto device = device_of(GetParam(), 0);
   plan::Plan plan = small_plan(drawn, *device);
@@ -65,7 +65,7 @@ TEST_P(Arenas, AWeightWithoutValuesIsWhatItsInitializerDraws) {
     EXPECT_EQ(pulled.weights[w].values, drawn.weights[w].values) << w;
 }
 
-TEST_P(Arenas, PullGivesAlsoThoseThatThePlanLeavesOut) {
+TEST_P(Arenas, PullIncludesWeightsOutsideThePlan) {
   const graph::Model drawn = model_of(kFrozen);
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy");
   options.part = plan::Part::kHead;

@@ -53,7 +53,7 @@ TEST(Balance, SettlesWhereAllTakeTheSameTime) {
   EXPECT_LE(machine.decisions, 3);
 }
 
-TEST(Balance, ComesBackWhenTheMachineIsFreeAgain) {
+TEST(Balance, RestoresSharesWhenTheMachineIsFree) {
   Balance balance({.ranks = 2, .batch = 512});
   Machine machine{{1e-5, 2e-5}};
   machine.run(balance, 100);
@@ -74,7 +74,7 @@ TEST(Balance, NoiseAndSingleSlowStepsMoveNothing) {
   EXPECT_THAT(rows_of(balance, 1'000'000), Each(64));
 }
 
-TEST(Balance, NobodyGetsMoreThanTwiceAnEvenShareOrNothing) {
+TEST(Balance, KeepsSharesWithinTheirLimits) {
   Balance balance({.ranks = 4, .batch = 64});
   Machine machine{{1e-7, 1e-3, 1e-3, 1e-3}};
   machine.run(balance, 400);
@@ -85,7 +85,7 @@ TEST(Balance, NobodyGetsMoreThanTwiceAnEvenShareOrNothing) {
   EXPECT_EQ(balance.most_rows(), 32);
 }
 
-TEST(Balance, ADecisionHoldsFromABatchThatNobodyHasBegun) {
+TEST(Balance, DecisionsApplyFromABatchNotYetBegun) {
   Balance balance({.ranks = 2, .batch = 100, .steps = 4});
   balance.set_ahead(6);
   std::optional<NewShares> shares;
@@ -100,12 +100,12 @@ TEST(Balance, ADecisionHoldsFromABatchThatNobodyHasBegun) {
   for (std::int64_t number = 9; number < 13; ++number) EXPECT_FALSE(balance.add(number, 100, std::vector{1.5, 1.5}));
 }
 
-TEST(Balance, AShortBatchSaysNothing) {
+TEST(Balance, IgnoresShortBatches) {
   Balance balance({.ranks = 2, .batch = 100, .steps = 2});
   for (std::int64_t number = 0; number < 20; ++number) EXPECT_FALSE(balance.add(number, 7, std::vector{1.0, 3.0}));
 }
 
-TEST(Balance, ARunThatGoesBackDecidesAnew) {
+TEST(Balance, DecidesAgainAfterARunGoesBack) {
   Balance balance({.ranks = 2, .batch = 100, .steps = 4});
   for (std::int64_t number = 1000; number < 1004; ++number) balance.add(number, 100, std::vector{1.0, 3.0});
   EXPECT_THAT(rows_of(balance, 1004), ElementsAre(75, 25));

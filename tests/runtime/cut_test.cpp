@@ -47,7 +47,7 @@ TEST(SplitRows, AFewRowsLessMayGiveAReplicaMore) {
   EXPECT_EQ(most_rows(11, {3, 3, 1}, 2), 2);
 }
 
-TEST(Cut, PartsLieOneBehindTheOther) {
+TEST(Cut, PartsAreConsecutive) {
   EXPECT_THAT(cut({3, 7}, {2, 1, 1}), ElementsAre(RowRange{3, 3}, RowRange{6, 2}, RowRange{8, 2}));
   EXPECT_THAT(cut({3, 2}, 3), ElementsAre(RowRange{3, 1}, RowRange{4, 1}, RowRange{5, 0}));
   EXPECT_THAT(cut({3, 0}, 2), ElementsAre(RowRange{3, 0}, RowRange{3, 0}));

@@ -124,7 +124,7 @@ class Batches : public ::testing::TestWithParam<std::tuple<DType, bool, std::uin
   }
 };
 
-TEST_P(Batches, AreTheLoaders) {
+TEST_P(Batches, EqualThoseOfTheLoader) {
   const auto& [type, resident, seed] = GetParam();
   backend::emu::reseed(seed);
   const auto device = device_of("emu:0", 0);
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(OfBytesAndFloats, Batches,
                          ::testing::Combine(::testing::Values(DType::kU8, DType::kF32), ::testing::Bool(),
                                             ::testing::Range<std::uint64_t>(1, 1 + test::seeds(2))));
 
-TEST(PixelPrograms, AreThereForWhatTheDeviceKnows) {
+TEST(PixelPrograms, ExistForSupportedTransforms) {
   const Shape image{4, 4, 3};
   EXPECT_FALSE(data::pixel_program(transforms_of({"RandomFlip"}), Shape{}, 1)) << "samples of any size";
   EXPECT_FALSE(data::pixel_program(transforms_of({"RandomContrast: 0.1"}), Shape{4, 4, 5}, 1)) << "many channels";

@@ -90,7 +90,7 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
   return outcome;
 }
 
-TEST(Pairs, GiveTheSameBitsAsEachByItself) {
+TEST(Pairs, GiveTheBitsOfSeparatePasses) {
   struct Network {
     const char* text;
     std::int64_t floats, rows;

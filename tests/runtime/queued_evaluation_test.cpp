@@ -55,7 +55,7 @@ std::vector<SampleBatch> batches(std::size_t count) {
 class QueuedEvaluation : public ::testing::TestWithParam<std::vector<std::string>> {};
 
 // Like the loader, overwrites a batch's memory as soon as its sums are available.
-TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
+TEST_P(QueuedEvaluation, HasTheSumsOfASynchronousOne) {
   for (const bool trains : {false, true}) {
     QueuedFixture f(GetParam(), trains);
     const std::vector<SampleBatch> data = batches(12);
@@ -86,7 +86,7 @@ TEST_P(QueuedEvaluation, HasTheSumsOfAWaitedOne) {
 }
 
 // A queued evaluation uses the weights at its position in the queue and does not change the steps around it.
-TEST(QueuedEvaluations, StandInTheQueueOfTheSteps) {
+TEST(QueuedEvaluations, ShareTheQueueOfTheSteps) {
   const SampleBatch first(kQueuedRows, kSmallNetInput, 3, 1), second(kQueuedRows, kSmallNetInput, 3, 2),
       held(9, kSmallNetInput, 3, 3);
   const StepInputs a{.number = 0, .learning_rate = 0.1, .valid = kQueuedRows},
@@ -123,7 +123,7 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
   EXPECT_EQ(backend::emu::host_waits().streams, before.streams) << "for a batch's sums alone";
 }
 
-TEST(QueuedEvaluations, HasRoomForSoManyOnly) {
+TEST(QueuedEvaluations, AreBounded) {
   QueuedFixture f({"cpu"}, false);
   const SampleBatch batch(2, kSmallNetInput, 3);
   for (std::size_t i = 0; i < Replica::kMostQueued; ++i) f.set->queue_evaluation(batch.host());

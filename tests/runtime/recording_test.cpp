@@ -107,7 +107,7 @@ TEST(Recording, IsLeftOutWhileProfilingAndWithMicroBatches) {
   EXPECT_THAT(Runner("cpu", backend::Graphs::kAuto, "SGD").train(5).replayed, ::testing::Each(false));
 }
 
-TEST(Recording, HasItsRowsBuiltIn) {
+TEST(Recording, RejectsOtherRows) {
   Runner r("emu:0", backend::Graphs::kAuto, "SGD");
   r.train(5);
   const SampleBatch batch(4, kSmallNetInput, 3);
@@ -120,7 +120,7 @@ TEST(Recording, HasItsRowsBuiltIn) {
   }
 }
 
-TEST(Recording, SaysWhereItCannotBeHad) {
+TEST(Recording, ThrowsIfStepsCannotBeRecorded) {
   Runner cpu("cpu", backend::Graphs::kOn, "SGD");
   try {
     cpu.train(5);

@@ -34,7 +34,7 @@ struct SetFixture {
   std::optional<ReplicaSet> set;
 };
 
-TEST(ReplicaSet, GivesEveryReplicaAThreadForLife) {
+TEST(ReplicaSet, RunsEveryReplicaOnItsOwnThread) {
   SetFixture f(3);
   EXPECT_THAT(f.connector.attached, ElementsAre(0, 1, 2));
   std::vector<std::thread::id> first(3), second(3);

@@ -83,7 +83,7 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
   }
 }
 
-TEST(Replica, ARecordedStepBringsItsStateAndFetchesItsSums) {
+TEST(Replica, RecordedStepsCopyStateAndSums) {
   Fixture f(kToyPlainModel, 9, {.records = true});
   const SampleBatch batch(9, 6, 3);
   std::set<const void*> recorded;
@@ -121,7 +121,7 @@ TEST(Replica, MicroBatchesAddUpToTheBatch) {
   EXPECT_LT(distance(whole.pulled(), pieces.pulled()), 1e-6);  // sums in another order
 }
 
-TEST(Replica, HandsEveryBucketOverOnceInOrderInTheLastMicroBatch) {
+TEST(Replica, PassesEveryBucketOnceInOrderInTheLastMicroBatch) {
   const SampleBatch batch(9, 6, 3);
   std::vector<std::string> expected{"begin 3"};
   Fixture f(kToyModel, 5, {}, true);
@@ -201,7 +201,7 @@ TEST(Replica, WithoutAnOptimizerHasNoGradientsButThePenalty) {
   EXPECT_THROW(f.replica->gradients({batch.host().sub(0, 9)}, 9, 0), Error);
 }
 
-TEST(Replica, GoesOnFromPulledState) {
+TEST(Replica, ContinuesFromPulledState) {
   const SampleBatch batch(9, 6, 3);
   Fixture once(kToyModel), twice(kToyModel);
   const auto step = [&](Fixture& f, std::int64_t number) {
@@ -216,7 +216,7 @@ TEST(Replica, GoesOnFromPulledState) {
   EXPECT_THROW(once.replica->arenas().push_state({}), Error);
 }
 
-TEST(Replica, TakesARowCountThatNobodyAnnouncedButNoLargerOne) {
+TEST(Replica, AcceptsUnannouncedRowCountsUpToItsLargest) {
   Fixture f(kToyModel);
   const SampleBatch batch(10, 6, 3);
   EXPECT_GT(f.replica->evaluate(batch.host().sub(0, 4)).loss, 0);

@@ -145,7 +145,7 @@ TEST(Shares, ReplicasDoTheSameInOneProcessAndInSeveral) {
     }
 }
 
-TEST(Shares, AGapTakesNothingFromTheOthers) {
+TEST(Shares, MissingRowsDoNotChangeOtherShares) {
   const ShareOutcome all = run_shares({4}, {1, 1, 1, 1}, LeftRows({})),
                      some = run_shares({4}, {1, 1, 1, 1}, LeftRows({4}));
   EXPECT_EQ(all.rows, (std::vector<std::int64_t>{3, 3, 3, 2}));
@@ -153,7 +153,7 @@ TEST(Shares, AGapTakesNothingFromTheOthers) {
   EXPECT_EQ(some.first_rows, (std::vector<std::int64_t>{0, 3, 5, 8}));
 }
 
-TEST(Shares, RowsOfOtherProcessesAreNoticed) {
+TEST(Shares, RejectRowsOfOtherProcesses) {
   const LeftRows batch({});
   const auto processes = processes_of({2, 2}, {1, 1, 1, 1});
   try {
@@ -165,7 +165,7 @@ TEST(Shares, RowsOfOtherProcessesAreNoticed) {
   }
 }
 
-TEST(SharesOfBatches, AreWholeWhereEveryReplicaHasWhatItAlwaysHas) {
+TEST(SharesOfBatches, AreWholeIfEveryReplicaHasItsUsualRows) {
   const SampleBatch twelve(12, kSmallNetInput, 3), eight(8, kSmallNetInput, 3);
   const auto whole = [](const BatchView& batch, std::int64_t valid, SetOptions options, int ranks = 2) {
     if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(ranks), 1.0);

@@ -18,7 +18,7 @@ class Slow final : public backend::Collective {
   }
 };
 
-TEST(TimedCollective, CountsWhatGathersTake) {
+TEST(TimedCollective, AddsUpTheTimeOfGathers) {
   Slow inner;
   double seconds = 1;
   TimedCollective timed(inner, seconds);

@@ -26,7 +26,7 @@ struct Watched {
   Watchdog dog;
 };
 
-TEST(Watchdog, WhoeverBeatsOrHasEndedIsNotLate) {
+TEST(Watchdog, ReplicasThatBeatOrHaveEndedAreNotLate) {
   Watched w;
   w.dog.warm();
   w.dog.begin("");
@@ -46,7 +46,7 @@ TEST(Watchdog, WhoeverBeatsOrHasEndedIsNotLate) {
   EXPECT_THAT(w.stopped, IsEmpty());
 }
 
-TEST(Watchdog, BeforeTheFirstStepItIsMorePatient) {
+TEST(Watchdog, AllowsMoreTimeInTheFirstStep) {
   Watched w;
   w.dog.begin("");
   w.rest(599);
@@ -57,7 +57,7 @@ TEST(Watchdog, BeforeTheFirstStepItIsMorePatient) {
   EXPECT_THAT(w.stopped, ElementsAre(HasSubstr("replica 0: no progress for 601 s in nothing yet")));
 }
 
-TEST(Watchdog, NamesTheOneThatHangsAndNotThoseThatWaitForIt) {
+TEST(Watchdog, NamesTheHangingReplicaRatherThanWaitingOnes) {
   const std::string layer = "conv2";
   Watched w;
   w.dog.warm();
@@ -81,7 +81,7 @@ TEST(Watchdog, NamesTheOneThatHangsAndNotThoseThatWaitForIt) {
   EXPECT_EQ(w.dog.end(), std::nullopt);
 }
 
-TEST(Watchdog, WhereAllWaitTheFirstIsNamed) {
+TEST(Watchdog, NamesTheFirstReplicaIfAllWait) {
   Watched w;
   w.dog.warm();
   w.waiting = 0;
@@ -94,7 +94,7 @@ TEST(Watchdog, WhereAllWaitTheFirstIsNamed) {
   EXPECT_THAT(w.stopped, ElementsAre(HasSubstr("replica 0: no progress")));
 }
 
-TEST(Watchdog, AStepMayTakeThriceTheLongestBefore) {
+TEST(Watchdog, AllowsThreeTimesTheLongestStep) {
   Watched w;
   w.dog.begin("");
   w.rest(100);
