@@ -1,5 +1,5 @@
-// Shares that change between steps change no gradient: replicas with a Balance that is told of uneven speeds are one
-// replica with the whole batch, in one process and in several.
+// Shares that change between steps do not change gradients: replicas with a Balance and uneven speeds match one replica
+// with the whole batch, in one process and in several.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
   for (std::int64_t number = 0; number < kBalancedSteps; ++number) {
     const SampleBatch batch(kBalancedRows, 6, 3, static_cast<std::uint64_t>(number));
     BatchView rows = batch.host();
-    if (balance) {  // no more than a loader of this process has
+    if (balance) {  // only the rows that a loader of this process delivers
       rows = runtime::take(rows, runtime::share_of(world, lanes, balance->weights_at(number), kBalancedRows));
       rows.batch = BatchPositions{.count = kBalancedRows};
       rows.number = number;

@@ -36,7 +36,7 @@ graph::Model golden_model(const json& c) {
   return model;
 }
 
-/// Labels as the data room would deliver them.
+/// Labels as the data module delivers them.
 struct Labels {
   explicit Labels(const json& c) : classes(c.at("classes").get<std::vector<std::int32_t>>()) {
     outputs = c.at("outputs").get<std::size_t>();
@@ -88,7 +88,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
           set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .valid = rows});
       const auto n = static_cast<double>(rows);
       const auto s = static_cast<std::size_t>(step);
-      // Keras computes losses and steps in float.
+      // Keras computes losses and steps in float32.
       EXPECT_NEAR(sums.loss / n, c.at("losses")[s].get<double>(), 3e-6) << "step " << step;
       EXPECT_NEAR(sums.outputs[1] / n, c.at("accuracy")[s].get<double>(), 1e-6) << "step " << step;
     }

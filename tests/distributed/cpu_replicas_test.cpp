@@ -1,4 +1,4 @@
-// The CPU device's own ops under many replicas: a small CNN with everything that could tell replicas apart.
+// The ops of the CPU device under many replicas: a small CNN whose layers expose differences between replicas.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,10 +79,9 @@ TEST(CpuReplicas, StayCloseWithAdamWhichAmplifiesRounding) {
   for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(one.losses[i], many.losses[i], 1e-4 * one.losses[i]);
 }
 
-/// The update is a flat pass over the same bits everywhere (check_every compares them after each step), so replicas
-/// differ from one as much as their sums are rounded otherwise. Where an optimizer divides by a gradient's size or
-/// takes its sign, that grows up to the step itself: the rate at most, times Lamb's norms, for the few weights of no
-/// gradient.
+/// All replicas apply the same update to the same bits (check_every compares them after each step). They differ from
+/// one replica by the rounding of their sums. Optimizers that divide by a gradient's size, or use its sign, amplify
+/// that to at most the rate (times Lamb's norms) for the few weights without gradient.
 TEST(CpuReplicas, AgreeWithEveryOptimizer) {
   for (const std::string& optimizer : nn::optimizer_family().names()) {
     SCOPED_TRACE(optimizer);

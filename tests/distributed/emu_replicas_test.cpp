@@ -1,4 +1,4 @@
-// Replicas on emulated GPUs: the whole GPU path but for the hardware, streams in random order.
+// Replicas on emulated GPUs: the complete GPU code except for the hardware, with streams in random order.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct EmuTraining {
   std::int64_t accumulate = 1;
   int steps = 3;
   std::string optimizer = "SGD: {momentum: 0.9}";
-  std::uint64_t seed = 1;  ///< of the order of streams
+  std::uint64_t seed = 1;  ///< seed for the order of streams
   DType compute = DType::kF32;
 };
 
@@ -39,8 +39,8 @@ struct EmuReplicasOutcome {
   std::vector<float> predicted;
 };
 
-/// A batch in page-locked memory, as a loader for GPUs delivers it: copies read it when their stream comes to them.
-/// When a step is over it is somebody else's.
+/// A batch in page-locked memory, as from a loader for GPUs. Asynchronous copies read it; its memory is overwritten
+/// when the step is over.
 class Locked {
  public:
   Locked(const SampleBatch& batch, backend::Device& device)
@@ -69,7 +69,7 @@ class Locked {
   const std::unique_ptr<backend::Buffer> inputs_, labels_;
 };
 
-/// Steps, the last with fewer rows; then evaluation and prediction of another batch.
+/// Trains, with fewer rows in the last step; then evaluates and predicts another batch.
 EmuReplicasOutcome train_emu(const EmuTraining& run) {
   backend::emu::reseed(run.seed);
   EmuReplicasOutcome o{
@@ -132,7 +132,7 @@ TEST(EmuReplicas, SeveralOnOneGpuAreOneBigBatch) {
   EXPECT_GT(relative_distance(one.model, model_of(kSmallNet)), 1e-2);
   for (const int replicas : {2, 4}) {
     const EmuReplicasOutcome many = train_emu({.devices = same(replicas)});
-    // Partial sums in another order, three times.
+    // Partial sums in another order, for three steps.
     expect_close(one, many, 1e-6);
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
     expect_close(train_emu({.devices = std::vector<std::string>(static_cast<std::size_t>(replicas), "cpu")}), many,
@@ -145,7 +145,7 @@ TEST(EmuReplicas, SharesMayBeUnevenOrEmpty) {
   for (const std::vector<double>& weights : std::vector<std::vector<double>>{{1, 1, 1}, {2, 1}, {1, 0, 3}}) {
     const EmuReplicasOutcome many =
         train_emu({.devices = same(static_cast<int>(weights.size())), .weights = weights, .batch = 5});
-    expect_close(one, many, 1e-5);  // statistics of three rows: a small variance divides
+    expect_close(one, many, 1e-5);  // statistics of three rows divide by a small variance
     EXPECT_THAT(many.hashes, Each(many.hashes.front()));
   }
 }
@@ -183,7 +183,7 @@ TEST(EmuReplicas, TrainInBfloat16) {
   const EmuReplicasOutcome full = train_emu({.devices = same(2)});
   const EmuReplicasOutcome half = train_emu({.devices = same(2), .compute = DType::kBf16});
   EXPECT_THAT(half.hashes, Each(half.hashes.front()));
-  // Eight bits of mantissa in every activation.
+  // Activations have eight bits of mantissa.
   for (std::size_t i = 0; i < full.sums.size(); ++i)
     EXPECT_NEAR(full.sums[i].loss, half.sums[i].loss, 0.05 * full.sums[i].loss);
   for (std::size_t i = 0; i < full.predicted.size(); ++i) EXPECT_NEAR(full.predicted[i], half.predicted[i], 0.05);

@@ -12,7 +12,7 @@
 namespace dptrain::distributed {
 namespace {
 
-/// How often the calling thread has gone to sleep.
+/// Number of times that the calling thread has slept.
 long sleeps() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -31,15 +31,15 @@ TEST(EventCounts, WakesOnlyTheThreadWhoseTargetIsReached) {
     counts.wait(counter, kTarget);
     slept = sleeps() - before;
   });
-  doze(5000);  // far longer than it looks
+  doze(5000);  // far longer than it polls
   for (std::uint64_t i = 0; i < kTarget; ++i) {
     counts.signal(other);
     doze(20);
     counts.signal(counter);
-    doze(20);  // who is woken has time to sleep again
+    doze(20);  // a woken thread has time to sleep again
   }
   sleeper.join();
-  EXPECT_LT(slept, 20);  // one sleep, the mutex, and what the system adds; each advance woke it once
+  EXPECT_LT(slept, 20);  // one sleep, the mutex, and the system's own; not one per signal
 }
 
 TEST(EventCounts, WakesAllThreadsThatWaitForSeveralCounters) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// NCCL for tests: a table of functions over plain pointers. Ranks that come with the same id are a communicator. A call
-// is taken in when all of them have made it (and after some polls more); the last to come adds, in rank order. What
-// should go wrong is set before a communicator is used.
+// NCCL for tests: a table of functions over plain pointers. Ranks with the same id form a communicator. A call is
+// accepted when all ranks have made it (and after some more polls); the last rank adds in rank order. Faults are set
+// before a communicator is used.
 
 #include <algorithm>
 #include <compare>
@@ -26,9 +26,9 @@ class FakeNccl {
  public:
   struct Trouble {
     int rank = 0;
-    std::int64_t call = 0;  ///< the rank's how many-th all-reduce or gather after those of its openings, from 0
-    distributed::nccl::Result result = 0;  ///< returned, or kInProgress: for ever
-    bool later = false;                    ///< the call is taken in; what `result` says is found by polling afterwards
+    std::int64_t call = 0;                 ///< index among the rank's all-reduces and gathers after attaching, from 0
+    distributed::nccl::Result result = 0;  ///< returned; kInProgress: forever
+    bool later = false;                    ///< the call is accepted, and polling returns `result` afterwards
   };
   struct Call {
     const void* begin;
@@ -36,24 +36,24 @@ class FakeNccl {
     int type = distributed::nccl::kFloat32;
     bool operator==(const Call&) const = default;
   };
-  /// Where a call of some kind was made.
+  /// Communicator and stream of a call.
   struct Place {
-    int communicator;  ///< by its id, from 1 on
+    int communicator;  ///< its id, from 1 on
     void* stream;
     auto operator<=>(const Place&) const = default;
   };
 
-  int polls = 0;  ///< answered with "in progress" before a call is taken in
+  int polls = 0;  ///< number of "in progress" answers before a call is accepted
   std::optional<Trouble> trouble{};
-  distributed::nccl::Result init_result = distributed::nccl::kSuccess;  ///< of rank 1
-  bool absent = false;                                                  ///< rank 1 is never there
-  std::function<void(int rank)> on_call{};  ///< at every all-reduce and gather, under a lock
+  distributed::nccl::Result init_result = distributed::nccl::kSuccess;  ///< result for rank 1
+  bool absent = false;                                                  ///< rank 1 never joins
+  std::function<void(int rank)> on_call{};  ///< called for every all-reduce and gather, under a lock
 
-  // What has happened; read when no communicator is in use.
+  // Recorded calls; read while no communicator is in use.
   int ids = 0, used_after_end = 0, finalized = 0, destroyed = 0, aborted = 0, wrong_configs = 0;
-  std::map<int, std::vector<Call>> sums;               ///< per rank, in order, without that of the openings
+  std::map<int, std::vector<Call>> sums;               ///< per rank, in order, without those of attaching
   std::map<int, std::set<Place>> sums_at, gathers_at;  ///< per rank, likewise
-  int max_blocks = 0;                                  ///< of any gather's communicator; 0: any number
+  int max_blocks = 0;                                  ///< largest limit of a gather's communicator; 0: no limit
 
   distributed::nccl::Api api() {
     using namespace distributed::nccl;  // NOLINT(google-build-using-namespace)
@@ -87,7 +87,7 @@ class FakeNccl {
   struct Rank {
     Communicator* communicator = nullptr;
     int rank = 0;
-    std::int64_t calls = -1;  ///< taken up; the initialisation is call -1
+    std::int64_t calls = -1;  ///< accepted calls; the initialization is call -1
     int polls_left = 0;
     bool open = false, lost = false, broken = false;
     Result result = distributed::nccl::kSuccess;
@@ -122,7 +122,7 @@ class FakeNccl {
     return distributed::nccl::kInProgress;
   }
 
-  /// Starts the rank's next call; null where it goes wrong at once.
+  /// Starts the rank's next call; null if it fails at once.
   Rank* next(distributed::nccl::Handle handle, Result& result) {
     Rank& rank = *static_cast<Rank*>(handle);
     if (!rank.open) return ++used_after_end, result = 3, nullptr;

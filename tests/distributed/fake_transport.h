@@ -1,7 +1,7 @@
 #pragma once
 
-// distributed::Processes as threads of one: a distributed::Transport whose messages go through memory, late and in an
-// order drawn from a seed, as far as MPI allows; with links that fall silent.
+// distributed::Processes as threads of one process: a distributed::Transport whose messages are delivered through
+// memory, late and in an order drawn from a seed, as far as MPI permits. Links can become silent.
 
 #include <cstring>
 #include <deque>
@@ -20,10 +20,10 @@
 
 namespace dptrain::test {
 
-/// What lies between the processes.
+/// The links between the processes.
 class FakeNetwork {
  public:
-  /// Of `per_host` processes each that share memory; 0: hosts of two that do not.
+  /// `per_host`: processes per host, which share memory; 0: hosts of two without shared memory.
   explicit FakeNetwork(int processes, std::uint64_t seed = 1, int per_host = 0)
       : processes_(processes), seed_(seed), per_host_(per_host) {}
 
@@ -45,7 +45,7 @@ class FakeNetwork {
     waiting.pop_front();
     return true;
   }
-  /// Nothing that it sends arrives any more.
+  /// Drops all further messages of the process.
   void silence(int process) {
     const std::lock_guard lock(mutex_);
     silent_.insert(process);
@@ -122,7 +122,8 @@ class FakeTransport final : public distributed::Transport {
     bool done;
   };
 
-  /// Read at the end only: whoever changes a message before it is done is found out. In the order of its channel.
+  /// Reads the message only when the send completes, to detect a sender that changes it before. In the order of its
+  /// channel.
   bool sent(std::map<distributed::Ticket, Send>::iterator at) {
     std::deque<distributed::Ticket>& tickets = order_[at->second.channel];
     if (tickets.front() != at->first || at->second.looks-- > 0) return false;
@@ -154,14 +155,14 @@ class FakeTransport final : public distributed::Transport {
   std::map<FakeNetwork::Channel, std::deque<distributed::Ticket>> order_;
 };
 
-/// One process of the network; its communication thread runs.
+/// One process of the network, with its communication thread.
 inline std::unique_ptr<distributed::Processes> fake_process(FakeNetwork& network, int process,
                                                             const distributed::Processes::Patience& patience = {}) {
   return std::make_unique<distributed::Processes>(
       [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
 }
 
-/// Runs f(process) for every process on a thread of its own.
+/// Runs f(process) for every process on its own thread.
 template <class F>
 void in_processes(FakeNetwork& network, const F& f, const distributed::Processes::Patience& patience = {}) {
   std::vector<std::thread> threads;

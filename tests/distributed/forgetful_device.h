@@ -1,6 +1,6 @@
 #pragma once
 
-// A device that forwards to another, but whose events can be made to hold nothing up: what a forgotten wait would be.
+// A device that forwards to another, except that its events can be made ineffective, as if a wait had been forgotten.
 // For the connectors, which need no ops.
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace dptrain::test {
 
-/// Which streams run ahead of the events that should hold them.
+/// Streams on which events have no effect.
 enum class Forget { kNothing, kOnCommunicationStreams, kOnComputeStreams };
 
 class ForgetfulDevice final : public backend::Device {
@@ -91,7 +91,7 @@ class ForgetfulDevice final : public backend::Device {
   }
 
  private:
-  /// Streams of high priority are named by the device that made them, and only its own thread asks it.
+  /// Only a device's own thread makes and tests its communication streams (those of high priority).
   class ForgetfulEvent final : public backend::Event {
    public:
     ForgetfulEvent(std::unique_ptr<backend::Event> event, Forget forget) : event_(std::move(event)), forget_(forget) {}

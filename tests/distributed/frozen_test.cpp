@@ -1,5 +1,5 @@
-// Frozen layers on real devices and the emulated one: what training does to them (nothing), and the frozen prefix run
-// once with the rest of the network trained on its features, against the whole network trained as it is.
+// Frozen layers on real devices and the emulated one. Training does not change them. Running the frozen prefix once and
+// training the rest on its features matches training of the whole network.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 constexpr std::int64_t kRows = 11;
 constexpr int kSteps = 4;
 
-/// Frozen layers below and above trainable ones, two tensors over the border, dropout in the head.
+/// Frozen layers below and above trainable ones, two tensors at the border, dropout in the head.
 constexpr const char* kNet = R"(
 layers:
   - Input: {name: image, shape: [5, 6, 2]}
@@ -37,7 +37,7 @@ freeze: [low*, high*]
 
 graph::Model frozen_model() {
   graph::Model model = model_of(kNet);
-  // Statistics that are not the identity.
+  // Statistics other than the identity.
   for (graph::Weight& weight : model.weights)
     if (weight.def.name == "moving_mean" || weight.def.name == "moving_variance")
       for (std::size_t i = 0; i < weight.values.size(); ++i) weight.values[i] = 0.4F + 0.1F * static_cast<float>(i);
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, Frozen,
 TEST(FrozenPrefixRuns, InSixteenBitsToo) {
   for (const DType compute : {DType::kBf16, DType::kF16}) {
     const FrozenOutcome whole = train_whole("emu:0", 1, compute), cached = train_on_features("emu:0", 1, compute);
-    EXPECT_EQ(cached.losses, whole.losses);  // features of 16 bits survive the way through floats
+    EXPECT_EQ(cached.losses, whole.losses);  // 16-bit features are preserved by the conversion to floats
     EXPECT_EQ(distance(cached.model, whole.model), 0);
   }
 }

@@ -38,7 +38,7 @@ TEST(Launcher, OfOneProcessIsNone) {
   EXPECT_FALSE(launch_of({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
 }
 
-/// A batch script of Slurm has the job's variables without a step of its own.
+/// A Slurm batch script has the job's variables but no step of its own.
 TEST(Launcher, IsNotTheJobThatAScriptBelongsTo) {
   EXPECT_FALSE(launch_of({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}));
 }

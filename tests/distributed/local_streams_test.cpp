@@ -1,4 +1,4 @@
-// Sums and gathers on streams whose order is drawn at random: the emulator's.
+// Sums and gathers on the emulator's streams, in random order.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using test::Forget;
 using test::StreamRank;
 
-/// Buckets of very different sizes, among them one that is smaller than there are ranks to share it.
+/// Buckets of very different sizes, one of them smaller than the number of ranks.
 plan::Plan plan_for_streams() {
   plan::Plan plan;
   plan.buckets = {{0, 64}, {64, 64 * 12}, {64 * 12, 64 * 13}, {64 * 13, 64 * 30}};
@@ -32,12 +32,12 @@ plan::Plan plan_for_streams() {
   return plan;
 }
 
-/// What a rank's backward leaves in its arena: a function of rank and step.
+/// Gradients of a rank's backward, as a function of rank and step.
 float gradient(int rank, std::int64_t step, std::int64_t i) {
   return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
 }
 
-/// Runs `work` on a thread for each rank, and hands it the connector, too.
+/// Runs `work` with the connector on a thread per rank.
 template <class Work>
 void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
   const plan::Plan plan = plan_for_streams();
@@ -47,13 +47,13 @@ void on_ranks(int ranks, int devices, Forget forget, const Work& work) {
   test::on_stream_ranks(ids, forget, *connector, plan, gradient, [&](StreamRank& mine) { work(mine, *connector); });
 }
 
-/// Floats that are not the sums in the order of the tree, of all ranks and steps.
+/// Number of floats, over all ranks and steps, that differ from the sums in tree order.
 std::int64_t wrong_sums(int ranks, int devices, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
   std::vector<std::int64_t> wrong(at(ranks));
   on_ranks(ranks, devices, forget, [&](StreamRank& mine, runtime::Connector&) {
     for (std::int64_t step = 0; step < 4; ++step) {
-      // The device may be steps behind: only every second step is waited for.
+      // Only every second step is awaited, so the device may lag by several steps.
       mine.queue_step(step);
       if (step % 2 == 0) continue;
       const std::vector<float> found = mine.pull();
@@ -73,7 +73,7 @@ TEST(LocalStreams, SumInTreeOrderWhateverTheTiming) {
           << ranks << " ranks on " << devices << " devices, seed " << seed;
 }
 
-/// Floats that are not what the rank gave, of many gathers.
+/// Number of floats, over many gathers, that differ from the rank's input.
 std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
   constexpr int kRounds = 10, kMost = 11;
@@ -87,7 +87,7 @@ std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget fo
     const auto place = [&](int round) { return gathered->as<float>() + round * kMost * ranks; };
     const auto count_of = [](int round) { return at(1 + round % 3 * 5); };
     for (int round = 0; round < kRounds; ++round) {
-      // The same memory each time, overwritten as soon as the gather lets the stream go on.
+      // The same memory in every round, overwritten as soon as the gather lets the stream continue.
       const std::vector<float> values(count_of(round), static_cast<float>(100 * round + mine.rank));
       mine.device.copy_to_device(given->data(), values.data(), values.size() * sizeof(float), *mine.stream);
       collective.all_gather(given->data(), static_cast<std::int64_t>(values.size() * sizeof(float)), place(round),
@@ -127,7 +127,7 @@ TEST(LocalStreams, WaitingEndsWithAnAbort) {
   constexpr int kRanks = 3;
   std::vector<std::string> messages(at(kRanks));
   on_ranks(kRanks, 1, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
-    if (mine.rank == kRanks - 1) {  // never comes
+    if (mine.rank == kRanks - 1) {  // never arrives
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       connector.abort(Error(ErrorKind::kDevice, "replica 9 (emu:9): broken"));
       connector.abort(Error(ErrorKind::kDevice, "a later reason"));

@@ -23,7 +23,7 @@ plan::Plan plan_with_buckets() {
   return plan;
 }
 
-/// Threads that play the replicas' part.
+/// Threads in the role of the replicas.
 class Ranks {
  public:
   Ranks(int ranks, const plan::Plan& plan) : plan_(plan), connector(make_local(ranks)), arenas(at(ranks)) {
@@ -40,7 +40,7 @@ class Ranks {
     for (std::thread& thread : threads) thread.join();
   }
 
-  /// What a rank's backward leaves in its arena: a function of rank and step.
+  /// Gradients of a rank's backward, as a function of rank and step.
   static float gradient(int rank, std::int64_t step, std::int64_t i) {
     return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
   }
@@ -119,13 +119,13 @@ TEST_P(LocalWaiting, EndsWithAnAbort) {
   Ranks all(ranks, plan);
   std::vector<std::string> messages(at(ranks));
   all.on_each([&](int rank) {
-    if (rank == ranks - 1) {  // never comes
+    if (rank == ranks - 1) {  // never arrives
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       all.connector->abort(Error(ErrorKind::kDevice, "replica 9 (toy:9): broken"));
       all.connector->abort(Error(ErrorKind::kDevice, "a later reason"));
     }
     try {
-      // Half of the others wait for sums, half in a gather.
+      // Half of the others wait for sums, the other half in a gather.
       if (rank % 2 == 0 || rank == ranks - 1) all.step(rank, 0, false);
       float mine = 0;
       std::vector<float> gathered(at(ranks));

@@ -1,6 +1,6 @@
-// Losses and metrics of masked steps, trained as Keras 3 trains them (five steps of SGD with momentum, then evaluate();
-// tests/golden/masked_losses.json): alone, on replicas with uneven shares, in micro-batches, and on the emulated GPU.
-// The mean is over the valid steps of the whole batch, wherever they are.
+// Losses and metrics of masked steps against Keras 3 (five steps of SGD with momentum, then evaluate();
+// tests/golden/masked_losses.json): one replica, replicas with uneven shares, micro-batches, and the emulated GPU. The
+// mean is over the valid steps of the whole batch.
 
 #include <fstream>
 
@@ -27,7 +27,7 @@ struct MaskedRun {
 class MaskedLosses : public ::testing::TestWithParam<MaskedRun> {};
 
 constexpr std::int64_t kLossRows = 12, kLossSteps = 5;
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kLossTolerance = 1e-5;
 
 bool of_features(const json& c) { return c.at("name") == "values"; }
@@ -73,7 +73,7 @@ plan::PlanOptions masked_loss_options(const json& c) {
   return options;
 }
 
-/// All that Keras logs of the step, with its names.
+/// Compares all values that Keras logs for the step, by name.
 void expect_logs(const plan::Plan& plan, const runtime::StepSums& sums, const json& logs) {
   const auto n = static_cast<double>(sums.samples);
   EXPECT_NEAR(sums.loss / n, logs.at("loss").get<double>(), kLossTolerance);
@@ -142,7 +142,7 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     for (std::size_t w = 0; w < model.weights.size(); ++w)
       for (std::size_t i = 0; i < model.weights[w].values.size(); ++i)
         EXPECT_NEAR(model.weights[w].values[i], c.at("after")[w][i].get<float>(), kLossTolerance) << "weight " << w;
-    // Prediction gives the mask behind the outputs: whoever counts positions leaves out the same ones.
+    // Prediction returns the mask after the outputs, with the same valid positions.
     std::vector<float> outputs(kLossRows * kLossSteps * 3), kinds(kLossRows * 3);
     std::vector<std::uint8_t> mask(kLossRows * kLossSteps, 2);
     set.predict(samples.rows, of_two(c) ? std::vector<void*>{outputs.data(), kinds.data(), mask.data()}
@@ -150,7 +150,8 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     for (std::size_t i = 0; i < mask.size(); ++i)
       EXPECT_EQ(mask[i], of_features(c) ? samples.features[3 * i] != -1 : samples.ids[i] != 0) << i;
 
-    // Keras was not given weights for evaluate(); and it averages an output's loss over batches, hence equal ones.
+    // Keras had no weights in evaluate(), and averages an output's loss over batches, which are therefore of equal
+    // size.
     if (samples.weights.empty()) {
       runtime::StepSums all{.outputs = std::vector<double>(plan.sums())};
       for (std::int64_t first = 0; first < kLossRows; first += 6) {
@@ -170,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MaskedLosses,
                          ::testing::Values(MaskedRun{"cpu", 1, 1}, MaskedRun{"cpu", 3, 1}, MaskedRun{"cpu", 1, 3},
                                            MaskedRun{"cpu", 2, 2}, MaskedRun{"emu:0", 1, 1}, MaskedRun{"emu:0", 3, 2}));
 
-/// A batch in which nothing is valid has no loss and moves no weight; Keras divides by its epsilon, too.
+/// A batch without valid positions has no loss and changes no weight, as in Keras, which divides by an epsilon.
 TEST(MaskedBatches, WithoutAValidStepNothingIsTrained) {
   graph::Model model = test::model_of(R"(
 layers:

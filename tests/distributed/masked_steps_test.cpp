@@ -1,5 +1,5 @@
-// Networks whose steps are masked, trained as Keras 3 trains them (five steps of SGD with momentum;
-// tests/golden/masked_steps.json): alone, on replicas with uneven shares, and on the emulated GPU. Ids come as int32.
+// Networks with masked steps against Keras 3 (five steps of SGD with momentum; tests/golden/masked_steps.json): one
+// replica, replicas with uneven shares, and the emulated GPU. Ids are int32.
 
 #include <fstream>
 
@@ -20,7 +20,7 @@ using test::value_of;
 class MaskedSteps : public ::testing::TestWithParam<std::pair<const char*, int>> {};
 
 constexpr std::int64_t kMaskedRows = 12, kMaskedClasses = 3;
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kMaskedTolerance = 1e-5;
 
 graph::Model masked_model(const json& c) {

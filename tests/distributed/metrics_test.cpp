@@ -1,5 +1,5 @@
-// The states of metrics over steps and an evaluation: counts are the same on one and three replicas, with micro-batches
-// and on the emulated GPU, and sums of squares within rounding.
+// States of metrics over steps and an evaluation: counts are equal on one and three replicas, with micro-batches and on
+// the emulated GPU; sums of squares are equal up to rounding.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ plan::Plan metrics_plan(const graph::Model& model, const backend::Device& device
 
 struct MetricSumsOutcome {
   std::vector<double> trained, evaluated;  ///< all but the loss
-  std::vector<double> values;              ///< of the evaluation
+  std::vector<double> values;              ///< metrics of the evaluation
 };
 
 MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumulate) {

@@ -1,6 +1,6 @@
-// The real NCCL on a real GPU, as far as one GPU goes: a world of one rank. Start-up, streams and events, buckets,
-// recorded steps and the end are those of many ranks; a sum over one rank changes nothing, so the results are those of
-// no NCCL at all.
+// The real NCCL on a GPU, as far as one GPU permits: a world of one rank. Initialization, streams, events, buckets,
+// recorded steps and the end are as with many ranks. A sum over one rank changes nothing, so the results equal those
+// without NCCL.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

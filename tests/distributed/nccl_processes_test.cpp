@@ -1,4 +1,4 @@
-// NCCL across processes, here threads: one communicator for all, over the fake table.
+// NCCL across processes, here threads: one communicator for all, on the fake table.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(NcclTogether, TrainsAsOneProcessDoes) {
     nccl.polls = 2;
     FakeNetwork network(static_cast<int>(lanes.size()));
     in_processes(network, [&](Processes& processes) {
-      // Processes come one after the other.
+      // Processes join one after the other.
       std::this_thread::sleep_for(std::chrono::milliseconds(30 * processes.process()));
       TogetherSet mine(processes, lanes, nccl);
       for (std::size_t number = 0; number < losses.size(); ++number)
@@ -106,7 +106,7 @@ TEST(NcclTogether, TrainsAsOneProcessDoes) {
   }
 }
 
-/// What the processes throw when something goes wrong in the first or a later step.
+/// The errors of the processes after a fault in the first or a later step.
 std::vector<std::string> errors_of_trouble(FakeNccl& nccl, const NcclOptions& options = kTogetherPatient) {
   std::vector<std::string> errors(2);
   FakeNetwork network(2);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stand-ins for NCCL compute, on plain pointers.
+// Computations of the substitutes for NCCL, on plain pointers.
 
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ void add_ranks(const std::vector<const void*>& in, const std::vector<void*>& out
   }
 }
 
-/// Added in the order of the ranks; of bfloat16 each sum of two is rounded. `type`: kFloat32 or kBfloat16.
+/// Adds in the order of the ranks; with bfloat16 it rounds each sum of two. `type`: kFloat32 or kBfloat16.
 inline void all_reduce_of(const std::vector<const void*>& in, const std::vector<void*>& out, std::size_t n, int type) {
   if (type == distributed::nccl::kBfloat16)
     add_ranks<std::uint16_t>(in, out, n, bf16_of, float_of_bf16);

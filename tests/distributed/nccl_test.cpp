@@ -1,4 +1,4 @@
-// The NCCL connector over a table of functions that a test makes.
+// The NCCL connector on a table of functions made by the test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kNcclRows = 9;
 
-/// Long enough for a machine that does other things; tests that wait for a deadline set their own.
+/// Long enough for a busy machine; tests that wait for a deadline set their own.
 constexpr NcclOptions kPatient{.deterministic = false, .watchdog_seconds = 300, .first_step_seconds = 300};
 
 struct Fixture {
@@ -85,7 +85,7 @@ struct Fixture {
   std::optional<runtime::ReplicaSet> set;
 };
 
-/// The same steps through the CPU's connector: up to three replicas in the order in which the fake adds.
+/// Trains with the CPU's connector; for up to three replicas it adds in the order of the fake.
 graph::Model trained_locally(int replicas, int steps) {
   const graph::Model model = model_of(kToyModel);
   const plan::Plan plan = toy_plan(model, 128);
@@ -180,7 +180,7 @@ TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
     if (sums[0][i] != exact) ++changed;
   }
   EXPECT_GT(changed, 0);
-  f.step(1);  // handed over while backward goes on
+  f.step(1);  // a step that passes buckets during backward
   std::int64_t in_bfloat16 = 0, in_float32 = 0;
   for (const FakeNccl::Call& call : nccl.sums.at(2))
     (call.type == nccl::kBfloat16 ? in_bfloat16 : in_float32) += static_cast<std::int64_t>(call.count);
@@ -242,14 +242,14 @@ std::int64_t calls_per_step() {
   FakeNccl nccl;
   Fixture f(2, nccl);
   const auto& plan = f.plan;
-  std::int64_t gathers = 0;  // the toy's normalisation: rows and sums forward, sums backward
+  std::int64_t gathers = 0;  // of the toy's normalization: rows and sums forward, sums backward
   for (const plan::Step& step : plan.steps)
     if (step.name == "n1" || step.name == "n2") gathers += step.input_gradients[0] == plan::kAbsent ? 2 : 3;
   return gathers + static_cast<std::int64_t>(plan.buckets.size());
 }
 
 TEST(Nccl, AHangingReplicaExceedsTheDeadline) {
-  // In the first step the patience is another than later.
+  // The first step has another deadline than later ones.
   const std::int64_t per_step = calls_per_step();
   for (const std::int64_t step : {0, 2}) {
     FakeNccl nccl;
@@ -298,7 +298,7 @@ TEST(NcclDeathTest, ADeviceThatHangsAfterTheAbortDoesNotKeepTheProcess) {
 TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {
   FakeNccl nccl;
   std::array<std::atomic<int>, 3> visits{};
-  std::set<std::string> apart;  // collectives at which one replica was behind the others
+  std::set<std::string> apart;  // collectives at which one replica lagged
   nccl.on_call = [&](int rank) {
     if (visits[0] != visits[1] || visits[1] != visits[2])
       apart.insert(fmt::format("rank {}: {} {} {}", rank, visits[0].load(), visits[1].load(), visits[2].load()));
@@ -310,11 +310,11 @@ TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {
   f.step(0);
   EXPECT_THAT(apart, ::testing::IsEmpty());
   EXPECT_GT(visits[0], 0);
-  const std::int64_t fewer = kNcclRows - 1;  // another row count: again something is loaded
+  const std::int64_t fewer = kNcclRows - 1;  // another number of rows, which needs kernels to be loaded again
   const SampleBatch batch(fewer, 6, 3);
   f.set->step(batch.host(), {.number = 1, .learning_rate = 0.05, .valid = fewer});
   EXPECT_THAT(apart, ::testing::IsEmpty());
-  f.step(2);  // from here on replicas hand their buckets over while others compute
+  f.step(2);  // from here on replicas pass their buckets while others compute
   EXPECT_THAT(apart, ::testing::Not(::testing::IsEmpty()));
 }
 
@@ -343,7 +343,7 @@ TEST(Nccl, AnErrorThatComesWhileTheDeviceWorksIsFound) {
   FakeNccl nccl;
   std::atomic<bool> stuck = false;
   Fixture f(2, nccl, kPatient, {.stuck = &stuck});
-  // The last call of step 1 is taken in; then the communicator says that it is broken.
+  // The last call of step 1 is accepted; then the communicator reports an error.
   nccl.trouble = {.rank = 0, .call = 2 * per_step - 1, .result = nccl::kRemoteError, .later = true};
   f.step(0);
   stuck = true;

@@ -1,7 +1,7 @@
-// An op that computes with its own copy of its weights gives the bits of one that reads the weights themselves, after
-// whatever changes them; and it makes the copy no more often than that.
+// An op that reads a packed copy of its weights gives the bits of an op that reads the weights themselves, after any
+// change of them. It packs once per change.
 
-#include "support/emu_op.h"  // in front of what it sets up
+#include "support/emu_op.h"  // before the headers that it configures
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 namespace dptrain::test {
 
-/// y = scale * x, one factor for each element of a sample. `packed`: from a copy of the factors, last one first.
+/// y = scale * x, with a factor for each element of a sample. `packed`: reads a copy of the factors in reverse order.
 struct ScaleSpec {
   bool packed = false;
 };
@@ -33,12 +33,12 @@ const nn::Registered kTestScale =
         })
         .backward_reads(nn::BackwardReads{.input = true});
 
-/// Copies made so far, of frozen and of other weights.
+/// Number of packed copies, of frozen and of other weights.
 std::atomic<int> frozen_packs, trained_packs;
 
 void count_pack(bool frozen) { ++(frozen ? frozen_packs : trained_packs); }
 
-/// Factors in the order `packed` says.
+/// Factors, in reverse order if packed.
 struct Factors {
   const float* values = nullptr;
   std::int64_t n = 0;
@@ -47,7 +47,7 @@ struct Factors {
   float operator[](std::int64_t i) const { return values[reversed ? n - 1 - i : i]; }
 };
 
-/// What both ops know.
+/// Common properties of both ops.
 struct ScaleShape {
   ScaleShape(const ScaleSpec& spec, const backend::OpContext& context)
       : packed(spec.packed), frozen(!context.step.parameter_gradients[0]), n(context.output().elements()) {}
@@ -185,7 +185,7 @@ class Trained {
                                      .graphs = graphs});
   }
 
-  /// Loss of a step, and whether nothing was learned; `bad`: from a batch with NaN.
+  /// Loss of a step, and whether its update was skipped. `bad`: the batch contains a NaN.
   std::pair<double, bool> step(bool bad = false) {
     SampleBatch batch(kPackedRows, kPackedWidth, 3, static_cast<std::uint64_t>(number_));
     if (bad) batch.inputs[3] = NAN;
@@ -223,7 +223,7 @@ class Trained {
   std::int64_t number_ = 0;
 };
 
-/// The same done to the net that packs and to the one that does not.
+/// Runs the same operations on the net that packs and on the one that does not.
 struct Pair {
   Trained packed, plain;
 
@@ -287,7 +287,7 @@ TEST_P(PackedWeights, FollowACheckpoint) {
   Pair nets(GetParam());
   nets.both([](Trained& net) { net.set().push(net.model); });
   nets.both([](Trained& net) { net.step(), net.step(); });
-  // Of other weights, the frozen ones included.
+  // A checkpoint of other weights, also of frozen ones.
   graph::Model other = nets.packed.pulled();
   for (graph::Weight& weight : other.weights)
     for (float& value : weight.values) value = 0.75F - value;
@@ -315,7 +315,7 @@ TEST_P(PackedWeights, AreCopiedOnceForEachChange) {
   net.evaluate();
   EXPECT_EQ(frozen_packs, lanes);
   EXPECT_EQ(trained_packs, lanes);
-  for (int i = 0; i < 3; ++i) net.step();  // of two micro-batches each; the first needs no copy
+  for (int i = 0; i < 3; ++i) net.step();  // two micro-batches each; the first step needs no copy
   net.evaluate();
   EXPECT_EQ(frozen_packs, lanes);
   EXPECT_EQ(trained_packs, 4 * lanes);

@@ -29,7 +29,7 @@ Seats seats_of(const std::vector<int>& lanes, int process) {
 
 int sum_of(const std::vector<int>& lanes) { return seats_of(lanes, 0).ranks(); }
 
-/// The last bucket is smaller than there are processes, one is empty.
+/// The last bucket is smaller than the number of processes; one bucket is empty.
 plan::Plan small_buckets() {
   plan::Plan plan;
   plan.buckets = {{0, 64 * 40}, {64 * 40, 64 * 40}, {64 * 40, 64 * 41 + 7}};
@@ -41,7 +41,7 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
   return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
 }
 
-/// Some steps of a lane's share in reducing; its arena after each, one behind the other.
+/// Runs some steps of a lane's sink. Returns its arena after each step, concatenated.
 std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
   std::vector<float> seen;
   runtime::GradientSink& sink = connector.sink(lane);
@@ -69,7 +69,7 @@ std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank,
   return seen;
 }
 
-/// Arenas of the lanes of one process, where the connector wants them, all attached.
+/// Arenas of the lanes of one process, in memory from the connector, all attached.
 std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& connector, int lanes,
                                                        backend::Device& device, backend::Stream& stream,
                                                        const plan::Plan& plan) {
@@ -82,7 +82,7 @@ std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& conne
   return arenas;
 }
 
-/// What every rank has seen. `per_host`: as FakeNetwork.
+/// Results of lane_steps() for every rank. `per_host`: as in FakeNetwork.
 std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed, int per_host) {
   const plan::Plan plan = small_buckets();
   std::vector<std::vector<float>> seen(at(sum_of(lanes)));
@@ -105,7 +105,7 @@ std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std:
   return seen;
 }
 
-/// Over messages, over memory, and over both: 4 processes on hosts of two, 3 on hosts of two.
+/// Through messages, through shared memory, and through both: 4 and 3 processes on hosts of two.
 TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
   for (const std::vector<std::vector<int>>& layouts : {std::vector<std::vector<int>>{{1, 1}, {2}},
                                                        {{1, 1, 1, 1}, {2, 2}, {4}, {1, 3}, {2, 1, 1}},
@@ -114,7 +114,7 @@ TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
     std::uint64_t seed = 0;
     for (const std::vector<int>& lanes : layouts)
       for (const int per_host : {0, 2, 8}) {
-        if (test::kThreadSanitizer && per_host == 8) continue;  // one host, as 2 in most layouts
+        if (test::kThreadSanitizer && per_host == 8) continue;  // one host, as with 2 in most layouts
         const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed, per_host);
         if (first.empty()) first = seen.front();
         for (const std::vector<float>& one : seen) {
@@ -125,7 +125,7 @@ TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
   }
 }
 
-/// A small network with what could tell replicas apart.
+/// A small network whose layers expose differences between replicas.
 constexpr const char* kSpreadNet = R"(
 layers:
   - Input: {name: image, shape: [5, 6, 2]}
@@ -198,7 +198,7 @@ TEST(ProcessConnector, TrainsAsOneProcessDoes) {
   }
 }
 
-/// One whose weights are others is named in all processes.
+/// All processes name the replica whose weights differ.
 TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   FakeNetwork network(2);
   in_processes(network, [&](Processes& processes) {
@@ -232,7 +232,7 @@ TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   });
 }
 
-/// A lane that fails ends all lanes of all processes, with its reason, however they are connected.
+/// A failing lane ends all lanes of all processes with its reason, with any kind of connection.
 TEST(ProcessConnector, AFailureEndsAllProcesses) {
   const plan::Plan plan = small_buckets();
   for (const int per_host : {0, 2, 3}) {

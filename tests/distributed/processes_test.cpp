@@ -62,16 +62,16 @@ TEST(Processes, FindGroupsThatShareMemory) {
   EXPECT_EQ(groups_of(3, 4), (std::vector{0, 3}));
 }
 
-/// Neighbours by number that reach each other, both ways and all.
+/// Consecutive processes that all reach each other, in both directions.
 TEST(MemoryGroups, ContainConsecutiveProcessesThatReachEachOther) {
   EXPECT_EQ(memory_groups({"11", "11"}), (std::vector{0, 2}));
   EXPECT_EQ(memory_groups({"11", "01"}), (std::vector{0, 1, 2}));
   EXPECT_EQ(memory_groups({"110", "111", "011"}), (std::vector{0, 2, 3}));
-  EXPECT_EQ(memory_groups({"1010", "0101", "1010", "0101"}), (std::vector{0, 1, 2, 3, 4}));  // hosts in turns
+  EXPECT_EQ(memory_groups({"1010", "0101", "1010", "0101"}), (std::vector{0, 1, 2, 3, 4}));  // alternating hosts
   EXPECT_EQ(memory_groups({"1"}), (std::vector{0, 1}));
 }
 
-/// What the others throw: of the kind of the one that failed, with who it was.
+/// The other processes throw an error of the same kind that names the failed process.
 class Failing : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Hosts, Failing, ::testing::Values(0, 2, 4));
 
@@ -81,7 +81,7 @@ TEST_P(Failing, ProcessNotifiesAllOthers) {
   in_processes(network, [&](Processes& processes) {
     if (processes.process() == 1) {
       processes.fail(Error(ErrorKind::kWrite, "runs/x: no space left on device"));
-      EXPECT_FALSE(processes.failure());  // its own is known already
+      EXPECT_FALSE(processes.failure());  // the process has reported its own failure
       return;
     }
     try {
@@ -93,7 +93,7 @@ TEST_P(Failing, ProcessNotifiesAllOthers) {
     }
     ASSERT_TRUE(processes.failure());
     EXPECT_STREQ(processes.failure()->what(), "process 1 (node-0): runs/x: no space left on device");
-    EXPECT_THROW(processes.gather(""), Error);  // later, too
+    EXPECT_THROW(processes.gather(""), Error);  // also later
   });
   EXPECT_EQ(learned, 2);
   EXPECT_EQ(network.finalized(), 0);
@@ -124,7 +124,7 @@ TEST_P(Failing, SilentProcessIsDetected) {
   EXPECT_GE(learned, 3);
 }
 
-/// Calls a function when it is advanced, counts how often it is given up.
+/// Calls a function from advance(), and counts give_up().
 class Custom final : public Exchange {
  public:
   explicit Custom(std::function<Progress(Transport&)> advance) : advance_(std::move(advance)) {}
@@ -189,7 +189,7 @@ TEST(Processes, RejectMessagesOfImpossibleSize) {
   FakeNetwork network(2);
   in_processes(network,
                [](Processes& processes) {
-                 std::string head(512, '\xFF');  // begins with the number of bytes
+                 std::string head(512, '\xFF');  // size of the message
                  if (processes.process() == 1)
                    processes.post(std::make_shared<Custom>([&, ticket = Ticket{0}](Transport& transport) mutable {
                      if (ticket == 0) ticket = transport.send(head.data(), head.size(), 0, kGatherHead);
@@ -208,7 +208,7 @@ TEST(Processes, RejectMessagesOfImpossibleSize) {
                {.farewell_seconds = 1});
 }
 
-/// The first one to come to its end waits for the others.
+/// The first process that ends waits for the others.
 TEST(Processes, WaitForEachOtherAtTheEnd) {
   FakeNetwork network(2);
   std::atomic<bool> late = false;

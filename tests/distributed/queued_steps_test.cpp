@@ -1,5 +1,4 @@
-// Steps that are queued ahead of their caller: the sums are those of steps one by one, and the host waits for no
-// stream.
+// Steps queued ahead of the host: their sums equal those of synchronous steps, and the host waits for no stream.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +20,7 @@ constexpr std::int64_t kQueuedRows = 6;
 constexpr int kQueuedSteps = 12;
 
 struct QueuedStepsOutcome {
-  std::vector<double> sums;  ///< loss, the output's loss and metrics, penalty, samples of every step
+  std::vector<double> sums;  ///< loss, penalty, samples, and the output's loss and metrics of every step
   graph::Model model;
   backend::emu::HostWaits waits;
 };
@@ -31,7 +30,7 @@ void append(const StepSums& sums, std::vector<double>& all) {
   all.insert(all.end(), sums.outputs.begin(), sums.outputs.end());
 }
 
-/// Steps of `replicas` on the device, with up to `ahead` of them queued; one batch is short.
+/// Trains `replicas` on the device with up to `ahead` steps queued; one batch is short.
 QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size_t ahead, backend::Graphs graphs,
                          std::int64_t accumulate_steps = 1) {
   std::vector<std::unique_ptr<backend::Device>> devices;
@@ -50,7 +49,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
   ReplicaSet set(plan, std::move(devices), *connector, std::move(options));
   set.push(o.model);
   const backend::emu::HostWaits before = backend::emu::host_waits();
-  std::deque<SampleBatch> batches;  // as long as they are in use
+  std::deque<SampleBatch> batches;  // kept while they are in use
   for (int number = 0; number < kQueuedSteps; ++number) {
     const std::int64_t rows = number == 5 ? 4 : kQueuedRows;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
@@ -71,7 +70,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
   for (const auto& [device, replicas] : {std::pair{"cpu", 1}, {"cpu", 2}, {"emu:0", 1}, {"emu:0", 2}})
     for (const std::int64_t accumulate : {1, 2})
       for (std::uint64_t seed = 1; seed <= test::seeds(3); ++seed) {
-        if (test::kThreadSanitizer && replicas == 1) continue;  // two have its threads, and one another
+        if (test::kThreadSanitizer && replicas == 1) continue;  // two replicas include its threads
         SCOPED_TRACE(fmt::format("{} on {}, {} micro-batches, seed {}", replicas, device, accumulate, seed));
         backend::emu::reseed(seed);
         const QueuedStepsOutcome one_by_one = train(device, replicas, 1, backend::Graphs::kOff, accumulate);
@@ -85,8 +84,8 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
 }
 
 TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
-  // Eager or recorded. Host and device meet at the event of the oldest step only, when kMostQueued are queued: the
-  // device still has the younger ones to do.
+  // Eager or recorded, the host waits only for the event of the oldest step when kMostQueued are queued, so the device
+  // still has the newer ones to do.
   for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn}) {
     const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
     EXPECT_EQ(queued.waits.streams, 0U);

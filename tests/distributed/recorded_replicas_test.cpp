@@ -1,4 +1,4 @@
-// Replicas over NCCL that record their steps: on emulated GPUs, with a stand-in whose collectives are recorded, too.
+// Replicas that record their steps with NCCL: on emulated GPUs, with a substitute whose collectives can be recorded.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,14 +33,14 @@ constexpr NcclOptions kUnhurried{.deterministic = false, .watchdog_seconds = 300
 struct RecordedRun {
   int replicas = 2;
   Graphs graphs = Graphs::kAuto;
-  std::int64_t batch = 12, last = 8;  ///< rows, and those of step 5
+  std::int64_t batch = 12, last = 8;  ///< rows of the batches, and of step 5
   DType compute = DType::kF32;
   NcclOptions nccl = kUnhurried;
   std::string optimizer = "SGD: {momentum: 0.9}";
   std::vector<double> weights{};  ///< empty: even
 };
 
-/// Replicas on emulated GPUs of their own.
+/// Replicas on an emulated GPU each.
 struct Recorded {
   explicit Recorded(const RecordedRun& run_) : run(run_), model(model_of(kSmallNet)) {
     std::vector<std::unique_ptr<backend::Device>> devices;
@@ -76,7 +76,7 @@ struct Recorded {
     losses.push_back(sums.loss + sums.penalty);
     batches.pop_front();
   }
-  /// Steps from the first one on, with as many queued as may be.
+  /// Trains from the first step on, with as many steps queued as possible.
   void train(std::int64_t steps) {
     for (std::int64_t number = 0; number < steps; ++number) {
       queue(number);
@@ -98,7 +98,7 @@ struct Recorded {
   graph::Model model;
   plan::Plan plan;
   std::unique_ptr<runtime::Connector> connector;
-  std::deque<SampleBatch> batches;  ///< as long as they are in use
+  std::deque<SampleBatch> batches;  ///< kept while they are in use
   std::optional<runtime::ReplicaSet> set;
   std::vector<double> losses;
   std::vector<bool> replayed;
@@ -122,7 +122,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
   for (const int replicas : {2, 3})
     for (const bool rounded : {false, true})
       for (std::uint64_t seed = 1; seed <= test::seeds(2); ++seed) {
-        if (test::kThreadSanitizer && rounded != (replicas == 2)) continue;  // two of these have all its threads
+        if (test::kThreadSanitizer && rounded != (replicas == 2)) continue;  // two of these cases include all threads
         SCOPED_TRACE(fmt::format("{} replicas, sums {}, seed {}", replicas, rounded ? "in bfloat16" : "", seed));
         backend::emu::reseed(seed);
         RecordedRun run{.replicas = replicas, .compute = rounded ? DType::kBf16 : DType::kF32};
@@ -133,7 +133,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
         Recorded eager(run);
         eager.train(12);
         EXPECT_THAT(eager.replayed, Each(false));
-        // Three steps load what there is to load; the sixth batch is a short one; every post has its recording.
+        // The first three steps load kernels; the sixth batch is short; every post has its own recording.
         EXPECT_THAT(recorded.replayed,
                     ElementsAre(false, false, false, true, true, false, true, true, true, true, true, true));
         expect_same(recorded, eager);
@@ -202,7 +202,7 @@ TEST(RecordedReplicas, DoNotReplayIfOneCannotRecord) {
 
 TEST(RecordedReplicas, HangingReplayExceedsTheDeadline) {
   RecordedRun run;
-  run.nccl.watchdog_seconds = test::kThreadSanitizer ? 20 : 2;  // no step of a busy machine takes as long
+  run.nccl.watchdog_seconds = test::kThreadSanitizer ? 20 : 2;  // longer than a step on a busy machine
   Recorded recorded(run);
   recorded.nccl.loss = {.rank = 1, .arrival = 15};  // in the middle of a step
   const Error error = recorded.error_of(12);
@@ -216,7 +216,7 @@ TEST(RecordedReplicas, HangingReplayExceedsTheDeadline) {
 
 TEST(RecordedReplicas, AnAbortEndsAReplay) {
   Recorded recorded({.replicas = 3});
-  recorded.train(10);  // all recordings are there
+  recorded.train(10);  // all recordings exist
   const int made = recorded.nccl.recorded;
   recorded.nccl.loss = {.rank = 2, .arrival = 0};
   for (std::int64_t number = 10; number < 12; ++number) recorded.queue(number);
@@ -263,7 +263,7 @@ TEST(RecordedReplicas, DestructionAfterAFailureDoesNotHang) {
   EXPECT_EQ(recorded.nccl.aborted, 2 * 2);
 }
 
-/// What a set with `graphs: on` says when it is made, or nothing.
+/// Error of the constructor of a set with `graphs: on`; "" if there is none.
 std::string refusal_of(std::unique_ptr<runtime::Connector> connector, const std::vector<int>& gpus,
                        runtime::SetOptions options = {}) {
   const graph::Model model = model_of(kSmallNet);

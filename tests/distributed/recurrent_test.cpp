@@ -1,7 +1,7 @@
-// Networks of sequences, with recurrent layers or attention, trained as Keras 3 trains them (five steps of SGD with
-// momentum, or of Adam; the members' files in tests/golden): alone, on replicas with uneven shares, and on the emulated
-// GPU. The files hold last steps, all steps, steps in reverse, masked ones (at the start, within, at the end, all),
-// states read and given, and a layer that two inputs share; queries, values and keys of one tensor and of several.
+// Networks of sequences, with recurrent layers or attention, against Keras 3 (five steps of SGD with momentum, or of
+// Adam; files in tests/golden): one replica, replicas with uneven shares, and the emulated GPU. The files contain last
+// steps, all steps, reversed and masked steps, initial and final states, and a layer shared by two inputs. Queries,
+// values and keys are from one tensor and from several.
 
 #include <fstream>
 
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kSequenceRows = 12, kSequenceKinds = 3;
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kSequenceTolerance = 1e-5;
 
 struct SequenceRun {
@@ -69,7 +69,7 @@ void train_as_keras(const json& c, const SequenceRun& run) {
     batch.first_row = 0;
     const runtime::StepSums sums =
         set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
-    if (step.contains("loss")) {  // regularizers' part is not in the sums
+    if (step.contains("loss")) {  // the sums do not contain the regularizers' part
       EXPECT_NEAR(sums.loss / static_cast<double>(batch.rows), step.at("loss").get<double>(), kSequenceTolerance);
     }
   }
@@ -100,7 +100,7 @@ std::vector<SequenceRun> sequence_runs() {
     for (const char* device : {"cpu", "emu:0"})
       for (const int replicas : {1, 3}) {
         const bool emulated = std::string_view(device) != "cpu";
-        if (test::kThreadSanitizer && emulated && replicas == 1) continue;  // several have its threads, and others
+        if (test::kThreadSanitizer && emulated && replicas == 1) continue;  // several include its threads
         all.push_back({file, device, test::kThreadSanitizer && emulated ? 2 : replicas});
       }
   return all;

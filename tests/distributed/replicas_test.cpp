@@ -1,4 +1,4 @@
-// Many replicas with a share of the batch each are one replica with the whole batch.
+// Many replicas with a share of the batch each match one replica with the whole batch.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Outcome {
   std::vector<std::uint64_t> hashes;
 };
 
-/// Steps with batches of `batch` and, the last, fewer rows.
+/// Steps with `batch` rows; the last one has fewer.
 Outcome train(const Training& run) {
   Outcome outcome{.model = model_of(run.model), .sums = {}, .hashes = {}};
   const plan::Plan plan = toy_plan(outcome.model, 128);
@@ -69,7 +69,7 @@ TEST(Replicas, AreOneBigBatchForEveryBatchAndNumber) {
     for (std::size_t replicas = 2; replicas <= 8; ++replicas) {
       SCOPED_TRACE(fmt::format("batch {}, {} replicas", batch, replicas));
       const Outcome many = train({.batch = batch, .weights = std::vector<double>(replicas, 1.0)});
-      // Sums in another order, through normalisation by small batches, which divides by small deviations.
+      // Sums in another order, through normalization by small batches, which divides by small deviations.
       expect_same(one, many, 2e-4);
       EXPECT_THAT(many.hashes, ::testing::Each(many.hashes.front()));
     }
@@ -109,7 +109,7 @@ TEST(Replicas, RepeatTheirBits) {
   EXPECT_THAT(a.hashes, ::testing::Each(a.hashes.front()));
 }
 
-/// Only the replica of that rank has the fault.
+/// Devices of which only that of `rank` has the fault.
 std::vector<std::unique_ptr<backend::Device>> devices_with_fault(int replicas, int rank, const Fault& fault) {
   std::vector<std::unique_ptr<backend::Device>> devices;
   for (int r = 0; r < replicas; ++r)

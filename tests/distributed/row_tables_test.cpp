@@ -1,5 +1,5 @@
-// A table whose gradient is the rows that a step read is trained as one with a whole gradient, bit for bit, whatever
-// reads it in between.
+// A table whose gradient is only the rows that a step read has the same bits as one with a whole gradient, also if it
+// is read in between.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
 constexpr std::int64_t kWordCount = 50, kStepsOfRow = 3;
 
-/// A table, and an Embedding that is too small for one.
+/// A table, and an Embedding that is too small to be one.
 constexpr const char* kOneCall = R"(
 layers:
   - Input: {name: a, shape: [3], dtype: int32}
@@ -41,7 +41,8 @@ layers:
   - Dense: {name: kind, units: 3, activation: softmax}
 )";
 
-/// Ids of two inputs and labels; a few ids only, others in each batch, so that most rows wait for several steps.
+/// Ids of two inputs, and labels. Few ids per batch, which differ between batches, so that most rows have several
+/// pending steps.
 struct WordBatch {
   WordBatch(std::int64_t rows_, std::uint64_t seed) : rows(rows_) {
     RandomStream random(seed, 5);
@@ -67,9 +68,9 @@ struct TableRun {
   bool tables = true;
   int replicas = 1;
   std::int64_t accumulate = 1;
-  bool interrupted = false;  ///< weights, state and gradients are read and written in between
+  bool interrupted = false;  ///< weights, state and gradients are read and written during training
   std::int64_t steps = 14;
-  std::int64_t left_out = -1;  ///< a step whose loss is not finite
+  std::int64_t left_out = -1;  ///< number of a step whose loss is not finite
 };
 
 struct TableOutcome {
@@ -78,7 +79,7 @@ struct TableOutcome {
   std::vector<double> losses;
 };
 
-/// Parameter by parameter: the two kinds of plans have them in another order.
+/// State per parameter, because the two kinds of plans order parameters differently.
 std::vector<std::vector<float>> state_by_weight(const plan::Plan& plan, const std::vector<std::vector<float>>& flat) {
   std::vector<std::vector<float>> all(plan.parameters.size() * flat.size());
   for (const plan::Parameter& p : plan.parameters)
@@ -119,7 +120,7 @@ TableOutcome train_words(const TableRun& run) {
     if (!run.interrupted) continue;
     if (number == 4) set.evaluate(WordBatch(kBatchOfWords, 99).host());
     if (number == 6) set.pull(outcome.model);
-    if (number == 7) set.push(outcome.model);  // older weights, with the slots of now; no check has caught up
+    if (number == 7) set.push(outcome.model);  // older weights with the current slots, before any check has caught up
     if (number == 9) set.push_state(set.pull_state());
   }
   set.check_equal(run.steps);
@@ -134,7 +135,7 @@ void expect_same_bits(const TableOutcome& a, const TableOutcome& b) {
   EXPECT_EQ(a.state, b.state);
 }
 
-/// Every optimizer that goes by element, with all its ways through the update.
+/// Every element-wise optimizer, with all variants of its update.
 std::vector<std::string> optimizers_by_element() {
   std::vector<std::string> all;
   for (const config::TypeDef* def : nn::optimizer_family().types()) {
@@ -181,7 +182,7 @@ TEST(RowTables, AddUpOverCallsReplicasAndMicroBatches) {
   }
 }
 
-/// More steps than a row may be behind.
+/// More steps than a row may have pending.
 TEST(RowTables, ApplyAllStepsOfALongRun) {
   const std::int64_t steps = backend::RowTable::kMostBehind * 5 / 2;
   expect_same_bits(train_words({.steps = steps}), train_words({.tables = false, .steps = steps}));

@@ -1,6 +1,6 @@
-// A label for every pixel: a small network over maps of classes, trained as Keras 3 trains it (five steps of SGD;
-// tests/golden/segmentation.json), alone, on replicas with uneven shares, and on the emulated GPU. Losses per position
-// (sparse, one-hot and focal), per pixel with factors of the samples, and per channel (Dice).
+// A label for every pixel: a small network over maps of classes against Keras 3 (five steps of SGD;
+// tests/golden/segmentation.json), on one replica, on replicas with uneven shares, and on the emulated GPU. Losses per
+// position (sparse, one-hot and focal), per pixel with sample weights, and per channel (Dice).
 
 #include <fstream>
 
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMapRows = 12, kPixels = 4 * 5;
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kMapTolerance = 1e-5;
 
 json segmentation_cases() {

@@ -1,4 +1,4 @@
-// Replicas of which some share a GPU: with NCCL as tests have it, on toy devices and on streams whose order is drawn.
+// Replicas of which some share a GPU: with the fake NCCL, on toy devices and on streams in random order.
 
 #include "distributed/nccl_connector.h"
 
@@ -76,14 +76,13 @@ plan::Plan plan_of_shared() {
   return plan;
 }
 
-/// A whole number, so that sums are exact in any order, and in bfloat16.
+/// A whole number, so that sums are exact in any order, also in bfloat16.
 float shared_gradient(int lane, std::int64_t step, std::int64_t i) {
   return static_cast<float>((i * 7919 + step * 104729 + lane * 31) % 41 - 20);
 }
 
-/// Runs `work` on a thread for each lane, and hands it the connector, too. The stand-in for NCCL computes on the
-/// caller's thread, when what is queued on the rank's stream is done. Sums go through bfloat16, so that it is the
-/// stream that writes them.
+/// Runs `work` with the connector on a thread per lane. The fake NCCL computes on the caller's thread, after the work
+/// queued on the rank's stream. Sums are in bfloat16, so that the stream writes their results.
 template <class Work>
 void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& work) {
   const plan::Plan plan = plan_of_shared();
@@ -104,7 +103,7 @@ void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& wo
   on_stream_ranks(gpus, forget, *connector, plan, shared_gradient, [&](StreamRank& mine) { work(mine, *connector); });
 }
 
-/// Floats that are not as they should be, of sums and gathers that take turns.
+/// Number of wrong floats in alternating gathers and sums.
 std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
   const int lanes = static_cast<int>(gpus.size());
@@ -121,7 +120,7 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
     std::size_t count = 0;
     const auto place = [&](int which) { return gathered->as<float>() + at(which) * kMost * gpus.size(); };
     for (std::int64_t step = 0; step < 6; ++step) {
-      // Two gathers, then three steps, of which only the last one is waited for: the device may be behind.
+      // Two gathers, then three steps. Only the last step is awaited, so the device may lag.
       if (step % 3 == 0) {
         count = step == 0 ? 3 : kMost;
         for (int which = 0; which < 2; ++which) {

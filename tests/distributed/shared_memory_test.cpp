@@ -14,7 +14,7 @@
 namespace dptrain::distributed {
 namespace {
 
-/// A process of its own, forked before anything else of the case has a thread; killed at the latest with its maker.
+/// A child process, forked while the test has no other thread, and killed at the latest with this object.
 class Child {
  public:
   explicit Child(const std::function<int()>& body) {
@@ -53,7 +53,7 @@ TEST(SharedMemory, OpensInAnotherProcess) {
   auto& mine = *memory->as<Counters>();
   Child child([&] {
     const auto theirs = SharedMemory::open(handle);
-    if (theirs == nullptr || theirs->data() == memory->data()) return 1;  // a mapping of its own
+    if (theirs == nullptr || theirs->data() == memory->data()) return 1;  // must be a mapping of its own
     auto& counters = *theirs->as<Counters>();
     SharedEventCounts counts(counters.place);
     const Stopwatch watch;
@@ -69,13 +69,13 @@ TEST(SharedMemory, OpensInAnotherProcess) {
   for (std::uint64_t round = 1; round <= 1000; ++round) {
     ASSERT_NO_THROW(counts.wait([&] { return SharedEventCounts::is_reached(mine.there, round); },
                                 [&] { within_ten_seconds(watch); }));
-    if (round % 100 == 0) ::usleep(3000);  // the other one sleeps by then
+    if (round % 100 == 0) ::usleep(3000);  // the other process sleeps by then
     counts.signal(mine.here);
   }
   EXPECT_EQ(child.wait(), 0);
 }
 
-/// Whoever waits is told by others, and is not held by what the one that was killed has left on the board.
+/// A waiting thread is still woken, and is not blocked by the state that the killed process left in the memory.
 TEST(SharedMemory, OutlivesAProcessThatIsKilledWhileItWaits) {
   const auto memory = SharedMemory::make(sizeof(Counters));
   auto& mine = *memory->as<Counters>();
@@ -118,9 +118,9 @@ TEST(SharedMemory, DoesNotOpenOtherFiles) {
     other.mark ^= 2;
     EXPECT_EQ(SharedMemory::open(other), nullptr);
   }
-  EXPECT_EQ(SharedMemory::open(handle), nullptr);  // it has ended with its last holder
+  EXPECT_EQ(SharedMemory::open(handle), nullptr);  // freed with its last user
   EXPECT_EQ(SharedMemory::open({}), nullptr);
-  const auto next = SharedMemory::make(100);  // takes the descriptor
+  const auto next = SharedMemory::make(100);  // reuses the descriptor
   EXPECT_EQ(next->handle().descriptor, handle.descriptor);
   EXPECT_EQ(SharedMemory::open(handle), nullptr);
 }

@@ -1,5 +1,5 @@
-// Replicas of several slots against the same replica on one device: the same numbers, bit by bit, whatever the slots
-// and whatever the order of threads and streams, for their sums have the same order.
+// Replicas of several slots against the same replica on one device. All assignments of slots and all orders of threads
+// and streams give the same bits, because their sums have the same order.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ using Slots = std::vector<std::vector<std::string>>;
 
 const Slots kOneSlot{{"a", "b", "c"}}, kTwoSlots{{"a", "c"}, {"b"}}, kThreeSlots{{"a"}, {"b"}, {"c"}};
 
-/// A shared layer called three times in two slots, statistics and random numbers away from home, a view that crosses, a
-/// tensor with readers in all slots, a merge, frozen weights, a penalty.
+/// A shared layer called three times in two slots, statistics and random numbers outside the home slot, a view that
+/// another slot reads, a tensor read in all slots, a merge, frozen weights, a penalty.
 constexpr const char* kCrossing = R"(
 shared:
   encoder: {Dense: {units: 6, activation: tanh, kernel_regularizer: {L2: 0.01}}}
@@ -56,7 +56,7 @@ layers:
   - Dense: {name: other, inputs: trunk, units: 3, activation: softmax, device: a}
 outputs: [kind, side, other]
 )";
-/// Ids, a mask that crosses, masked losses.
+/// Ids, a mask that another slot reads, masked losses.
 constexpr const char* kTags = R"(
 layers:
   - Input: {name: words, shape: [5], dtype: int32}
@@ -74,7 +74,7 @@ struct SlotRun {
   std::int64_t accumulate = 1;
   std::string optimizer = "SGD: {momentum: 0.9}";
   DType compute = DType::kF32;
-  std::uint64_t seed = 1;  ///< of the emulator
+  std::uint64_t seed = 1;  ///< seed of the emulator
 };
 
 struct SlotOutcome {
@@ -98,7 +98,7 @@ plan::PlanOptions slot_options(const SlotRun& run) {
   return options;
 }
 
-/// The rows of a batch, as the net wants them.
+/// The rows of a batch, in the form of the net.
 struct SlotBatch {
   SlotBatch(const SlotRun& run, std::uint64_t seed) : images(kSlotBatch, kSmallNetInput, 3, seed) {
     RandomStream random(seed, 5);
@@ -124,7 +124,7 @@ std::vector<std::unique_ptr<backend::Device>> slot_devices(const SlotRun& run) {
   return devices;
 }
 
-/// A set whose replicas have several slots, and what it was made of.
+/// A set whose replicas have several slots, and its parts.
 struct SlotFixture {
   explicit SlotFixture(const SlotRun& run, std::vector<std::unique_ptr<backend::Device>> devices)
       : model(model_of(run.net)),
@@ -172,7 +172,7 @@ SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
   f.set.predict(SlotBatch(run, 99).rows, places);
   f.set.pull(f.model);
   for (const graph::Weight& weight : f.model.weights) outcome.weights.push_back(weight.values);
-  // By weight: its place in the arenas is where its gradient is ready, and that is another with other slots.
+  // By weight, because the order of parameters in the arenas depends on the slots.
   for (const std::vector<float>& array : f.set.pull_state())
     for (std::size_t w = 0; w < f.model.weights.size(); ++w)
       for (const plan::Parameter& p : f.plan.parameters)
@@ -281,7 +281,7 @@ TEST(SlotsOfCpu, NameTheFirstValueThatIsNotFinite) {
     }
 }
 
-/// A network of the toy device with two slots, where something breaks.
+/// A network of the toy device with two slots, with faults.
 struct ToySlots {
   explicit ToySlots(int replicas, const std::function<ToyDevice::Switches(int index)>& switches)
       : model(model_of(kNet)), connector(make_local(replicas)) {

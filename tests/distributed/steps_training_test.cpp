@@ -1,6 +1,6 @@
-// Networks over steps and over volumes, trained as Keras 3 trains them (five steps of SGD with momentum;
-// tests/golden/steps_training.json and volumes_training.json, where the networks stand, too): alone, on replicas with
-// uneven shares, and on the emulated GPU.
+// Networks over steps and over volumes against Keras 3 (five steps of SGD with momentum; networks and values in
+// tests/golden/steps_training.json and volumes_training.json): one replica, replicas with uneven shares, and the
+// emulated GPU.
 
 #include <fstream>
 
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 class StepsTraining : public ::testing::TestWithParam<std::pair<const char*, int>> {};
 
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kStepsTolerance = 1e-5;
 
 graph::Model model_of_case(const json& c) {

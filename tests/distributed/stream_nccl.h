@@ -1,8 +1,8 @@
 #pragma once
 
-// NCCL for tests on emulated GPUs: collectives are kernels on the streams that they are called with, which wait there
-// for the other ranks', and they may be recorded. What NCCL wants of its callers is counted where it is not so. What
-// should go wrong is set before, or while nothing runs.
+// NCCL for tests on emulated GPUs: collectives are kernels on their streams, which wait for those of the other ranks
+// and can be recorded. Violations of NCCL's rules by the caller are counted. Faults are set before use, or while
+// nothing runs.
 
 #include <atomic>
 #include <chrono>
@@ -27,20 +27,20 @@ class StreamNccl {
   using Result = distributed::nccl::Result;
   static constexpr Result kRefused = 5;
 
-  /// A rank whose second call in a recording is an error, when the others have done theirs.
+  /// A rank whose second call in a recording fails, after those of the others.
   std::optional<int> refuses_recording{};
-  /// A rank whose collectives in replays never meet the others' from its `arrival`-th on, from 0.
+  /// A rank whose collectives in replays do not join those of the others from its `arrival`-th on, counted from 0.
   struct Loss {
     int rank = 0;
     std::int64_t arrival = 0;
   };
   std::optional<Loss> loss{};
-  std::atomic<int> broken = -1;  ///< a rank whose communicators say so when they are asked
+  std::atomic<int> broken = -1;  ///< rank whose communicators report an error when polled
 
-  // What has happened.
+  // Recorded calls.
   std::atomic<int> eager = 0, recorded = 0, replayed = 0;  ///< calls, and collectives of ranks that ran in replays
   std::atomic<int> finalized = 0, destroyed = 0, aborted = 0;
-  // Of what NCCL forbids, or warns of: all 0.
+  // Violations of NCCL's rules; all must be 0.
   std::atomic<int> used_after_end = 0;
   std::atomic<int> recorded_beside_others = 0;  ///< while a collective waited on a device
   std::atomic<int> replayed_early = 0;          ///< before all ranks had recorded it
@@ -80,7 +80,7 @@ class StreamNccl {
     std::atomic<std::int64_t> arrivals = 0;  ///< in replays
     bool open = false, finalizing = false;
     std::atomic<bool> stopped = false;
-    /// Held by what is recorded, too.
+    /// Recordings share ownership.
     std::shared_ptr<int> held = std::make_shared<int>();
     bool in_recordings() const { return held.use_count() > 1; }
   };
@@ -90,14 +90,14 @@ class StreamNccl {
     std::size_t n = 0;
     int type = 0;
   };
-  /// One call of every rank; a recorded one runs again and again.
+  /// One call of every rank; a recorded one runs several times.
   struct Collective {
     explicit Collective(std::size_t ranks) : in(ranks), out(ranks), arrived(ranks), lost(ranks) {}
     std::mutex mutex;
     std::vector<const void*> in;
     std::vector<void*> out;
-    std::vector<std::int64_t> arrived;  ///< per rank: rounds
-    std::vector<bool> lost;             ///< per rank: it waits, and the others do not hear of it
+    std::vector<std::int64_t> arrived;  ///< rounds per rank
+    std::vector<bool> lost;             ///< per rank: it waits without having joined
     std::int64_t done = 0;
     std::size_t registered = 0;
   };
@@ -152,7 +152,7 @@ class StreamNccl {
     return distributed::nccl::kInProgress;
   }
 
-  /// On the device.
+  /// Runs on the device.
   void arrive(Collective& all, std::size_t me, const Part& part, bool sums, Rank& rank, bool in_replay) {
     const std::int64_t arrival = in_replay ? rank.arrivals++ : -1;
     if (in_replay) ++replayed;
@@ -161,7 +161,7 @@ class StreamNccl {
       all.lost[me] = true;
       return;
     }
-    // Nobody waits for whoever was stopped: what it has is its own again.
+    // No rank waits for an aborted one, which uses its own memory again.
     for (const Rank& each : rank.communicator->ranks)
       if (each.stopped) return;
     if (in_replay && all.registered < all.in.size()) ++replayed_early;
@@ -206,7 +206,7 @@ class StreamNccl {
     ++destroyed;
     return distributed::nccl::kSuccess;
   }
-  /// What waits on the device goes on at once; the call itself comes back when the recordings are gone, as NCCL's does.
+  /// Ends waiting collectives at once. Returns when the recordings are gone, as NCCL does.
   Result abort(Rank& rank) {
     {
       const std::lock_guard lock(mutex_);
@@ -221,7 +221,7 @@ class StreamNccl {
 
   std::mutex mutex_;
   std::map<char, Communicator> communicators_;  ///< by id
-  std::atomic<int> waiting_ = 0;                ///< collectives at which some ranks are and others are not
+  std::atomic<int> waiting_ = 0;                ///< collectives at which some but not all ranks have arrived
   int ids_ = 0, polls_ = 0;
 };
 

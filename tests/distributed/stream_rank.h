@@ -1,6 +1,6 @@
 #pragma once
 
-// Replicas' parts in tests of a connector, on streams whose order is drawn at random: the emulator's.
+// Replicas of a connector's test, on the emulator's streams in random order.
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace dptrain::test {
 
-/// What a rank's backward leaves in its arena.
+/// Gradients of a rank's backward.
 using GradientOf = float (*)(int rank, std::int64_t step, std::int64_t i);
 
-/// A replica's part, on its thread.
+/// One replica, on its own thread.
 struct StreamRank {
   StreamRank(int rank_, int device_id, Forget forget, runtime::Connector& connector_, const plan::Plan& plan_,
              GradientOf gradient_)
@@ -35,7 +35,7 @@ struct StreamRank {
 
   std::size_t bytes() const { return static_cast<std::size_t>(plan.statistics_end) * sizeof(float); }
 
-  /// A step of whose buckets none is ready before the stream comes there.
+  /// Queues a step whose buckets are ready only when the stream reaches them.
   void queue_step(std::int64_t step, bool loads = false) {
     runtime::GradientSink& sink = connector.sink(rank);
     sink.begin(step, loads);
@@ -63,7 +63,7 @@ struct StreamRank {
   std::unique_ptr<backend::Buffer> arena;
 };
 
-/// Runs `work(StreamRank&)` on a thread for each of these devices and ends the ranks as ReplicaSet does.
+/// Runs `work(StreamRank&)` on a thread per device, and ends the ranks as ReplicaSet does.
 template <class Work>
 void on_stream_ranks(const std::vector<int>& devices, Forget forget, runtime::Connector& connector,
                      const plan::Plan& plan, GradientOf gradient, const Work& work) {

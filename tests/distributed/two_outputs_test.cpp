@@ -1,5 +1,5 @@
-// Two outputs with a loss each, factors of the losses and of the samples, trained as Keras 3 trains them (five steps of
-// SGD with momentum; tests/golden/two_outputs.json): alone, on replicas with uneven shares, and on the emulated GPU.
+// Two outputs with a loss each, loss weights and sample weights, against Keras 3 (five steps of SGD with momentum;
+// tests/golden/two_outputs.json): one replica, replicas with uneven shares, and the emulated GPU.
 
 #include <fstream>
 
@@ -20,7 +20,7 @@ using test::value_of;
 class TwoOutputs : public ::testing::TestWithParam<std::pair<const char*, int>> {};
 
 constexpr std::int64_t kTwoInputs = 4, kBoxWidth = 2, kTwoRows = 12;
-/// Keras computes losses and steps in float.
+/// Keras computes losses and steps in float32.
 constexpr double kTwoTolerance = 1e-5;
 
 json two_output_cases() {
@@ -52,7 +52,7 @@ plan::PlanOptions two_output_options(const json& c) {
   return options;
 }
 
-/// The sums' means are Keras's values.
+/// The means of the sums equal Keras's values.
 void expect_means(const runtime::StepSums& sums, const json& expected) {
   const auto n = static_cast<double>(sums.samples);
   const auto near = [&](double sum, const char* name) {

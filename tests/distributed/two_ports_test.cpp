@@ -1,7 +1,7 @@
-// Layers with two outputs of floats on devices: a gradient for each output, or for one of them alone, and draws of
-// random numbers for each. On one replica and on several, on the CPU and on the emulated GPU.
+// Layers with two float outputs on devices: with a gradient for each output or for one of them, and random numbers for
+// each. On one replica and several, on the CPU and the emulated GPU.
 
-#include "support/emu_op.h"  // in front of what it sets up
+#include "support/emu_op.h"  // before the headers that it configures
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ class CpuHalvesOp final : public backend::Op {
 
 const backend::RegisteredOp kCpuHalves = backend::op<HalvesSpec, CpuHalvesOp>(backend::DeviceKind::kCpu);
 
-/// What it reads, twice, each time through a dropout of its own: draws 0 and 1 of the layer.
+/// Returns its input twice, each time with its own dropout: draws 0 and 1 of the layer.
 struct TwoDropsSpec {};
 
 const nn::Registered kTwoDrops =
@@ -182,13 +182,13 @@ constexpr std::size_t kPortInputs = 4, kPortHidden = 5, kPortKinds = 3;
 constexpr std::int64_t kPortRows = 7;
 constexpr double kPortRate = 0.5;
 
-/// tanh(x W + b), of which columns [begin, end) go through a second matrix, softmax, cross-entropy and SGD: in double,
-/// and without a word about halves.
+/// tanh(x W + b), whose columns [begin, end) are multiplied by a second matrix, with softmax, cross-entropy and SGD, in
+/// double and without halves.
 struct PlainNet {
   std::size_t begin, end;
   std::vector<double> w, b, v;  ///< [kPortInputs, kPortHidden], [kPortHidden], [end - begin, kPortKinds]
 
-  /// Mean loss before the step.
+  /// Returns the mean loss before the step.
   double step(const SampleBatch& batch) {
     const auto rows = static_cast<std::size_t>(batch.rows);
     std::vector<double> dw(w.size()), db(b.size()), dv(v.size());
@@ -244,7 +244,7 @@ void append_values(std::vector<double>& to, const std::vector<float>& values) {
   to.insert(to.end(), values.begin(), values.end());
 }
 
-/// The net's weights: a kernel and a bias below the halves, a matrix for each half that is read.
+/// The net's weights: a kernel and a bias before the halves, and a matrix for each half that is read.
 PlainNet plain_net(const graph::Model& model, std::size_t begin, std::size_t end) {
   PlainNet net{.begin = begin, .end = end, .w = {}, .b = {}, .v = {}};
   append_values(net.w, model.weights[0].values);
@@ -311,8 +311,8 @@ layers:
                   2, kPortHidden);
 }
 
-/// Every row is ones, and the outputs' labels lie far below: what a kernel of zeros learns in one step is the mean of
-/// its input over the rows.
+/// All inputs are ones, and the labels far below the outputs, so a zero kernel changes in one step by the mean of its
+/// input over the rows.
 struct OnesBatch {
   static constexpr std::int64_t kRows = 8, kWidth = 19;
   std::vector<float> ones = std::vector<float>(kRows * kWidth, 1.0F), labels = std::vector<float>(kRows, -100.0F);
@@ -324,7 +324,7 @@ struct OnesBatch {
   }
 };
 
-/// The mean over the rows of what dropout makes of one, from the definition of the draws (kernels/cuda/dropout.h).
+/// Mean over the rows of dropout applied to one, from the definition of the draws (kernels/cuda/dropout.h).
 float mean_factor(std::uint32_t stream, std::int64_t element, std::int64_t step) {
   float kept = 0;
   for (std::uint32_t row = 0; row < OnesBatch::kRows; ++row) {

@@ -1,4 +1,4 @@
-// parallel.virtual_shards: however many replicas share the shards of a batch, the same bits come out.
+// parallel.virtual_shards: any number of replicas gives the same bits for the same shards.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
-/// What draws numbers, normalises by its batch or keeps statistics, and a regularizer.
+/// Layers that draw numbers, normalize by their batch or keep statistics, and a regularizer.
 constexpr const char* kShardedImages = R"(
 layers:
   - Input: {name: image, shape: [7, 9, 2]}
@@ -54,14 +54,14 @@ struct ShardedRun {
   int shards = 8;
   std::vector<std::int64_t> batches{37, 37, 5, 37};
   std::string optimizer = "Adam: {global_clipnorm: 0.5}";
-  std::optional<int> other_replicas_after{};  ///< the run stops behind its second step and goes on with so many
+  std::optional<int> other_replicas_after{};  ///< replicas after the second step, at which the run stops and continues
   DType compute = DType::kF32;
 };
 
-/// All that a run leaves, as bits.
+/// All results of a run, as bits.
 struct ShardedOutcome {
   std::vector<std::vector<float>> weights, state;
-  std::vector<std::vector<double>> sums;  ///< of each step: loss, penalty, sums of the plan; then of the evaluations
+  std::vector<std::vector<double>> sums;  ///< per step: loss, penalty, sums of the plan; then those of the evaluations
   std::vector<float> predicted;
   bool operator==(const ShardedOutcome&) const = default;
 };
@@ -116,7 +116,7 @@ ShardedOutcome train_sharded(const ShardedRun& run) {
     o.sums.push_back(
         numbers_of(replicas->set->step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = rows})));
   }
-  // One larger than any batch that was announced, one smaller than there are shards.
+  // Larger than any announced batch, and fewer rows than shards.
   for (const std::int64_t rows : {75, 19, 3}) {
     const SampleBatch other(rows, kShardedInput, 3, 99);
     o.sums.push_back(numbers_of(replicas->set->evaluate(other.host())));
@@ -152,7 +152,7 @@ TEST_P(VirtualShards, GiveTheSameBitsOnAnyNumberOfReplicas) {
     expect_same_bits(train_sharded(run), one);
   }
   if (kThreadSanitizer) return;
-  run.shards = 0;  // of 8 replicas each is a shard; one replica computes something else
+  run.shards = 0;  // each of 8 replicas is a shard; one replica computes other values
   expect_same_bits(train_sharded(run), one);
   run.replicas = 1;
   EXPECT_NE(train_sharded(run).weights, one.weights);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A connector for independent replicas: it exchanges nothing.
+// A connector of independent replicas, without communication.
 
 #include <mutex>
 #include <set>

@@ -73,7 +73,7 @@ class ToyDevice final : public backend::Device {
     std::atomic<int>* visits = nullptr;  ///< counts calls of ops
     std::chrono::milliseconds pause{};   ///< before each of them
     bool refuses_to_record = false;
-    bool records = false;  ///< one step; what it queues runs while it is recorded, and is nothing when it is replayed
+    bool records = false;  ///< one step: its queued work runs during recording, and a replay does nothing
   };
 
   explicit ToyDevice(int index) : ToyDevice(index, {}) {}
@@ -109,7 +109,7 @@ class ToyDevice final : public backend::Device {
   }
   /// Takes the host addresses of all copies, in order.
   std::vector<const void*> take_host_ends() { return std::exchange(host_ends_, {}); }
-  /// Likewise for copies that are part of a recording.
+  /// The same for copies that are part of a recording.
   std::vector<const void*> take_recorded_ends() { return std::exchange(recorded_ends_, {}); }
   const backend::RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return switches_.reads_host_memory; }

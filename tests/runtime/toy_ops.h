@@ -392,7 +392,7 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-/// The same with a shared synchronized normalization.
+/// As above, with a shared synchronized normalization.
 inline constexpr const char* kToyModel = R"(
 shared:
   twin: {Dense: {units: 5, activation: tanh, kernel_regularizer: {L2: 0.01}}}

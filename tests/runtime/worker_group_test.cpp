@@ -65,7 +65,7 @@ TEST_P(WorkerGroups, RethrowTheFirstExceptionWhenAllAreDone) {
     WorkerGroup workers(2, GetParam(), [&](int lane, const std::exception_ptr&) { reported = lane == failing; });
     EXPECT_THROW(workers.run([&](int lane) {
       if (lane == failing) throw std::runtime_error("no");
-      while (!reported) std::this_thread::yield();  // the others learn of it while they work
+      while (!reported) std::this_thread::yield();  // others see the report while they work
     }),
                  std::runtime_error);
     EXPECT_EQ(workers.failed_lane(), failing);
