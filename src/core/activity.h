@@ -46,9 +46,8 @@ struct ActivityState {
   double seconds = 0;
 };
 
-/// A thread that passes the newest activity to `show` every `period` seconds, once the oldest one has lasted `patience`
-/// seconds. Passes null once after the last activity, and before it ends if it has shown one. The thread blocks
-/// signals.
+/// Passes the newest activity to `show` every `period` seconds once the oldest one has lasted `patience` seconds, then
+/// null once when none is left. Uses its own thread, which blocks signals.
 class ActivityWatch {
  public:
   using Show = std::function<void(const ActivityState*)>;

@@ -14,9 +14,8 @@
 
 namespace dptrain {
 
-// World: the place of this process among those that train together. A replica has two numbers: its lane counts the
-// replicas of its process, its rank those of all processes. Memory, threads and devices are numbered by lane; shares of
-// a batch, random numbers, sums and names in messages by rank. Plain data.
+// World: this process among all processes of a run. A replica has a lane (its number in the process, for memory,
+// threads and devices) and a rank (its number in the run, for shares, random numbers, sums and messages).
 
 struct World {
   int process = 0, processes = 1;

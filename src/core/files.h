@@ -117,10 +117,10 @@ inline std::mutex& hdf5_mutex() {
 // Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
 // run at a time: the file of the last one remains. Between machines this requires file locks.
 
-/// Writes the parts, one after the other, as `path`: temporary name `.<file>.tmp-<random number>` in the same folder,
-/// fsync, rename, fsync of the folder. The writer holds a lock (F_OFD_SETLK) on the temporary file. Temporaries of the
-/// same file without a lock, which a killed process left, are removed first. Throws Error{kWrite}; then the old file is
-/// untouched and no temporary is left. Pipes and devices are written to directly. Returns the bytes written.
+/// Writes the parts in order to a temporary file `.<file>.tmp-<random number>` in the folder, which it locks
+/// (F_OFD_SETLK), then fsync, rename, fsync of the folder. Removes unlocked temporaries of killed processes first.
+/// Throws Error{kWrite}; the old file then stays unchanged. Writes pipes and devices directly. Returns the bytes
+/// written.
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 
 /// Makes the folder and those above it that are missing, and syncs the folders that they are entries of, so that a file

@@ -33,9 +33,8 @@ inline double relative_difference(double difference, double size) {
   return difference == 0 ? 0 : nan_as_infinite(difference / size);
 }
 
-/// From now on the calling thread, and each thread that it then starts, reads and writes 0 for floats below 1.2e-38. An
-/// x86 instruction takes some hundred cycles for such a number. Training produces them: gradients of confident
-/// predictions, and Adam's moments of weights without gradients. TensorFlow does the same.
+/// The calling thread, and threads that it starts later, treat floats below 1.2e-38 as 0, as in TensorFlow. x86 needs
+/// hundreds of cycles for such numbers, which training produces in gradients and in Adam's moments.
 void flush_subnormals() noexcept;
 
 /// Restores the default: subnormal numbers are kept.

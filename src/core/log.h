@@ -4,10 +4,9 @@
 
 namespace dptrain::log {
 
-// Lines for people and scripts. Results and progress lines go to stdout, warnings and errors to stderr; with kJson all
-// lines but results go to stderr, one object each. All but results also go into the run's train.log once it is open.
-// Names in lines are untrusted: control characters except line breaks and tabs are written as by printable(). Safe from
-// every thread. Never called inside a step.
+// Lines for people and scripts. Results and progress go to stdout, warnings and errors to stderr; with kJson all lines
+// except results go to stderr, one object each. The run's train.log, once open, gets all lines except results. Control
+// characters in lines are written as by printable(). Any thread. Never called inside a step.
 
 enum class Format { kText, kJson };
 

@@ -52,9 +52,8 @@ bool gives_huge_pages(const Places& places = {});
 
 // Groups of CPUs that are close to one another. Read anew at each call; any thread.
 
-/// Groups of CPUs that share a last-level cache and a NUMA node. Each core counts once, since its hardware threads
-/// share its arithmetic units. Each group is ascending, and so are the groups by their first CPU. One group of all if
-/// the system does not report caches and nodes.
+/// Groups of CPUs that share a last-level cache and a NUMA node, one CPU per core, all in ascending order. One group of
+/// all CPUs if the system does not report caches and nodes.
 std::vector<std::vector<int>> core_groups(const Places& places = {}, const std::vector<int>& cpus = allowed_cpus());
 
 /// Replicas with `threads` threads each, on CPUs of their own.

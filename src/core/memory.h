@@ -24,9 +24,8 @@ void reserve_huge(std::vector<T>& vector, std::size_t count) {
   wish_for_huge_pages(vector.data(), vector.capacity() * sizeof(T));
 }
 
-// Memory mapped from the system, in huge pages if available. A step reads its memory with strides of many kilobytes and
-// streams hundreds of megabytes. With small pages nearly each row walks the page tables, in a virtual machine two of
-// them, and hardware prefetching stops at every page boundary.
+// Memory mapped from the system, in huge pages if available. Steps read with strides of many kilobytes: with small
+// pages nearly each row walks the page tables, and hardware prefetching stops at every page boundary.
 
 /// Zero-filled and not yet touched. Memory of kHugePage bytes or more begins at a multiple of kHugePage and requests
 /// huge pages; smaller memory begins at a page. Owns the mapping.

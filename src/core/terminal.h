@@ -25,10 +25,9 @@ std::size_t width(std::string_view text);
 /// The beginning of a line, in at most `columns` columns.
 std::string cut(std::string_view text, std::size_t columns);
 
-/// Breaks long lines at blanks. A line continues below its last text column that begins in the left half, or else with
-/// two more blanks than it begins with. A word longer than a line breaks after '/', ',' or anywhere. A shell command
-/// (indented text that begins with "dptrain ") continues after a backslash. Rules of dashes are cut. Without `columns`
-/// the text is unchanged.
+/// Breaks long lines at blanks. A line continues below its last text column in the left half, or indented by two more
+/// blanks. Long words break after '/', ',' or anywhere. A shell command (indented "dptrain ...") continues after a
+/// backslash. Rules of dashes are cut. Without `columns` the text is unchanged.
 std::string wrapped(std::string_view text, std::optional<std::size_t> columns);
 /// As above with an indent: `begin` precedes the first line, `hang` blanks precede the others.
 std::string wrapped(const std::string& begin, std::string_view text, std::size_t hang, std::size_t columns);

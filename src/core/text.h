@@ -10,9 +10,8 @@
 
 namespace dptrain {
 
-/// The candidate nearest to `word` by edit distance (case-insensitive, a transposition counts one; at most a third of
-/// the letters differ), or "". A unique candidate that begins with the word, or has it as its capitals ("rmse" of
-/// RootMeanSquaredError), takes precedence.
+/// The nearest candidate by edit distance (case-insensitive, a transposition counts one; at most a third of the letters
+/// differ), or "". A unique candidate with the word as its beginning or capitals ("rmse") takes precedence.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// "; did you mean 'filters'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
@@ -51,9 +50,8 @@ std::string xml_text(const std::string& text, std::string_view keep = "");
 /// Quotes a word so that a shell reads it back unchanged.
 std::string shell_quoted(const std::string& word);
 
-// Pattern: a regular expression in ECMAScript's grammar. Only text.cpp includes <regex>, which takes seconds to
-// compile. Immutable; any thread. std::regex recurses with the length of the text, so use it for names, not for whole
-// files.
+// Pattern: a regular expression in ECMAScript's grammar. Only text.cpp includes <regex>, which is slow to compile.
+// Immutable; any thread. std::regex recurses with the length of the text, so use it for names only.
 
 /// An invalid regular expression, with the reason in what().
 struct PatternError : std::runtime_error {

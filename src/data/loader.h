@@ -129,9 +129,9 @@ class Loader {
 
   /// Continues at a position of an epoch, without reading the samples before it. Discards prefetched batches.
   void seek(std::int64_t epoch, std::int64_t first_sample);
-  /// Returns the next batch of the current epoch (0 before the first seek); rows() == 0 at its end. Rethrows the error
-  /// of a batch, again on each call. Adds samples missing in any process to the source's account, which may throw.
-  /// Skips batches without rows; throws Error{kData} if a whole epoch has none.
+  /// The next batch of the current epoch (0 before the first seek); rows() == 0 at its end. Rethrows the error of a
+  /// batch on each call. Adds samples missing in any process to the source's account, which may throw. Skips batches
+  /// without rows; throws Error{kData} if an epoch has no others.
   Batch next();
   /// Begins the next epoch, and skips the rest of the current one. Workers continue across epochs, so its first batches
   /// are made during validation.

@@ -15,10 +15,10 @@
 namespace dptrain::distributed {
 
 struct NcclOptions {
-  /// Allows only rings and trees, so the order of additions depends on the ranks, their links and the size of the sum.
-  /// Disables NVLS, whose sums may differ from call to call, and registered buffers, so that recorded sums use the same
-  /// algorithms. Respects NCCL_ALGO, NCCL_NVLS_ENABLE and NCCL_GRAPH_REGISTER. Never sets NCCL_PROTO: naming LL128
-  /// would enable it even where NCCL avoids it.
+  /// Allows only rings and trees, so the order of additions depends on the ranks, their links and the size. Disables
+  /// NVLS, which may differ from call to call, and registered buffers, so that recorded sums use the same algorithms.
+  /// Respects NCCL_ALGO, NCCL_NVLS_ENABLE and NCCL_GRAPH_REGISTER. NCCL_PROTO is not set: it could enable LL128 where
+  /// NCCL avoids it.
   bool deterministic = true;
   /// Every rank gathers the gradients of all ranks, bucket by bucket, and adds them in the order of kernels/sum_tree.h.
   /// Costs ranks / 2 times the traffic, and memory for the largest bucket of every rank.
@@ -42,9 +42,8 @@ std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, cons
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclTogether& together, const nccl::Api& api = nccl::library());
 
-/// One replica per entry, in this order. A GPU may occur several times; at least two GPUs must occur. The replicas of
-/// one GPU sum in its memory, then the leader of each GPU sums over NCCL (shared_gpus.cpp). Not with tree_order,
-/// because a GPU's replicas are added first. Throws Error{kDevice} if libnccl.so.2 is missing.
+/// One replica per entry, in this order; at least two different GPUs. The replicas of one GPU sum in its memory, then
+/// the leader of each GPU sums over NCCL, so tree_order is not supported. Throws Error{kDevice} without libnccl.so.2.
 std::unique_ptr<runtime::Connector> make_shared_gpus(const std::vector<int>& gpus, const NcclOptions& options,
                                                      const nccl::Api& api = nccl::library());
 

@@ -30,9 +30,8 @@ namespace dptrain::distributed {
 
 // Groups of processes that share memory. Pure function.
 
-/// Partitions the processes into groups of consecutive numbers whose members all reach each other's memory, greedily
-/// from process 0. Returns the first process of each group, followed by the number of processes. `reach[p][q]` is '1'
-/// if process p reaches the memory of q.
+/// Divides the processes, greedily from process 0, into groups of consecutive ones that all reach each other's memory.
+/// `reach[p][q]` is '1' if p reaches the memory of q. Returns first processes, then the number of processes.
 std::vector<int> memory_groups(const std::vector<std::string>& reach);
 
 class StatusMessages;

@@ -52,9 +52,8 @@ struct StepInputs {
   bool whole = false;
 };
 
-/// Sums over samples, not means; parts are added in a fixed order (shard_sums.h). A Replica returns the sum of a masked
-/// loss over its valid positions. A ReplicaSet returns the mean over all valid positions of the batch, times the
-/// samples.
+/// Sums over samples, added in a fixed order (shard_sums.h). For a masked loss, a Replica returns the sum over its
+/// valid positions, a ReplicaSet the mean over all valid positions of the batch, times the samples.
 struct StepSums {
   double loss = 0;  ///< total: losses of all outputs, times their weights
   /// In the order of the plan's losses (LossStep::first_sum): an output's loss, then its metrics.
@@ -76,9 +75,8 @@ struct ReplicaOptions {
   int rank = 0;
   int replicas = 1;
   bool accumulate = false;  ///< more than one micro-batch per step, which needs a second gradient arena
-  /// A power of two. If more than 1, the micro-batches of a step are the shards. Gradients and sums are then added in
-  /// the order of kernels/sum_tree.h. The slices of an evaluation are the shards as well; all shards have equally many
-  /// pieces. 1: added in order.
+  /// A power of two. If more than 1, the micro-batches of a step (and the slices of an evaluation, in equal numbers)
+  /// are the shards, and gradients and sums are added in the order of kernels/sum_tree.h.
   int shards = 1;
   backend::Graphs graphs = backend::Graphs::kAuto;
   bool goes_on = false;  ///< see UpdateContext::goes_on
@@ -160,8 +158,7 @@ class Replica {
 
   backend::Stream& stream();  ///< compute stream
   /// Waits for queued work, even if it fails and without the stream's watcher, and destroys recordings. Required before
-  /// replicas that share memory are destroyed. Also required before the sink's drain, which may wait for resources of
-  /// recordings.
+  /// the sink's drain, and before replicas that share memory are destroyed.
   void drain() noexcept;
   const StepTimes& times() const;
   bool replayed() const;                             ///< whether the last step was one launch of a recording

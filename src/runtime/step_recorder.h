@@ -24,9 +24,8 @@ class StepRecorder {
 
   /// Whether to record or replay the step; called once for each step that could be recorded.
   bool wants() { return able_ && ++steps_ > kEagerSteps; }
-  /// Returns the recording of the post; the first call records `work`. Null: this and all later steps are launched one
-  /// kernel at a time. Either recording failed on some replica and the user does not require it, or the device does not
-  /// support it.
+  /// Returns the recording of the post; the first call records `work`. Null: the device cannot record, or recording
+  /// failed on some replica and is not required. This and all later steps are then launched one kernel at a time.
   backend::Recording* recording(std::size_t post, const std::function<void()>& work);
   /// Destroys the recordings. No launch of them may still be running.
   void drop();

@@ -50,9 +50,8 @@ class StepRunner {
   /// No work queued later reads the slice. Ends the pass in all slots.
   void release(int set);
 
-  /// If losses have masks and there are several micro-batches: stages each of them and runs the steps that its masks
-  /// depend on. forward() then has the number of valid positions of the whole batch. Called before the first
-  /// micro-batch.
+  /// With masked losses and several micro-batches: stages each one and runs the steps of its masks, so that forward()
+  /// has the number of valid positions of the whole batch. Called before the first micro-batch.
   void count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                    const std::function<int()>& next_set);
 

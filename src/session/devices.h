@@ -63,9 +63,8 @@ std::string short_name(const DeviceRequest& request);
 
 /// PlanOptions::compute. CPUs keep activations in float32 with every policy and round the factors of products.
 DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request);
-/// PlanOptions::bucket_bytes. On CPUs without a value in the config it depends on the network: small buckets overlap
-/// with backward on slow links, and every size gives the same bits. On GPUs the cost of launches favours larger
-/// buckets.
+/// PlanOptions::bucket_bytes. On CPUs the default depends on the network, because small buckets overlap with backward
+/// on slow links. On GPUs the cost of launches favours larger buckets. Every size gives the same bits on CPUs.
 std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request);
 
 /// Throws Error{kUsage} if parallel.allreduce_dtype is not float32 and the replicas do not use NCCL. `ranks`: replicas

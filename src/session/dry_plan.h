@@ -86,9 +86,8 @@ int gradient_arenas(const experiment::ConfigFile& config, int ranks, std::int64_
 /// its threads, or an eighth of the replica's part of the last level, whichever is larger.
 plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int replicas, int threads);
 
-/// Micro-batches for a replica's `rows`: the value in the config, 1 with virtual shards and on GPUs, otherwise
-/// plan::micro_batches_in_cache() for this machine. `devices`: threads resolved. `sharers`: processes on the same
-/// cores.
+/// Micro-batches for `rows` of a replica: the value in the config, 1 with virtual shards and on GPUs, otherwise
+/// plan::micro_batches_in_cache(). `devices`: threads resolved. `sharers`: processes on the same cores.
 std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,
                            int sharers, std::int64_t rows);
 

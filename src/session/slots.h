@@ -9,10 +9,10 @@
 
 namespace dptrain::session {
 
-/// Returns the request grouped into replicas, with `placement`. GPUs that the user has not grouped ("0,1,2,3") become
-/// replicas of one GPU per slot, "cpu" not counted; fewer GPUs than slots become one replica. Slots are assigned to
-/// devices in order, round-robin if there are fewer devices; `places` overrides that. A request with `placement` is
-/// returned unchanged. Throws Error{kUsage} if devices and slots do not match.
+/// Returns the request grouped into replicas, with `placement`; one that has it is unchanged. Ungrouped GPUs
+/// ("0,1,2,3") become replicas of one GPU per slot, "cpu" not counted; fewer GPUs than slots become one replica. Slots
+/// use the devices in order, round-robin if there are fewer, unless `places` assigns them. Throws Error{kUsage} if
+/// they do not match.
 DeviceRequest place_slots(DeviceRequest request, const graph::Graph& graph);
 
 /// Replicas on their first devices only, with all threads, for work without slots.
