@@ -22,7 +22,6 @@ struct World {
   int first_rank = 0;  ///< rank of lane 0
   int ranks = 1;       ///< replicas of all processes
 
-  /// All replicas are in this process.
   static World of_one_process(int replicas) { return {.ranks = replicas}; }
 
   int rank(int lane) const { return first_rank + lane; }
@@ -36,7 +35,6 @@ struct Column {
   std::size_t row_bytes = 0;
 
   explicit operator bool() const { return data != nullptr; }
-  /// From row `first` on.
   Column from(std::int64_t first) const {
     return data == nullptr ? *this : Column{data + static_cast<std::size_t>(first) * row_bytes, row_bytes};
   }
@@ -60,13 +58,11 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-/// The positions of a global batch.
 struct BatchPositions {
   std::int64_t count = 0;
   std::vector<std::int64_t> missing{};  ///< positions without a row, ascending
 
   std::int64_t rows() const { return count - static_cast<std::int64_t>(missing.size()); }
-  /// The rows at these positions.
   RowRange rows_at(RowRange positions) const {
     const auto before = [this](std::int64_t position) {
       return position - (std::ranges::lower_bound(missing, position) - missing.begin());

@@ -50,7 +50,6 @@ class Error : public std::runtime_error {
   /// Whether what() has its location and is printed without another "error: ".
   bool is_complete() const noexcept { return is_complete_; }
   const SourceLocation& location() const noexcept { return location_; }
-  /// The message without the location.
   std::string message() const { return location_.is_known() ? message_ : what(); }
 
   /// Returns the error with "where: " before its message, for example "replica 1 (cpu:1), step 412, layer conv2".

@@ -216,7 +216,6 @@ bool in_memory(const Source& source) {
   return true;
 }
 
-/// Whether transforms apply to the input.
 bool is_transformed(const Source& source, int input, const ModelSide& model) {
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i)
     if (source_input(source, model, i) == input) return model.is_transformed(i);

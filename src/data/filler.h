@@ -35,7 +35,6 @@ class Filler {
   Filler(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
          std::uint64_t seed, BatchForm form);
 
-  /// Memory for `rows` samples.
   std::shared_ptr<Batch::Buffer> make_buffer(std::int64_t rows, const Allocate& allocate) const;
   /// Announces that this thread will soon fill a row with sample `index`.
   void expect(std::int64_t index) const { source_->expect(index); }
@@ -43,7 +42,6 @@ class Filler {
   /// for an unreadable one; the content of the row is then undefined.
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Buffer& buffer) const;
   std::vector<RowsInMemory> rows_in_memory() const;
-  /// Copies row `from` of the buffer to row `to`.
   void move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const;
   /// Whether all inputs are in memory and need at most a map of their channels, so that filling is a copy.
   bool is_copy() const;

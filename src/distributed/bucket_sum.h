@@ -41,7 +41,6 @@ class BucketSum final : public Exchange {
   void give_up(const Error& why) noexcept override { done_(&why); }
 
  private:
-  /// Exchange with one other process.
   struct Other {
     plan::Bucket part;                       ///< part of the bucket that the other process owns
     std::vector<std::vector<float>> sums;    ///< sums of own nodes over `part`; empty where an arena is sent

@@ -19,7 +19,6 @@
 namespace dptrain::distributed {
 namespace {
 
-/// State shared by the ranks.
 struct Shared {
   explicit Shared(int ranks_) : ranks(ranks_), arenas(at(ranks_)), gathered(2 * at(ranks_)) {}
 

@@ -20,7 +20,6 @@
 namespace dptrain::distributed {
 namespace {
 
-/// The replicas of one GPU.
 struct GpuGroup {
   std::vector<int> lanes;  ///< the leader first
   std::unique_ptr<runtime::Connector> local;

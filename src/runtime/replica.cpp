@@ -264,7 +264,6 @@ struct Replica::Impl {
     return all;
   }
 
-  /// Adds the profiles of all slots.
   Profile profile() const {
     std::vector<const LayerProfiler*> slots{&runner.profiler()};
     for (int i = 0; others && i < others->size(); ++i) slots.push_back(&others->runner(i).profiler());

@@ -41,7 +41,6 @@ Shades shades_of(const std::vector<std::vector<float>>& samples);
 
 /// Indices of at most `most` frames of a clip, evenly spaced; {0} for an image.
 std::vector<std::int64_t> shown_frames(const Shape& shape, std::int64_t most);
-/// The given frames of a sample.
 std::vector<std::shared_ptr<const plot::RgbImage>> images_of(const std::vector<float>& sample, const Shape& shape,
                                                              const std::vector<std::int64_t>& frames,
                                                              const Shades& shades);

@@ -73,7 +73,6 @@ class Feed {
   bool next(FedBlock& out);
   /// Opens the first file unless it is open already.
   void start();
-  /// Layout of the open file.
   const FileLayout& layout() const { return *file_; }
 
  private:

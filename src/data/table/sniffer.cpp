@@ -82,7 +82,6 @@ void check_declared(const LookOptions& options, const std::vector<std::string>& 
                                                  printable(name), type_name(type), did_you_mean(name, names)));
 }
 
-/// The formats that `hints` allows.
 NumberMarks allowed_marks(const DialectHints& hints) {
   NumberMarks marks = 0;
   for (std::size_t i = 0; i < kNumberMarks.size(); ++i) {
