@@ -84,7 +84,7 @@ FAULTS = [
     Fault("a stale copy", "src/runtime/arenas.cpp", "  ++pushes_;\n", "", ["distributed"]),
     Fault("a missed update", "src/backend/cpu/row_table.cpp", "for (std::int64_t update = first->made;", "for (std::int64_t update = first->made + 1;",
           ["distributed"]),
-    Fault("a missed update", "src/runtime/arenas.cpp", "  catch_up();  // their slots stay\n", "", ["distributed"]),
+    Fault("a missed update", "src/runtime/arenas.cpp", "  catch_up();  // before new weights: pending updates also change the slots\n", "", ["distributed"]),
     Fault("a missing wait", "src/distributed/local_streams.cpp",
           "    for (Seat& seat : shared_.seats) seat.summed->hold(compute);\n", "", ["distributed"]),
     Fault("a part of the state forgotten", "src/train/position.cpp",

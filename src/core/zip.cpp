@@ -347,11 +347,13 @@ ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit)
     wide = wide || placed.back().wide;
   }
   const std::uint64_t size = directory.size();
-  wide = wide || at + size >= limit;
+  constexpr std::uint64_t kMostMembers = 0xFFFF;  // larger numbers are in the zip64 record
+  const std::uint64_t count = std::min<std::uint64_t>(members.size(), kMostMembers);
+  wide = wide || at + size >= limit || count == kMostMembers;
   if (wide) put_end64(directory, members.size(), size, at);
   directory.u32(zip::kEnd);
   directory.u16(0), directory.u16(0);  // on the first disk
-  directory.u16(members.size()), directory.u16(members.size());
+  directory.u16(count), directory.u16(count);
   directory.u32(wide ? kZip32Limit : size);
   directory.u32(wide ? kZip32Limit : at);
   directory.u16(0);  // no comment

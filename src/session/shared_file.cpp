@@ -31,6 +31,7 @@ std::string block_of(std::ifstream& file, const std::string& path) {
 SharedFile::SharedFile(distributed::Processes* processes, const std::string& path) : path_(path) {
   if (processes == nullptr) return;
   const std::string name = processes->broadcast(path);
+  path_ = name;
   if (name.empty()) return;
   std::ifstream file;
   if (processes->is_first()) {

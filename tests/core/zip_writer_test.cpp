@@ -53,5 +53,14 @@ TEST(ZipWriter, TheSameMembersGiveTheSameBytes) {
   EXPECT_EQ(once->read(0, once->size()), again->read(0, again->size()));
 }
 
+TEST(ZipWriter, CountsMoreMembersThan16BitsHold) {
+  const std::string text = "x";
+  std::vector<ZipMember> members;
+  for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i), bytes_of(text)});
+  const auto archive = joined(zip_pieces(members));
+  EXPECT_EQ(archive_names(*archive).size(), members.size());
+  EXPECT_EQ(text_of(*archive_member(archive, "65535")), text);
+}
+
 }  // namespace
 }  // namespace dptrain

@@ -91,7 +91,7 @@ TEST(SharedFile, HasTheBytesOfProcess0Everywhere) {
     const SharedFile file(&processes, processes.is_first() ? path : "/nowhere");
     std::ifstream in(file.path());
     EXPECT_EQ((std::string{std::istreambuf_iterator<char>(in), {}}), bytes);
-    const SharedFile none(&processes, "");
+    const SharedFile none(&processes, processes.is_first() ? "" : "/nowhere");
     EXPECT_EQ(none.path(), "");
   });
   EXPECT_EQ(SharedFile(nullptr, path).path(), path);

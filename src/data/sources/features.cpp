@@ -104,9 +104,14 @@ void Features::keep(std::int64_t index, const std::vector<const std::byte*>& row
   kept_[which] = true;
 }
 
-void Features::read(std::int64_t index, int input, Array& out, const ReadHint& hint) const {
+/// Throws the error of a sample that could not be read when the features were computed.
+void Features::read_again(std::int64_t index, Array& spare) const {
+  for (int input = 0; input < of().inputs(); ++input) of().read(index, input, spare, {});
+}
+
+void Features::read(std::int64_t index, int input, Array& out, const ReadHint&) const {
   const auto i = static_cast<std::size_t>(input);
-  if (!kept_[static_cast<std::size_t>(index)]) of().read(index, 0, out, hint);
+  if (!kept_[static_cast<std::size_t>(index)]) read_again(index, out);
   out.shape = inputs_[i].shape;
   out.type = DType::kF32;
   out.f32.resize(static_cast<std::size_t>(inputs_[i].shape.elements()));
@@ -115,7 +120,7 @@ void Features::read(std::int64_t index, int input, Array& out, const ReadHint& h
 
 void Features::read_exact(std::int64_t index, int input, DType, void* out) const {
   Array unread;
-  if (!kept_[static_cast<std::size_t>(index)]) of().read(index, 0, unread, {});
+  if (!kept_[static_cast<std::size_t>(index)]) read_again(index, unread);
   read_row(index, static_cast<std::size_t>(input), out);
 }
 

@@ -52,6 +52,7 @@ class Features final : public WrappedSource {
   void open_file(const std::string& folder);
   std::size_t place(std::int64_t index, std::size_t input) const;  ///< byte offset of the row
   void read_row(std::int64_t index, std::size_t input, void* out) const;
+  void read_again(std::int64_t index, Array& spare) const;
 
   const std::vector<FeatureInput> inputs_;
   std::unique_ptr<std::byte[]> memory_;

@@ -222,7 +222,8 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail(-1, "cannot read: " + words_of(errno));
   if (!S_ISREG(info.st_mode)) fail(-1, "is no file");
-  if (info.st_size > kMostFileBytes) fail(-1, fmt::format("{} bytes; no image is so large", with_commas(info.st_size)));
+  if (info.st_size > kMostFileBytes)
+    fail(-1, fmt::format("has {} bytes, at most {} are read", with_commas(info.st_size), with_commas(kMostFileBytes)));
   bytes.resize(static_cast<std::size_t>(info.st_size));
   std::size_t have = 0;
   while (have < bytes.size()) {

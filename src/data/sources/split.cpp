@@ -23,6 +23,7 @@ class Subset final : public WrappedSource {
   const std::uint8_t* u8_rows(int input) const override { return of().u8_rows(input); }
   const float* f32_rows(int input) const override { return of().f32_rows(input); }
   std::int64_t row(std::int64_t index) const override { return of().row(at(index)); }
+  bool view(std::int64_t index, int input, ImageView& out) const override { return of().view(at(index), input, out); }
   std::string learn(const std::vector<std::int64_t>& samples) const override {
     std::vector<std::int64_t> there;
     there.reserve(samples.size());

@@ -114,7 +114,7 @@ class Windows final : public Source {
       return false;
     return true;
   }
-  bool gives(int input, DType type) const override { return series_->gives(input, type); }
+  bool gives(int input, DType type) const override { return scale_.empty() && series_->gives(input, type); }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     const std::int64_t elements = input_shape(input).elements() / spec_.sequence_length;
     for (std::int64_t j = 0; j < spec_.sequence_length; ++j)

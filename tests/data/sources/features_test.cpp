@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::int64_t kSamples = 7;
 
-/// Labels, and inputs that cannot be read.
+/// Labels, and two inputs, of which the second cannot be read.
 class Labelled final : public Source {
  public:
   std::int64_t size() const override { return kSamples; }
-  int inputs() const override { return 1; }
-  std::string input_name(int) const override { return ""; }
+  int inputs() const override { return 2; }
+  std::string input_name(int input) const override { return input == 0 ? "x" : "y"; }
   Shape input_shape(int) const override { return {2}; }
-  void read(std::int64_t index, int, Array&, const ReadHint&) const override {
-    throw Error(ErrorKind::kData, "sample " + std::to_string(index) + " cannot be read");
+  void read(std::int64_t index, int input, Array&, const ReadHint&) const override {
+    if (input == 1) throw Error(ErrorKind::kData, "sample " + std::to_string(index) + " cannot be read");
   }
   LabelType label_type(int) const override { return LabelType::kClass; }
   std::int64_t label_width(int) const override { return 1; }

@@ -199,6 +199,24 @@ TEST(Windows, IdsOfASeriesOfNumbers) {
   EXPECT_THAT(std::vector<std::int32_t>(next, next + 2), ElementsAre(1, 5));
 }
 
+TEST(Windows, HaveNoExactNumbersWhenNormalized) {
+  const auto series = std::make_shared<Series>(std::vector<std::vector<float>>{{3}, {1}, {4}, {1}, {5}});
+  WindowsSpec spec = windows_of(3);
+  EXPECT_TRUE(make_windows(series, spec, {})->gives(0, DType::kI32));
+  spec.mean = {2};
+  spec.variance = {4};
+  EXPECT_FALSE(make_windows(series, spec, {})->gives(0, DType::kI32));
+}
+
+TEST(Windows, APartShowsThemWithoutACopy) {
+  const auto whole = make_windows(ramp(20), windows_of(3), {});
+  const auto part = take(whole, 5);
+  ImageView of_whole, of_part;
+  ASSERT_TRUE(whole->view(4, 0, of_whole));
+  ASSERT_TRUE(part->view(4, 0, of_part));
+  EXPECT_EQ(of_part.data, of_whole.data);
+}
+
 TEST(Windows, WhatDoesNotFitTheSeries) {
   WindowsSpec spec = windows_of(10);
   spec.sampling_rate = 2;
