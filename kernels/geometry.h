@@ -112,7 +112,7 @@ struct ConvWindow {
 };
 
 /// Index of a 2x2 max pooling with ReLU if no value is positive; else 2 * row + column of the first largest value.
-inline constexpr uint8_t kNothingTaken = 4;
+inline constexpr uint8_t kNoArgmax = 4;
 
 /// Depthwise convolution. Images are [rows, in_h, in_w, channels] and [rows, out_h, out_w, channels * multiplier].
 /// Weights are [kernel_h, kernel_w, channels * multiplier]: output channel o reads input channel o / multiplier. Each
@@ -172,7 +172,7 @@ struct AttentionShape {
   bool causal = false;  ///< query i attends to the keys [0, i]
   /// Whether scores of a query without visible keys, which outputs the mean of all values, have gradients. True for
   /// Keras's Attention (subtracts 1e9 from masked scores), false for MultiHeadAttention (replaces them by a constant).
-  bool blind_scores_count = false;
+  bool fully_masked_scores_count = false;
 };
 
 /// Products with any strides: per sample, c(i, j) = sum over k < depth of a(i, k) b(j, k), for i < m and j < n. Strides

@@ -14,7 +14,7 @@
 #include "kernels/cpu/dropout-inl.h"
 #include "kernels/cpu/gemm_pack-inl.h"
 #include "kernels/cpu/math-inl.h"
-#include "kernels/cpu/room.h"
+#include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
@@ -71,7 +71,7 @@ inline void pack_row_blocks(const float* from, int64_t stride, int64_t rows, int
 
 #if HWY_TARGET != HWY_SCALAR
 /// Transposes a 4 x 4 block.
-HWY_INLINE void turn_four(const float* from, int64_t stride, float* to, int64_t to_stride) {
+HWY_INLINE void transpose_4x4(const float* from, int64_t stride, float* to, int64_t to_stride) {
   const hn::FixedTag<float, 4> four;
   const hn::Repartition<uint64_t, hn::FixedTag<float, 4>> two;
   const auto a = hn::LoadU(four, from), b = hn::LoadU(four, from + stride), c = hn::LoadU(four, from + 2 * stride),
@@ -88,13 +88,14 @@ HWY_INLINE void turn_four(const float* from, int64_t stride, float* to, int64_t 
 #endif
 
 /// Transposes rows into the columns of a tile of `width`: to[k][column], zeros beyond rows and dim.
-inline void turn_rows(const float* from, int64_t stride, int64_t rows, int64_t dim, int64_t width, float* to) {
+inline void transpose_to_columns(const float* from, int64_t stride, int64_t rows, int64_t dim, int64_t width,
+                                 float* to) {
   const int64_t depth = padded(dim);
   int64_t c = 0;
 #if HWY_TARGET != HWY_SCALAR
   for (; c + 4 <= std::min(rows, width); c += 4) {
     int64_t k = 0;
-    for (; k + 4 <= dim; k += 4) turn_four(from + c * stride + k, stride, to + k * width + c, width);
+    for (; k + 4 <= dim; k += 4) transpose_4x4(from + c * stride + k, stride, to + k * width + c, width);
     for (; k < depth; ++k)
       for (int64_t i = c; i < c + 4; ++i) to[k * width + i] = k < dim ? from[i * stride + k] : 0.0F;
   }
@@ -107,8 +108,8 @@ inline void turn_rows(const float* from, int64_t stride, int64_t rows, int64_t d
 inline void pack_turned(const float* from, int64_t stride, int64_t rows, int64_t dim, float* to) {
   const int64_t depth = padded(dim);
   for (int64_t tile = 0; tile < padded(rows); tile += kTileColumns)
-    turn_rows(from + tile * stride, stride, rows - tile, dim, tile_vectors(padded(rows), tile) * kLanes,
-              to + tile * depth);
+    transpose_to_columns(from + tile * stride, stride, rows - tile, dim, tile_vectors(padded(rows), tile) * kLanes,
+                         to + tile * depth);
 }
 
 /// Packs rows without transposing as tiles: products of panels with them are [.., dim].
@@ -186,8 +187,8 @@ HWY_INLINE void multiply_turned_part(int64_t rows, int64_t group, const float* a
 }
 
 /// c [keys][columns] += transposed panels [rows][keys] times b of pack_row_blocks(). `keys` % 16 == 0; c as above.
-inline void multiply_turned_add(int64_t rows, int64_t keys, const float* panels, const float* b, int64_t of_block,
-                                int64_t columns, float* c) {
+inline void multiply_transposed_add(int64_t rows, int64_t keys, const float* panels, const float* b, int64_t of_block,
+                                    int64_t columns, float* c) {
   const int64_t stride = tiled(columns), group = keys / kChannelBlock * kPanelBlock;
   for (int64_t tile = 0; tile < columns; tile += kTileColumns)
     with_vectors(tile_vectors(columns, tile), [&](auto vectors) HWY_ATTR {
@@ -211,28 +212,28 @@ inline void multiply_turned_add(int64_t rows, int64_t keys, const float* panels,
 }
 
 /// Masks of one sample: which keys each query attends to.
-class SeenKeys {
+class KeyMask {
  public:
-  SeenKeys(const AttentionInputs& of, int64_t row)
+  KeyMask(const AttentionInputs& of, int64_t row)
       : causal_(of.shape.causal),
         keys_(of.shape.keys),
         queries_(of.query_mask == nullptr ? nullptr : of.query_mask + row * of.shape.queries),
         values_(of.value_mask == nullptr ? nullptr : of.value_mask + row * keys_),
         of_keys_(of.key_mask == nullptr ? nullptr : of.key_mask + row * keys_) {
-    while (first_ < keys_ && !is_seen(first_)) ++first_;
+    while (first_ < keys_ && !is_visible(first_)) ++first_;
   }
 
   bool masked() const { return values_ != nullptr || of_keys_ != nullptr; }
-  bool is_seen(int64_t key) const {
+  bool is_visible(int64_t key) const {
     return (values_ == nullptr || values_[key] != 0) && (of_keys_ == nullptr || of_keys_[key] != 0);
   }
   /// Whether all keys are masked for the query.
-  bool is_blind(int64_t query) const {
+  bool is_fully_masked(int64_t query) const {
     return (queries_ != nullptr && queries_[query] == 0) || first_ >= (causal_ ? std::min(query + 1, keys_) : keys_);
   }
-  bool any_blind(int64_t first, int64_t count) const {
+  bool any_fully_masked(int64_t first, int64_t count) const {
     for (int64_t i = first; i < first + count; ++i)
-      if (is_blind(i)) return true;
+      if (is_fully_masked(i)) return true;
     return false;
   }
   /// How many of keys [first, first + count) the causal mask leaves visible.
@@ -240,11 +241,11 @@ class SeenKeys {
     return causal_ ? std::clamp<int64_t>(query + 1 - first, 0, count) : count;
   }
   /// Sets `hidden` to 0 (visible) or minus infinity for each key; returns whether any key is visible.
-  bool hide(int64_t first, int64_t count, float* hidden) const {
+  bool apply_mask(int64_t first, int64_t count, float* mask_bias) const {
     bool any = false;
     for (int64_t c = 0; c < padded(count); ++c) {
-      const bool seen = c < count && is_seen(first + c);
-      hidden[c] = seen ? 0.0F : kLowest;
+      const bool seen = c < count && is_visible(first + c);
+      mask_bias[c] = seen ? 0.0F : kLowest;
       any |= seen;
     }
     return any;
@@ -252,7 +253,7 @@ class SeenKeys {
   /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_seen`: result of hide().
   bool skips(int64_t query, int64_t queries, int64_t first, bool any_seen) const {
     const bool beyond = causal_ && first >= query + queries;
-    return (beyond || !any_seen) && !any_blind(query, queries);
+    return (beyond || !any_seen) && !any_fully_masked(query, queries);
   }
 
  private:
@@ -263,9 +264,9 @@ class SeenKeys {
 
 /// The keys of a block and how they are masked for one query.
 struct RowOfKeys {
-  int64_t count, limit;  ///< the causal mask leaves the first `limit` visible
-  const float* hidden;   ///< 0 or minus infinity for each; null: all are visible
-  const float* factors;  ///< dropout factors of the row; null: none
+  int64_t count, limit;    ///< the causal mask leaves the first `limit` visible
+  const float* mask_bias;  ///< 0 or minus infinity for each; null: all are visible
+  const float* factors;    ///< dropout factors of the row; null: none
 };
 
 /// v with the lanes of keys from `limit` on set to `other`.
@@ -281,35 +282,35 @@ HWY_INLINE void each_key(const RowOfKeys& keys, const F& f) {
   for (int64_t c = 0; c < padded(keys.count); c += kLanes) f(c, in_panels(c));
 }
 
-HWY_INLINE Vec hide(const RowOfKeys& keys, int64_t c, Vec score) {
-  return keys.hidden == nullptr ? score : hn::Add(score, hn::LoadU(kFloats, keys.hidden + c));
+HWY_INLINE Vec apply_mask(const RowOfKeys& keys, int64_t c, Vec score) {
+  return keys.mask_bias == nullptr ? score : hn::Add(score, hn::LoadU(kFloats, keys.mask_bias + c));
 }
 
 class WeightDropout {
  public:
-  WeightDropout(const AttentionInputs& of, int64_t row, int64_t head, float* room)
+  WeightDropout(const AttentionInputs& of, int64_t row, int64_t head, float* scratch)
       : dropout_(of.dropout),
         keep_(of.dropout.rate),
         row_(static_cast<uint32_t>(of.dropout.first_row + row)),
         first_query_(head * of.shape.queries),
         groups_((of.shape.keys + 3) / 4),
-        room_(room) {}
+        scratch_(scratch) {}
 
   /// Null without dropout. `key` is a multiple of 4.
   const float* factors(int64_t query, int64_t key, int64_t count) const {
     if (dropout_.rate <= 0) return nullptr;
     drop_factors(dropout_, keep_, row_, static_cast<uint32_t>((first_query_ + query) * groups_ + key / 4),
-                 padded(count), room_);
-    return room_;
+                 padded(count), scratch_);
+    return scratch_;
   }
-  static int64_t room() { return drop_factors_room(kKeyBlock); }
+  static int64_t scratch() { return drop_factors_scratch(kKeyBlock); }
 
  private:
   const Dropout& dropout_;
   Keep keep_;
   uint32_t row_;
   int64_t first_query_, groups_;
-  float* room_;
+  float* scratch_;
 };
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE

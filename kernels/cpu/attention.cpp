@@ -20,26 +20,26 @@ inline constexpr int64_t kPieceQueries = 3 * kQueryBlock;
 int64_t piece_queries(const AttentionShape& s) { return even_block(kPieceQueries, s.queries, kTileRows); }
 
 /// Scratch memory of a piece, cut from the workspace of one thread.
-struct AttentionForwardRoom {
-  float *q, *k, *v, *scores, *y, *most, *sum, *hidden, *factors;
+struct AttentionForwardScratch {
+  float *q, *k, *v, *scores, *y, *most, *sum, *mask_bias, *factors;
   int64_t floats;
 
-  AttentionForwardRoom(const AttentionShape& s, float* slot) {
-    Room room(slot);
-    q = room.take(kPieceQueries * padded(s.key_dim));
-    k = room.take(kKeyBlock * padded(s.key_dim));
-    v = room.take(kKeyBlock * tiled(s.value_dim));
-    scores = room.take(kQueryBlock * kKeyBlock);
-    y = room.take(kPieceQueries * tiled(s.value_dim));
-    most = room.take(kPieceQueries);
-    sum = room.take(kPieceQueries);
-    hidden = room.take(kKeyBlock);
-    factors = room.take(WeightDropout::room());
-    floats = room.taken();
+  AttentionForwardScratch(const AttentionShape& s, float* slot) {
+    WorkspaceParts scratch(slot);
+    q = scratch.take(kPieceQueries * padded(s.key_dim));
+    k = scratch.take(kKeyBlock * padded(s.key_dim));
+    v = scratch.take(kKeyBlock * tiled(s.value_dim));
+    scores = scratch.take(kQueryBlock * kKeyBlock);
+    y = scratch.take(kPieceQueries * tiled(s.value_dim));
+    most = scratch.take(kPieceQueries);
+    sum = scratch.take(kPieceQueries);
+    mask_bias = scratch.take(kKeyBlock);
+    factors = scratch.take(WeightDropout::scratch());
+    floats = scratch.taken();
   }
 };
 
-int64_t forward_room(const AttentionShape& s) { return AttentionForwardRoom(s, nullptr).floats; }
+int64_t forward_scratch(const AttentionShape& s) { return AttentionForwardScratch(s, nullptr).floats; }
 
 /// A block of queries of one head of one sample.
 class AttentionForwardPiece {
@@ -49,21 +49,21 @@ class AttentionForwardPiece {
       : of_(pass.of),
         s_(pass.of.shape),
         y_(pass.y),
-        kept_(pass.kept),
+        saved_(pass.saved_tensors),
         row_(row),
         head_(head),
         first_(first),
         count_(count),
-        room_(s_, slot),
-        seen_(pass.of, row),
-        dropout_(pass.of, row, head, room_.factors) {}
+        scratch_(s_, slot),
+        key_mask_(pass.of, row),
+        dropout_(pass.of, row, head, scratch_.factors) {}
 
   void run() {
     const auto q = head_of(of_.q, s_.queries, first_, s_.key_dim);
-    if (!s_.additive) pack_panels(q.data, q.stride, count_, s_.key_dim, s_.scale, room_.q);
-    std::fill(room_.most, room_.most + count_, kLowest);
-    std::memset(room_.sum, 0, static_cast<size_t>(count_) * sizeof(float));
-    std::memset(room_.y, 0, static_cast<size_t>(kPieceQueries * tiled(s_.value_dim)) * sizeof(float));
+    if (!s_.additive) pack_panels(q.data, q.stride, count_, s_.key_dim, s_.scale, scratch_.q);
+    std::fill(scratch_.most, scratch_.most + count_, kLowest);
+    std::memset(scratch_.sum, 0, static_cast<size_t>(count_) * sizeof(float));
+    std::memset(scratch_.y, 0, static_cast<size_t>(kPieceQueries * tiled(s_.value_dim)) * sizeof(float));
     for (int64_t key = 0; key < s_.keys; key += kKeyBlock) take_keys(key, std::min(kKeyBlock, s_.keys - key));
     for (int64_t i = 0; i < count_; ++i) finish(i);
   }
@@ -75,58 +75,60 @@ class AttentionForwardPiece {
   }
 
   void take_keys(int64_t key, int64_t count) {
-    const bool any_seen = !seen_.masked() || seen_.hide(key, count, room_.hidden);
-    if (seen_.skips(first_, count_, key, any_seen)) return;
+    const bool any_seen = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
+    if (key_mask_.skips(first_, count_, key, any_seen)) return;
     const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
-    if (!s_.additive) pack_turned(k.data, k.stride, count, s_.key_dim, room_.k);
-    pack_tiles(v.data, v.stride, count, s_.value_dim, room_.v);
+    if (!s_.additive) pack_turned(k.data, k.stride, count, s_.key_dim, scratch_.k);
+    pack_tiles(v.data, v.stride, count, s_.value_dim, scratch_.v);
     const int64_t depth = channel_blocks(s_.key_dim), columns = padded(count);
     for (int64_t q = 0; q < count_; q += kQueryBlock) {
       const int64_t rows = std::min(kQueryBlock, count_ - q);
-      if (seen_.skips(first_ + q, rows, key, any_seen)) continue;
+      if (key_mask_.skips(first_ + q, rows, key, any_seen)) continue;
       if (s_.additive)
-        AdditiveScores(of_).score(head_of(of_.q, s_.queries, first_ + q, s_.key_dim), rows, k, count, room_.scores);
+        AdditiveScores(of_).score(head_of(of_.q, s_.queries, first_ + q, s_.key_dim), rows, k, count, scratch_.scores);
       else
-        multiply_to_panels(rows, depth, room_.q + q / kTileRows * depth * kPanelBlock, room_.k, columns, room_.scores);
+        multiply_to_panels(rows, depth, scratch_.q + q / kTileRows * depth * kPanelBlock, scratch_.k, columns,
+                           scratch_.scores);
       for (int64_t r = 0; r < rows; ++r) weigh(q + r, r, key, count);
-      multiply_panels_add(rows, columns / kChannelBlock, room_.scores, room_.v, s_.value_dim,
-                          room_.y + q * tiled(s_.value_dim));
+      multiply_panels_add(rows, columns / kChannelBlock, scratch_.scores, scratch_.v, s_.value_dim,
+                          scratch_.y + q * tiled(s_.value_dim));
     }
   }
 
   /// Replaces scores by e^(score - running maximum), and rescales sums and outputs when the maximum grows.
   void weigh(int64_t i, int64_t r, int64_t key, int64_t count) {
     float* const scores =
-        room_.scores + r / kTileRows * (padded(count) / kChannelBlock) * kPanelBlock + r % kTileRows * kChannelBlock;
+        scratch_.scores + r / kTileRows * (padded(count) / kChannelBlock) * kPanelBlock + r % kTileRows * kChannelBlock;
     const int64_t query = first_ + i;
     RowOfKeys keys{.count = count,
-                   .limit = seen_.limit(query, key, count),
-                   .hidden = seen_.masked() ? room_.hidden : nullptr,
+                   .limit = key_mask_.limit(query, key, count),
+                   .mask_bias = key_mask_.masked() ? scratch_.mask_bias : nullptr,
                    .factors = dropout_.factors(query, key, count)};
-    if (seen_.is_blind(query)) {
+    if (key_mask_.is_fully_masked(query)) {
       keys.limit = count;
-      room_.most[i] = 0;
-      room_.sum[i] += static_cast<float>(count);
+      scratch_.most[i] = 0;
+      scratch_.sum[i] += static_cast<float>(count);
       return put(keys, scores, [](int64_t, Vec) HWY_ATTR { return splat(1.0F); });
     }
-    const float before = room_.most[i], most = std::max(before, largest(keys, scores));
+    const float before = scratch_.most[i], most = std::max(before, largest(keys, scores));
     if (most == kLowest) return put(keys, scores, [](int64_t, Vec) HWY_ATTR { return hn::Zero(kFloats); });
-    if (before != most && room_.sum[i] > 0) lower(i, before - most);
-    room_.most[i] = most;
+    if (before != most && scratch_.sum[i] > 0) lower(i, before - most);
+    scratch_.most[i] = most;
     Vec sums = hn::Zero(kFloats);
     const Vec top = splat(most);
     put(keys, scores, [&](int64_t c, Vec score) HWY_ATTR {
-      const Vec weight = up_to(keys.limit, c, exp_of_negative(hn::Sub(hide(keys, c, score), top)), hn::Zero(kFloats));
+      const Vec weight =
+          up_to(keys.limit, c, exp_of_negative(hn::Sub(apply_mask(keys, c, score), top)), hn::Zero(kFloats));
       sums = hn::Add(sums, weight);
       return weight;
     });
-    room_.sum[i] += sum_lanes(sums);
+    scratch_.sum[i] += sum_lanes(sums);
   }
 
   static float largest(const RowOfKeys& keys, const float* scores) {
     Vec most = splat(kLowest);
     each_key(keys, [&](int64_t c, int64_t at) HWY_ATTR {
-      most = hn::Max(up_to(keys.limit, c, hide(keys, c, hn::LoadU(kFloats, scores + at)), splat(kLowest)), most);
+      most = hn::Max(up_to(keys.limit, c, apply_mask(keys, c, hn::LoadU(kFloats, scores + at)), splat(kLowest)), most);
     });
     return max_lanes(most);
   }
@@ -143,31 +145,31 @@ class AttentionForwardPiece {
 
   void lower(int64_t i, float by) {
     const Vec factor = exp_of_negative(splat(by));
-    room_.sum[i] *= hn::GetLane(factor);
-    float* const y = room_.y + i * tiled(s_.value_dim);
+    scratch_.sum[i] *= hn::GetLane(factor);
+    float* const y = scratch_.y + i * tiled(s_.value_dim);
     for (int64_t c = 0; c < tiled(s_.value_dim); c += kLanes)
       hn::StoreU(hn::Mul(hn::LoadU(kFloats, y + c), factor), kFloats, y + c);
   }
 
   void finish(int64_t i) {
-    const float inverse = 1.0F / room_.sum[i];
+    const float inverse = 1.0F / scratch_.sum[i];
     const Vec share = splat(inverse);
     const int64_t query = first_ + i;
     map(
         s_.value_dim, y_ + ((row_ * s_.queries + query) * s_.heads + head_) * s_.value_dim,
-        [=](Vec v) HWY_ATTR { return hn::Mul(v, share); }, room_.y + i * tiled(s_.value_dim));
-    if (kept_ == nullptr) return;
-    float* const kept = kept_ + ((row_ * s_.heads + head_) * s_.queries + query) * 2;
-    kept[0] = room_.most[i];
-    kept[1] = inverse;
+        [=](Vec v) HWY_ATTR { return hn::Mul(v, share); }, scratch_.y + i * tiled(s_.value_dim));
+    if (saved_ == nullptr) return;
+    float* const saved_tensors = saved_ + ((row_ * s_.heads + head_) * s_.queries + query) * 2;
+    saved_tensors[0] = scratch_.most[i];
+    saved_tensors[1] = inverse;
   }
 
   const AttentionInputs& of_;
   const AttentionShape& s_;
-  float *y_, *kept_;
+  float *y_, *saved_;
   int64_t row_, head_, first_, count_;
-  AttentionForwardRoom room_;
-  SeenKeys seen_;
+  AttentionForwardScratch scratch_;
+  KeyMask key_mask_;
   WeightDropout dropout_;
 };
 
@@ -183,24 +185,26 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(piece_queries);
-HWY_EXPORT(forward_room);
+HWY_EXPORT(forward_scratch);
 HWY_EXPORT(forward_piece_of);
 
-int64_t attention_kept(const AttentionShape& shape, int64_t rows) { return rows * shape.heads * shape.queries * 2; }
+int64_t attention_saved_floats(const AttentionShape& shape, int64_t rows) {
+  return rows * shape.heads * shape.queries * 2;
+}
 
 int64_t attention_forward_workspace(const AttentionShape& shape, int threads) {
-  return Room(nullptr).taken() + odd_lines(HWY_DYNAMIC_DISPATCH(forward_room)(shape)) * threads;
+  return WorkspaceParts(nullptr).taken() + odd_lines(HWY_DYNAMIC_DISPATCH(forward_scratch)(shape)) * threads;
 }
 
 void attention_forward(const AttentionForward& pass, float* workspace) {
   const AttentionShape& s = pass.of.shape;
   const int64_t size = HWY_DYNAMIC_DISPATCH(piece_queries)(s), blocks = pieces_of(s.queries, size);
-  const int64_t room = odd_lines(HWY_DYNAMIC_DISPATCH(forward_room)(s));
-  float* const slots = Room(workspace).take(0);
+  const int64_t scratch = odd_lines(HWY_DYNAMIC_DISPATCH(forward_scratch)(s));
+  float* const slots = WorkspaceParts(workspace).take(0);
   parallel_slots(pass.of.rows * s.heads * blocks, [&](int64_t piece, int slot) {
     const int64_t head = piece / blocks, first = piece % blocks * size;
     HWY_DYNAMIC_DISPATCH(forward_piece_of)
-    (pass, head / s.heads, head % s.heads, first, std::min(size, s.queries - first), slots + slot * room);
+    (pass, head / s.heads, head % s.heads, first, std::min(size, s.queries - first), slots + slot * scratch);
   });
 }
 

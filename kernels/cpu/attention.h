@@ -35,13 +35,13 @@ struct AttentionInputs {
 
 struct AttentionForward {
   AttentionInputs of;
-  float* y = nullptr;     ///< [rows, queries, heads * value_dim]
-  float* kept = nullptr;  ///< saved for backward, attention_kept() floats; null: not saved
+  float* y = nullptr;              ///< [rows, queries, heads * value_dim]
+  float* saved_tensors = nullptr;  ///< saved for backward, attention_kept() floats; null: not saved
 };
 struct AttentionBackward {
   AttentionInputs of;
   const float *y = nullptr, *dy = nullptr;
-  const float* kept = nullptr;
+  const float* saved_tensors = nullptr;
   /// Gradients; null: not computed. Each may overwrite the tensor it belongs to.
   AttentionRows<float> dq, dk, dv;
   /// Gradients of each head of each sample, score_gradients() numbers; null: not computed. With additive scores key_dim
@@ -50,7 +50,7 @@ struct AttentionBackward {
 };
 constexpr int64_t score_gradients(const AttentionShape& shape) { return (shape.additive ? shape.key_dim : 0) + 1; }
 
-int64_t attention_kept(const AttentionShape& shape, int64_t rows);
+int64_t attention_saved_floats(const AttentionShape& shape, int64_t rows);
 int64_t attention_forward_workspace(const AttentionShape& shape, int threads);
 int64_t attention_backward_workspace(const AttentionShape& shape, int threads);
 void attention_forward(const AttentionForward& pass, float* workspace);

@@ -204,14 +204,14 @@ struct Unmasked {
 /// Gradient of a ReLU without a ceiling, from its input or output v.
 struct Open {
   template <class V>
-  HWY_INLINE V through(V v, V dy) const {
+  HWY_INLINE V backward(V v, V dy) const {
     return hn::IfThenElseZero(hn::Gt(v, hn::Zero(hn::DFromV<V>())), dy);
   }
 };
 struct OpenBelow {
   float ceiling;
   template <class V>
-  HWY_INLINE V through(V v, V dy) const {
+  HWY_INLINE V backward(V v, V dy) const {
     const auto d = hn::DFromV<V>();
     return hn::IfThenElseZero(hn::And(hn::Gt(v, hn::Zero(d)), hn::Lt(v, hn::Set(d, ceiling))), dy);
   }
@@ -228,7 +228,7 @@ struct MaskedByOutput {
   }
   template <class V, class Io>
   HWY_INLINE V operator()(V dy, V, int64_t at, Io io, None) const {
-    return gate.through(io.load(output + at), dy);
+    return gate.backward(io.load(output + at), dy);
   }
 };
 
@@ -249,7 +249,7 @@ struct MaskedByInput {
   }
   template <class V, class Io>
   HWY_INLINE V operator()(V dy, V x, int64_t, Io, const Affine<V>& f) const {
-    return gate.through(affine(x, f.scale, f.offset), dy);
+    return gate.backward(affine(x, f.scale, f.offset), dy);
   }
 };
 
@@ -341,7 +341,7 @@ HWY_EXPORT(gradient_frozen_piece);
 namespace {
 
 /// Doubles per step of positions in the workspace, for one of the two sums.
-int64_t room_of(int64_t channels) { return channels + kChannelPadding; }
+int64_t padded_channels(int64_t channels) { return channels + kChannelPadding; }
 
 /// Whole cache lines only: two threads must not write to the same line.
 bool streams(const float* y, int64_t positions, int64_t channels) {
@@ -350,9 +350,9 @@ bool streams(const float* y, int64_t positions, int64_t channels) {
 
 /// The sums of the step that contains position `begin`; clears them where the step begins.
 double* sums_of(int64_t begin, int64_t positions, int64_t channels, double* workspace) {
-  const int64_t step = batch_norm_step(positions, channels), room = room_of(channels);
-  double* const sums = workspace + begin / step * 2 * room;
-  if (begin % step == 0) std::fill_n(sums, 2 * room, 0.0);
+  const int64_t step = batch_norm_step(positions, channels), padded = padded_channels(channels);
+  double* const sums = workspace + begin / step * 2 * padded;
+  if (begin % step == 0) std::fill_n(sums, 2 * padded, 0.0);
   return sums;
 }
 
@@ -375,7 +375,7 @@ BatchNormGradient moved(BatchNormGradient g, int64_t floats) {
 int64_t batch_norm_step(int64_t positions, int64_t channels) { return rows_per_partial(positions, channels); }
 
 int64_t batch_norm_workspace(int64_t positions, int64_t channels) {
-  return 2 * room_of(channels) * pieces_of(positions, batch_norm_step(positions, channels));
+  return 2 * padded_channels(channels) * pieces_of(positions, batch_norm_step(positions, channels));
 }
 
 void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t positions, int64_t channels,
@@ -385,18 +385,18 @@ void batch_norm_add(const float* x, int64_t begin, int64_t end, int64_t position
     last = std::min(end, (first / step + 1) * step);
     double* const sums = sums_of(first, positions, channels, workspace);
     HWY_DYNAMIC_DISPATCH(sums_piece)
-    (x + first * channels, last - first, channels, sums, sums + room_of(channels));
+    (x + first * channels, last - first, channels, sums, sums + padded_channels(channels));
   }
 }
 
 void batch_norm_add_up(int64_t positions, int64_t channels, const double* workspace, double* first, double* second) {
-  const int64_t room = room_of(channels), size = batch_norm_workspace(positions, channels);
+  const int64_t padded = padded_channels(channels), size = batch_norm_workspace(positions, channels);
   std::fill_n(first, channels, 0.0);
   std::fill_n(second, channels, 0.0);
-  for (const double* sums = workspace; sums < workspace + size; sums += 2 * room) {
+  for (const double* sums = workspace; sums < workspace + size; sums += 2 * padded) {
     for (int64_t c = 0; c < channels; ++c) {
       first[c] += sums[c];
-      second[c] += sums[room + c];
+      second[c] += sums[padded + c];
     }
   }
 }
@@ -446,7 +446,7 @@ void batch_norm_gradient_sums(const BatchNormGradient& gradient, int64_t positio
     double* const sums = sums_of(begin, positions, channels, workspace);
     HWY_DYNAMIC_DISPATCH(gradient_sums_piece)
     (moved(gradient, at), masked == nullptr ? nullptr : masked + at, end - begin, channels, sums,
-     sums + room_of(channels));
+     sums + padded_channels(channels));
   });
   batch_norm_add_up(positions, channels, workspace, sum_dy, sum_dy_xhat);
   for (int64_t c = 0; c < channels; ++c) sum_dy_xhat[c] *= static_cast<double>(gradient.inv_std[c]);

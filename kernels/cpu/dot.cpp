@@ -27,7 +27,7 @@ void sum_products(const StridedProduct& p, const float* a, const float* b, float
 }
 
 /// Swaps a and b in the product.
-StridedProduct turned(const StridedProduct& p) {
+StridedProduct swapped_operands(const StridedProduct& p) {
   return {.m = p.n,
           .n = p.m,
           .depth = p.depth,
@@ -39,15 +39,15 @@ StridedProduct turned(const StridedProduct& p) {
           .c_j = p.c_i};
 }
 
-bool lies_in_rows(const StridedProduct& p) { return p.b_j == 1 && p.c_j == 1; }
+bool is_row_major(const StridedProduct& p) { return p.b_j == 1 && p.c_j == 1; }
 
 }  // namespace
 
 void strided_product(const Launch&, DType, const StridedProduct& product, const float* a, const float* b, int64_t rows,
                      float* c) {
   StridedProduct p = product;
-  if (!lies_in_rows(p) && lies_in_rows(turned(p))) {
-    p = turned(p);
+  if (!is_row_major(p) && is_row_major(swapped_operands(p))) {
+    p = swapped_operands(p);
     std::swap(a, b);
   }
   parallel_ranges(rows * p.m, rows_per_piece(p.n * p.depth), [&](int64_t begin, int64_t end) {
@@ -56,7 +56,7 @@ void strided_product(const Launch&, DType, const StridedProduct& product, const 
       const float* const from = a + row * p.m * p.depth + i * p.a_i;
       const float* const other = b + row * p.n * p.depth;
       float* const to = c + row * p.m * p.n + i * p.c_i;
-      lies_in_rows(p) ? add_multiples(p, from, other, to) : sum_products(p, from, other, to);
+      is_row_major(p) ? add_multiples(p, from, other, to) : sum_products(p, from, other, to);
     }
   });
 }

@@ -52,7 +52,7 @@ HWY_INLINE void draw_groups(const Dropout& dropout, uint32_t row, uint32_t group
 #endif
 
 /// Floats that drop_factors() may write for n elements.
-HWY_INLINE int64_t drop_factors_room(int64_t n) { return (n + 4 * kLanes - 1) / (4 * kLanes) * 4 * kLanes; }
+HWY_INLINE int64_t drop_factors_scratch(int64_t n) { return (n + 4 * kLanes - 1) / (4 * kLanes) * 4 * kLanes; }
 
 /// Factors of elements [4 * group, 4 * group + n) of a row: 0 or keep.factor.
 HWY_INLINE void drop_factors(const Dropout& dropout, const Keep& keep, uint32_t row, uint32_t group, int64_t n,

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
+#include "kernels/cpu/workspace.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_FEW_ROWS_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_FEW_ROWS_ONCE

@@ -15,10 +15,10 @@ namespace dptrain::kernels::cpu {
 struct FirstConvGradient {
   ConvWindow window;
   const float* x;
-  const float* dy;       ///< with taken: gradient of the pooled output
-  const uint8_t* taken;  ///< or null
-  int64_t wide;          ///< output channels rounded up to vectors
-  int64_t pixels;        ///< pixels of a line processed at once; even with `taken`
+  const float* dy;        ///< with taken: gradient of the pooled output
+  const uint8_t* argmax;  ///< or null
+  int64_t wide;           ///< output channels rounded up to vectors
+  int64_t pixels;         ///< pixels of a line processed at once; even with `taken`
   LineBlocks blocks;
   InputBlocks input;
 };
@@ -140,14 +140,14 @@ HWY_INLINE void gradient_block(const FirstConvGradient& job, const GradientBlock
 }
 
 /// Expands a line of the pooled gradient to two lines: [2][2 * pixels][wide].
-HWY_INLINE void expand_pairs(const float* dy, const uint8_t* taken, int64_t pixels, int64_t channels, int64_t wide,
+HWY_INLINE void expand_pairs(const float* dy, const uint8_t* argmax, int64_t pixels, int64_t channels, int64_t wide,
                              float* to) {
   const int64_t line = 2 * pixels * wide;
   const int64_t places[4] = {0, wide, line, line + wide};
-  for (int64_t i = 0; i < pixels; ++i, dy += channels, taken += channels, to += 2 * wide) {
+  for (int64_t i = 0; i < pixels; ++i, dy += channels, argmax += channels, to += 2 * wide) {
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
       const Vec g = io.load(dy + c);
-      const IntVec where = io.load(taken + c);
+      const IntVec where = io.load(argmax + c);
       for (int k = 0; k < 4; ++k)  // load() fills channels beyond the last with zeros
         hn::StoreU(hn::IfThenElseZero(float_mask(hn::Eq(where, hn::Set(kInts, k))), g), kFloats, to + places[k] + c);
     });
@@ -162,13 +162,13 @@ HWY_INLINE void copy_wide(const float* from, int64_t pixels, int64_t channels, i
 
 /// Pixels [first, first + pixels) of the lines of the block: in place, or copied to `room`, `wide` floats each.
 HWY_INLINE GradientBlock gradient_of(const FirstConvGradient& job, const LineBlock& block, const InputLines& in,
-                                     int64_t first, int64_t pixels, float* room) {
+                                     int64_t first, int64_t pixels, float* scratch) {
   const ConvWindow& w = job.window;
-  const int64_t lines = job.taken == nullptr ? 1 : 2, channels = w.out_channels;
+  const int64_t lines = job.argmax == nullptr ? 1 : 2, channels = w.out_channels;
   const int64_t line = w.out_w / lines * channels;
   const int64_t from = (block.image * job.blocks.lines + block.first) * line + first / lines * channels;
   GradientBlock found{.in = {in.first + first * w.stride_w * w.in_channels, in.stride},
-                      .dy = room,
+                      .dy = scratch,
                       .lines = lines * block.count,
                       .pixels = pixels,
                       .dy_line = pixels * job.wide,
@@ -179,26 +179,26 @@ HWY_INLINE GradientBlock gradient_of(const FirstConvGradient& job, const LineBlo
     found.ahead = kAheadFloats;
     return found;
   }
-  for (int64_t i = 0; i < block.count; ++i, room += lines * pixels * job.wide) {
+  for (int64_t i = 0; i < block.count; ++i, scratch += lines * pixels * job.wide) {
     if (lines == 2)
-      expand_pairs(job.dy + from + i * line, job.taken + from + i * line, pixels / 2, channels, job.wide, room);
+      expand_pairs(job.dy + from + i * line, job.argmax + from + i * line, pixels / 2, channels, job.wide, scratch);
     else
-      copy_wide(job.dy + from + i * line, pixels, channels, job.wide, room);
+      copy_wide(job.dy + from + i * line, pixels, channels, job.wide, scratch);
   }
   return found;
 }
 
 /// sums [taps + 1, wide] of blocks [begin, end) of the batch; the last line is the gradient of the bias.
-void first_gradient_piece(const FirstConvGradient& job, int64_t begin, int64_t end, float* room, float* sums) {
+void first_gradient_piece(const FirstConvGradient& job, int64_t begin, int64_t end, float* scratch, float* sums) {
   const ConvWindow& w = job.window;
-  const int64_t lines = job.taken == nullptr ? 1 : 2, width = w.out_w / lines * lines;
+  const int64_t lines = job.argmax == nullptr ? 1 : 2, width = w.out_w / lines * lines;
   std::memset(sums, 0, static_cast<size_t>((w.taps() + 1) * job.wide) * sizeof(float));
   for (int64_t b = begin; b < end; ++b) {
     const LineBlock block = job.blocks.at(b);
-    const InputLines in = job.input.at(job.x, block.image, lines * block.first, lines * block.count, room);
+    const InputLines in = job.input.at(job.x, block.image, lines * block.first, lines * block.count, scratch);
     for (int64_t first = 0; first < width; first += job.pixels) {
       const int64_t pixels = std::min(job.pixels, width - first);
-      gradient_block(job, gradient_of(job, block, in, first, pixels, room + job.input.room()), sums);
+      gradient_block(job, gradient_of(job, block, in, first, pixels, scratch + job.input.scratch()), sums);
     }
   }
 }
@@ -231,7 +231,7 @@ constexpr int64_t kBlockFloats = 6144;
 
 /// Layout of partial gradients and split of the batch; depends only on the shape and the number of rows.
 struct GradientPlan {
-  int64_t wide, lines, pixels, block_lines, room, pieces, blocks_per_piece, part;
+  int64_t wide, lines, pixels, block_lines, scratch, pieces, blocks_per_piece, part;
 
   GradientPlan(const ConvWindow& w, bool pool, int64_t rows)
       : wide(HWY_DYNAMIC_DISPATCH(first_gradient_wide)(w.out_channels)), lines(pool ? 2 : 1) {
@@ -239,13 +239,13 @@ struct GradientPlan {
     pixels = std::clamp(kBlockFloats / (lines * wide) / lines * lines, lines, width);
     block_lines = LineBlocks(w.out_h / lines, kBlockFloats / (lines * width * wide)).size;
     const int64_t copied = pool || wide != w.out_channels ? lines * block_lines * pixels * wide : 0;
-    room = pieces_of(InputBlocks(w, lines * block_lines).room() + copied, kPad) * kPad;
+    scratch = pieces_of(InputBlocks(w, lines * block_lines).scratch() + copied, kPad) * kPad;
     part = pieces_of((w.taps() + 1) * wide, kPad) * kPad;
     const int64_t blocks = rows * LineBlocks(w.out_h / lines, block_lines).per_image;
     blocks_per_piece = std::max<int64_t>(1, rows_per_partial(blocks, lines * block_lines * width * wide));
     pieces = pieces_of(blocks, blocks_per_piece);
   }
-  int64_t workspace(int slots) const { return pieces * part + slots * room; }
+  int64_t workspace(int slots) const { return pieces * part + slots * scratch; }
 
  private:
   static constexpr int64_t kPad = 16;  // a cache line
@@ -257,22 +257,23 @@ int64_t first_conv_gradient_workspace(const ConvWindow& window, bool pool, int64
   return GradientPlan(window, pool, rows).workspace(slots);
 }
 
-void first_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, const uint8_t* taken,
+void first_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, const uint8_t* argmax,
                                  int64_t rows, float* workspace, float* dweights, float* dbias) {
-  const GradientPlan plan(window, taken != nullptr, rows);
+  const GradientPlan plan(window, argmax != nullptr, rows);
   const FirstConvGradient job{.window = window,
                               .x = x,
                               .dy = dy,
-                              .taken = taken,
+                              .argmax = argmax,
                               .wide = plan.wide,
                               .pixels = plan.pixels,
                               .blocks = LineBlocks(window.out_h / plan.lines, plan.block_lines),
                               .input = InputBlocks(window, plan.lines * plan.block_lines)};
   const int64_t blocks = rows * job.blocks.per_image, size = plan.blocks_per_piece;
-  float* const rooms = workspace + plan.pieces * plan.part;
+  float* const scratches = workspace + plan.pieces * plan.part;
   parallel_slots(plan.pieces, [&](int64_t piece, int slot) {
     HWY_DYNAMIC_DISPATCH(first_gradient_piece)
-    (job, piece * size, std::min(blocks, (piece + 1) * size), rooms + slot * plan.room, workspace + piece * plan.part);
+    (job, piece * size, std::min(blocks, (piece + 1) * size), scratches + slot * plan.scratch,
+     workspace + piece * plan.part);
   });
   parallel_for(window.taps() + 1, [&](int64_t tap) {
     float* const to = tap < window.taps() ? dweights + tap * window.out_channels : dbias;

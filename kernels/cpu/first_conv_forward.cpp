@@ -20,7 +20,7 @@ struct FirstConvForward {
   const float* panel;  ///< weights and bias, packed by pack_piece()
   const float* x;
   float* y;
-  uint8_t* taken;  ///< or null
+  uint8_t* argmax;  ///< or null
   LineBlocks blocks;
   InputBlocks input;
 };
@@ -134,10 +134,10 @@ HWY_INLINE void plain_tile(const FirstConvForward& job, const InputLines& in, co
 
 /// The largest value of the window and its index, as a max-pooling of the stored output would find them.
 template <class Io>
-HWY_INLINE void store_largest(const Vec (&values)[4], bool relu, bool past_caches, Io io, float* y, uint8_t* taken) {
+HWY_INLINE void store_largest(const Vec (&values)[4], bool relu, bool past_caches, Io io, float* y, uint8_t* argmax) {
   Best upper(values[0], 0), lower(values[2], 2);
-  upper.meet(values[1], 1);
-  lower.meet(values[3], 3);
+  upper.update_max(values[1], 1);
+  lower.update_max(values[3], 3);
   const auto below = hn::Gt(lower.value, upper.value);
   const Vec largest = hn::IfThenElse(below, lower.value, upper.value);
   const Vec value = relu ? rectified(largest) : largest;
@@ -145,17 +145,16 @@ HWY_INLINE void store_largest(const Vec (&values)[4], bool relu, bool past_cache
     hn::Stream(value, kFloats, y);
   else
     io.store(value, y);
-  if (taken == nullptr) return;
+  if (argmax == nullptr) return;
   IntVec where = hn::IfThenElse(hn::RebindMask(kInts, below), lower.index, upper.index);
   if (relu)
-    where =
-        hn::IfThenElse(hn::RebindMask(kInts, hn::Le(largest, hn::Zero(kFloats))), hn::Set(kInts, kNothingTaken), where);
-  io.store(where, taken);
+    where = hn::IfThenElse(hn::RebindMask(kInts, hn::Le(largest, hn::Zero(kFloats))), hn::Set(kInts, kNoArgmax), where);
+  io.store(where, argmax);
 }
 
 template <int kPairs, int kWide, int kStep>
 HWY_INLINE void pooled_tile(const FirstConvForward& job, const InputLines& in, const float* x,
-                            const ChannelGroup& group, float* y, uint8_t* taken) {
+                            const ChannelGroup& group, float* y, uint8_t* argmax) {
   Vec sums[4 * kPairs][kWide];
   multiply_tile<2, 2 * kPairs, kWide, kStep>(job.window, in, x, group.weights, sums);
   const int64_t channels = job.window.out_channels;
@@ -165,7 +164,7 @@ HWY_INLINE void pooled_tile(const FirstConvForward& job, const InputLines& in, c
       const int upper = 2 * p, lower = 2 * (kPairs + p);
       const Vec values[4] = {sums[upper][v], sums[upper + 1][v], sums[lower][v], sums[lower + 1][v]};
       const int64_t at = p * channels + v * kLanes;
-      store_largest(values, relu, past_caches, io, y + at, taken == nullptr ? nullptr : taken + at);
+      store_largest(values, relu, past_caches, io, y + at, argmax == nullptr ? nullptr : argmax + at);
     }
   });
 }
@@ -181,7 +180,7 @@ HWY_INLINE void with_count(int64_t n, const F& f) {
 /// One line of the output, cut into tiles of about equal width.
 template <int kWide, int kStep>
 HWY_NOINLINE void output_line(const FirstConvForward& job, const InputLines& in, const ChannelGroup& group, float* y,
-                              uint8_t* taken) {
+                              uint8_t* argmax) {
   constexpr int kMost = kStep > 0 ? kMostPixels : kMostPixelsOfAnyStep;
   constexpr int kPairs = std::min(kMostPairs, kMost / 4 + 1);
   const ConvWindow& w = job.window;
@@ -193,7 +192,7 @@ HWY_NOINLINE void output_line(const FirstConvForward& job, const InputLines& in,
     if (job.pool)
       with_count<kPairs>(count, [&](auto n) HWY_ATTR {
         pooled_tile<decltype(n)::value, kWide, kStep>(job, in, in.first + 2 * begin * step, group, y + to,
-                                                      taken == nullptr ? nullptr : taken + to);
+                                                      argmax == nullptr ? nullptr : argmax + to);
       });
     else
       with_count<kMost>(count, [&](auto n) HWY_ATTR {
@@ -203,35 +202,35 @@ HWY_NOINLINE void output_line(const FirstConvForward& job, const InputLines& in,
 }
 
 template <int kStep>
-HWY_INLINE void output_lines(const FirstConvForward& job, const InputLines& in, float* y, uint8_t* taken) {
+HWY_INLINE void output_lines(const FirstConvForward& job, const InputLines& in, float* y, uint8_t* argmax) {
   const ConvWindow& w = job.window;
   ChannelGroup group{0, 0, job.panel};
   for (; group.channel < w.out_channels; group.channel += kVectors * kLanes) {
     group.channels = w.out_channels - group.channel;
     if (group.channels > kLanes)
-      output_line<kVectors, kStep>(job, in, group, y, taken);
+      output_line<kVectors, kStep>(job, in, group, y, argmax);
     else
-      output_line<1, kStep>(job, in, group, y, taken);
+      output_line<1, kStep>(job, in, group, y, argmax);
     group.weights += (w.taps() + 1) * kVectors * kLanes;
   }
 }
 
-void first_forward_piece(const FirstConvForward& job, int64_t begin, int64_t end, float* room) {
+void first_forward_piece(const FirstConvForward& job, int64_t begin, int64_t end, float* scratch) {
   const ConvWindow& w = job.window;
   const int64_t lines = job.pool ? 2 : 1, step = w.stride_w * w.in_channels;
   const int64_t out_line = w.out_w / lines * w.out_channels;
   for (int64_t b = begin; b < end; ++b) {
     const LineBlock block = job.blocks.at(b);
-    InputLines in = job.input.at(job.x, block.image, lines * block.first, lines * block.count, room);
+    InputLines in = job.input.at(job.x, block.image, lines * block.first, lines * block.count, scratch);
     for (int64_t line = 0; line < block.count; ++line, in.first += lines * w.stride_h * in.stride) {
       const int64_t to = (block.image * job.blocks.lines + block.first + line) * out_line;
-      uint8_t* const taken = job.taken == nullptr ? nullptr : job.taken + to;
+      uint8_t* const argmax = job.argmax == nullptr ? nullptr : job.argmax + to;
       switch (step) {
-        case 1: output_lines<1>(job, in, job.y + to, taken); break;
-        case 3: output_lines<3>(job, in, job.y + to, taken); break;
-        case 6: output_lines<6>(job, in, job.y + to, taken); break;
-        case 9: output_lines<9>(job, in, job.y + to, taken); break;
-        default: output_lines<0>(job, in, job.y + to, taken);
+        case 1: output_lines<1>(job, in, job.y + to, argmax); break;
+        case 3: output_lines<3>(job, in, job.y + to, argmax); break;
+        case 6: output_lines<6>(job, in, job.y + to, argmax); break;
+        case 9: output_lines<9>(job, in, job.y + to, argmax); break;
+        default: output_lines<0>(job, in, job.y + to, argmax);
       }
     }
   }
@@ -265,7 +264,7 @@ bool writes_past_caches(int64_t floats, int64_t channels, const float* y) {
 int64_t block_lines(const ConvWindow& w) { return rows_per_piece(8 * w.out_w * w.out_channels); }
 
 void run(const ConvWindow& w, const float* x, const float* weights, const float* bias, bool relu, bool pool,
-         int64_t rows, float* workspace, float* y, uint8_t* taken) {
+         int64_t rows, float* workspace, float* y, uint8_t* argmax) {
   const int64_t lines = pool ? w.out_h / 2 : w.out_h;
   if (lines == 0 || (pool && w.out_w < 2)) return;
   HWY_DYNAMIC_DISPATCH(pack_piece)(w, weights, bias, workspace);
@@ -277,22 +276,22 @@ void run(const ConvWindow& w, const float* x, const float* weights, const float*
                              .panel = workspace,
                              .x = x,
                              .y = y,
-                             .taken = taken,
+                             .argmax = argmax,
                              .blocks = LineBlocks(lines, block_lines(w)),
                              .input = InputBlocks(w, 2 * block_lines(w))};
-  float* const rooms = workspace + panel_floats(w);
+  float* const scratches = workspace + panel_floats(w);
   const int64_t blocks = rows * job.blocks.per_image;
   const int64_t size = rows_per_piece(job.blocks.size * w.out_w * w.out_channels);
   parallel_slots(pieces_of(blocks, size), [&](int64_t piece, int slot) {
     HWY_DYNAMIC_DISPATCH(first_forward_piece)
-    (job, piece * size, std::min(blocks, (piece + 1) * size), rooms + slot * job.input.room());
+    (job, piece * size, std::min(blocks, (piece + 1) * size), scratches + slot * job.input.scratch());
   });
 }
 
 }  // namespace
 
 int64_t first_conv_workspace(const ConvWindow& window, int slots) {
-  return panel_floats(window) + slots * InputBlocks(window, 2 * block_lines(window)).room();
+  return panel_floats(window) + slots * InputBlocks(window, 2 * block_lines(window)).scratch();
 }
 
 void first_conv_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias, bool relu,
@@ -301,8 +300,8 @@ void first_conv_forward(const ConvWindow& window, const float* x, const float* w
 }
 
 void first_conv_pool_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias,
-                             bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* taken) {
-  run(window, x, weights, bias, relu, true, rows, workspace, pooled, taken);
+                             bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* argmax) {
+  run(window, x, weights, bias, relu, true, rows, workspace, pooled, argmax);
 }
 
 }  // namespace dptrain::kernels::cpu

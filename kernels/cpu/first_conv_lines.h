@@ -39,20 +39,20 @@ class InputBlocks {
         padded_w_((w.out_w - 1) * w.stride_w + w.kernel_w),
         in_place_(w.pad_top == 0 && w.pad_left == 0 && padded_w_ <= w.in_w &&
                   (w.out_h - 1) * w.stride_h + w.kernel_h <= w.in_h),
-        room_(in_place_ ? 0 : input_lines(block_lines) * padded_w_ * w.in_channels) {}
+        scratch_(in_place_ ? 0 : input_lines(block_lines) * padded_w_ * w.in_channels) {}
 
   /// Floats of scratch memory for at().
-  int64_t room() const { return room_; }
+  int64_t scratch() const { return scratch_; }
 
   /// Input of output lines [first, first + count) of an image, starting at the corner of the first window.
-  InputLines at(const float* x, int64_t image, int64_t first, int64_t count, float* room) const {
+  InputLines at(const float* x, int64_t image, int64_t first, int64_t count, float* scratch) const {
     const int64_t line = w_.in_w * w_.in_channels, top = first * w_.stride_h - w_.pad_top;
     const float* const source = x + image * w_.in_h * line;
     if (in_place_) return {source + top * line, line};
     const int64_t padded_line = padded_w_ * w_.in_channels, left = w_.pad_left * w_.in_channels;
     const int64_t copied = std::clamp<int64_t>(padded_line - left, 0, line);
     for (int64_t i = 0; i < input_lines(count); ++i) {
-      float* const to = room + i * padded_line;
+      float* const to = scratch + i * padded_line;
       if (top + i < 0 || top + i >= w_.in_h) {
         std::memset(to, 0, bytes(padded_line));
         continue;
@@ -61,7 +61,7 @@ class InputBlocks {
       std::memcpy(to + left, source + (top + i) * line, bytes(copied));
       if (left + copied < padded_line) std::memset(to + left + copied, 0, bytes(padded_line - left - copied));
     }
-    return {room, padded_line};
+    return {scratch, padded_line};
   }
 
  private:
@@ -71,7 +71,7 @@ class InputBlocks {
   ConvWindow w_;
   int64_t padded_w_;  ///< pixels that the windows of a line cover
   bool in_place_;
-  int64_t room_;
+  int64_t scratch_;
 };
 
 }  // namespace dptrain::kernels::cpu

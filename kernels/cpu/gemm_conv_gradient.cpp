@@ -6,8 +6,8 @@
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/gemm_gradient.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
+#include "kernels/cpu/workspace.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_GEMM_CONV_GRADIENT_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_GEMM_CONV_GRADIENT_ONCE
@@ -52,14 +52,14 @@ class WeightProducts {
     down_ = std::max(least, std::min(wanted, groups_.count() / 2));
     down_ = pieces_of(groups_.count(), pieces_of(groups_.count(), down_));
 
-    Room room(workspace);
-    sums_ = room.take(rows_ * columns_ * (parts_ - 1));
-    bias_ = room.take(bias_step() * parts_);
+    WorkspaceParts parts(workspace);
+    sums_ = parts.take(rows_ * columns_ * (parts_ - 1));
+    bias_ = parts.take(bias_step() * parts_);
     b_floats_ = wide_ * chunk_;
     slot_ = b_floats_ + Panels::floats(chunk_);
     if (streams() && chunk_ < part_windows_) slot_ += (kBlockRows / kSumRows + 1) * kSumRows * wide_;
-    slots_ = room.take(slot_ * threads);
-    workspace_ = room.taken();
+    slots_ = parts.take(slot_ * threads);
+    workspace_ = parts.taken();
   }
 
   int64_t workspace() const { return workspace_; }
@@ -155,7 +155,7 @@ class WeightProducts {
       tile.next_c = left > kSumColumns ? row + c + kSumColumns : row + group.there * columns_;
       tile.next_c_step = columns_;
       if (!chunk.fresh) tile.from = tile.to, tile.from_step = columns_;
-      if (streams()) keep_beside(chunk, beside + c * kSumRows, tile);
+      if (streams()) redirect_to_buffer(chunk, beside + c * kSumRows, tile);
       tile.ahead = upcoming.take();
       if (group.there == group.rows && width % kLanes == 0)
         add_products(group.rows, width / kLanes, tile);
@@ -165,7 +165,7 @@ class WeightProducts {
   }
 
   /// With non-temporal stores, `beside` contains the sums until the last chunk.
-  static void keep_beside(const Chunk& chunk, float* beside, SumTile& tile) {
+  static void redirect_to_buffer(const Chunk& chunk, float* beside, SumTile& tile) {
     tile.stream = chunk.last;
     tile.next_c = chunk.fresh && chunk.last ? tile.a : beside + kSumRows * kSumColumns;
     tile.next_c_step = chunk.fresh && chunk.last ? 0 : kSumColumns;

@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/gemm_gradient.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
+#include "kernels/cpu/workspace.h"
 
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm_direct_gradient.cpp"
 #include <hwy/foreach_target.h>
@@ -113,10 +113,10 @@ class DirectProducts {
     rows_ = std::max<int64_t>(1, kDirectChunk / length_) * length_;
     part_rows_ = pieces_of(pieces_of(g_.rows, gradient_parts(g_.rows, in_ * out_)), rows_) * rows_;
     parts_ = pieces_of(g_.rows, part_rows_);
-    Room room(workspace);
-    sums_ = room.take(in_ * out_ * (parts_ - 1));
-    bias_ = room.take(out_ * (parts_ - 1));
-    workspace_ = room.taken();
+    WorkspaceParts parts(workspace);
+    sums_ = parts.take(in_ * out_ * (parts_ - 1));
+    bias_ = parts.take(out_ * (parts_ - 1));
+    workspace_ = parts.taken();
   }
 
   int64_t workspace() const { return workspace_; }
@@ -225,7 +225,7 @@ int64_t direct_products(const GemmGradient& gradient, float* workspace) {
 }
 
 /// Whether rows map to the same L1 cache sets (distance a multiple of a page), unless a vector holds a cache line.
-bool rows_meet(const GemmPixels& px) {
+bool rows_alias_in_cache(const GemmPixels& px) {
   constexpr int64_t kPageFloats = 1024;
   return kLanes < 16 && (x_distance(px) % kPageFloats == 0 || px.out_channels % kPageFloats == 0);
 }
@@ -237,13 +237,13 @@ HWY_AFTER_NAMESPACE();
 namespace dptrain::kernels::cpu {
 
 HWY_EXPORT(direct_products);
-HWY_EXPORT(rows_meet);
+HWY_EXPORT(rows_alias_in_cache);
 
 bool direct_gradient_fits(const GemmPixels& px) {
   constexpr int64_t kRowStep = 4, kLeastColumns = 16;  // the smallest tile and the widest vector of any instruction set
   return px.taps == 1 && px.tap[0].y == 0 && px.tap[0].x == 0 && (px.h - 1) * px.step_h < px.in_h &&
          (px.w - 1) * px.step_w < px.in_w && px.w <= kDirectChunk && px.in_channels % kRowStep == 0 &&
-         px.out_channels >= kLeastColumns && !HWY_DYNAMIC_DISPATCH(rows_meet)(px);
+         px.out_channels >= kLeastColumns && !HWY_DYNAMIC_DISPATCH(rows_alias_in_cache)(px);
 }
 
 int64_t direct_gradient_workspace(const GemmGradient& gradient) {

@@ -5,8 +5,8 @@
 #include "kernels/cpu/gemm_conv.h"
 #include "kernels/cpu/gemm_pixels.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/targets.h"
+#include "kernels/cpu/workspace.h"
 
 #ifndef DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE  // this file is read once per instruction set
 #define DPTRAIN_KERNELS_CPU_GEMM_FORWARD_ONCE
@@ -77,18 +77,18 @@ class ForwardProducts {
     positions_ = f_.rows * px_.h * px_.w;
     depth_ = px_.taps * channel_blocks(px_.in_channels);
     columns_ = pieces_of(px_.out_channels, kTileColumns);
-    Room room(workspace);
-    weights_ = room.take(depth_ * kChannelBlock * px_.out_channels + kWeightsAhead);
+    WorkspaceParts parts(workspace);
+    weights_ = parts.take(depth_ * kChannelBlock * px_.out_channels + kWeightsAhead);
     contiguous_ =
         px_.h * px_.w == 1 && px_.in_h * px_.in_w == 1 && px_.taps == 1 && px_.in_channels % kChannelBlock == 0;
     panel_depth_ = even_block(kPanelDepth, depth_, 1);
     slot_ = odd_lines(panel_depth_ * kRowsBlock);
-    panels_ = room.take(slot_ * threads);
-    workspace_ = room.taken();
+    panels_ = parts.take(slot_ * threads);
+    workspace_ = parts.taken();
     at_once_ = even_block(std::max<int64_t>(1, kWeightsAtOnce / (depth_ * kChannelBlock * kTileColumns)), columns_, 1);
-    if (f_.before != nullptr || f_.after != nullptr) at_once_ = columns_;
+    if (f_.prologue != nullptr || f_.epilogue != nullptr) at_once_ = columns_;
     // Threads share the chunks evenly, but `after` may require a multiple of its step.
-    const int64_t step = f_.after == nullptr ? 1 : f_.after->step;
+    const int64_t step = f_.epilogue == nullptr ? 1 : f_.epilogue->step;
     const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTallRows);
     chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
     block_ = even_block(most_chunk(), chunk_, 1);
@@ -123,7 +123,7 @@ class ForwardProducts {
     const int64_t count = std::min(kChannelBlock, px_.in_channels - channel), out = px_.out_channels;
     float* const to = weights_of(column) + block * kChannelBlock * width;
     std::fill_n(to + count * width, (kChannelBlock - count) * width, 0.0F);
-    if (f_.turned) {
+    if (f_.transposed_weights) {
       const float* const from = f_.weights + column * kTileColumns * px_.in_channels + channel;
       for (int64_t n = 0; n < width; ++n)
         for (int64_t k = 0; k < count; ++k) to[k * width + n] = from[n * px_.in_channels + k];
@@ -136,7 +136,7 @@ class ForwardProducts {
   }
 
   void run_block(int64_t first, int64_t count, int64_t column, float* panel) const {
-    if (f_.before != nullptr) (*f_.before)(first, first + count);
+    if (f_.prologue != nullptr) (*f_.prologue)(first, first + count);
     for (int64_t row = first; row < first + count; row += kTallRows) {
       const int64_t there = std::min<int64_t>(kTallRows, first + count - row);
       for (int64_t k = 0; k < depth_; k += panel_depth_)
@@ -144,7 +144,7 @@ class ForwardProducts {
           multiply<decltype(rows)::value>(row, there, {k, std::min(panel_depth_, depth_ - k)}, column, panel);
         });
     }
-    if (f_.after != nullptr) (*f_.after)(first, first + count);
+    if (f_.epilogue != nullptr) (*f_.epilogue)(first, first + count);
   }
 
   /// Multiplies rows of x, in the range `k`, by the blocks of columns from `column` on.
@@ -163,15 +163,15 @@ class ForwardProducts {
   NextRows next_of(int64_t row, int64_t there, DepthRange k, int64_t blocks) const {
     NextRows next;
     if (k.first > 0) return next;
-    const int64_t behind = f_.before == nullptr ? there : block_, from = row + behind;
+    const int64_t behind = f_.prologue == nullptr ? there : block_, from = row + behind;
     const int64_t rows = std::min<int64_t>(kTallRows, positions_ - from);
     if (contiguous_ && rows > 0) {
       const int64_t lines = pieces_of(rows * depth_, blocks), at = from * px_.in_channels;
-      if (f_.before == nullptr) {
+      if (f_.prologue == nullptr) {
         next.read[0] = {f_.x + at, lines};
       } else {
         for (int i = 0; i < 2; ++i)
-          if (f_.before->reads[i] != nullptr) next.read[i] = {f_.before->reads[i] + at, lines};
+          if (f_.prologue->reads[i] != nullptr) next.read[i] = {f_.prologue->reads[i] + at, lines};
         next.written[1] = {f_.x + at, lines};
       }
     }
@@ -271,7 +271,7 @@ bool gemm_forward_fits(const ConvWindow& w) {
   return w.groups == 1 && !w.dilated() && w.kernel_h * w.kernel_w <= kGemmConvTaps && w.out_channels % 16 == 0;
 }
 
-bool gemm_forward_pairs(const ConvWindow& window) {
+bool gemm_forward_is_pointwise(const ConvWindow& window) {
   ConvWindow flat = window;
   flatten_pixels(flat, 1);
   return flat.in_h == 1 && flat.in_w == 1 && flat.one_pixel();

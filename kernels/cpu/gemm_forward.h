@@ -16,19 +16,19 @@ struct GemmForward {
   ConvWindow window;
   const float* x = nullptr;
   const float* weights = nullptr;
-  bool turned = false;          ///< weights are [out, in] of a window of one pixel: the gradient of x from dy
-  const float* bias = nullptr;  ///< [out]; null: none
-  bool relu = false;            ///< applies max(y, 0) last; keeps NaN
-  int64_t rows = 0;             ///< images
+  bool transposed_weights = false;  ///< weights are [out, in] of a window of one pixel: the gradient of x from dy
+  const float* bias = nullptr;      ///< [out]; null: none
+  bool relu = false;                ///< applies max(y, 0) last; keeps NaN
+  int64_t rows = 0;                 ///< images
   float* y = nullptr;
-  const PiecePass* before = nullptr;  ///< over positions of x, requires gemm_forward_pairs(); null: x is complete
-  const PiecePass* after = nullptr;   ///< over positions of y
+  const PiecePass* prologue = nullptr;  ///< over positions of x, requires gemm_forward_pairs(); null: x is complete
+  const PiecePass* epilogue = nullptr;  ///< over positions of y
 };
 
 /// Whether outputs fill whole vectors, without groups or dilation.
 bool gemm_forward_fits(const ConvWindow& window);
 /// Whether position i of y reads position i of x alone.
-bool gemm_forward_pairs(const ConvWindow& window);
+bool gemm_forward_is_pointwise(const ConvWindow& window);
 
 int64_t gemm_forward_workspace(const ConvWindow& window, int64_t rows, int threads);
 void gemm_forward(const GemmForward& forward, float* workspace);

@@ -11,7 +11,7 @@
 #include "kernels/cpu/gemm_gradient.h"
 #include "kernels/cpu/gemm_gradient_tile-inl.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
+#include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {

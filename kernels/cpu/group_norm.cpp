@@ -12,11 +12,11 @@
 namespace dptrain::kernels::cpu {
 
 /// Vectors of channels for a piece of the rows. The first two are the results of backward for the piece.
-struct GroupNormRoom {
+struct GroupNormScratch {
   static constexpr int64_t kVectors = 6;
   float *dgamma, *dbeta, *first, *second, *mean, *scale;
 
-  GroupNormRoom(float* workspace, int64_t channels)
+  GroupNormScratch(float* workspace, int64_t channels)
       : dgamma(workspace),
         dbeta(workspace + channels),
         first(workspace + 2 * channels),
@@ -203,44 +203,44 @@ void layer_norm_gradient_rows(const GroupNorm& n, const GroupNormGradient& g, in
 void forward_piece(const GroupNorm& n, const float* x, const float* gamma, const float* beta, int64_t begin,
                    int64_t end, float* workspace, float* y, float* mean, float* inv_std) {
   if (is_layer_norm(n)) return layer_norm_rows(n, x, gamma, beta, begin, end, y, mean, inv_std);
-  const GroupNormRoom room(workspace, n.channels);
+  const GroupNormScratch scratch(workspace, n.channels);
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
   const float share = 1.0F / static_cast<float>(n.spatial * width);
   for (int64_t row = begin; row < end; ++row) {
     const float* const from = x + row * size;
-    channel_moments(from, n.spatial, n.channels, room.first, room.second);
+    channel_moments(from, n.spatial, n.channels, scratch.first, scratch.second);
     for (int64_t g = 0; g < n.groups; ++g) {
       const int64_t first = g * width, last = first + width;
       const float of_group =
-          channel_sum(first, last, [&](int64_t c, auto io) HWY_ATTR { return io.load(room.first + c); }) /
+          channel_sum(first, last, [&](int64_t c, auto io) HWY_ATTR { return io.load(scratch.first + c); }) /
           static_cast<float>(width);
       const Vec centre = splat(of_group), positions = splat(static_cast<float>(n.spatial));
       const float sum = channel_sum(first, last, [&](int64_t c, auto io) HWY_ATTR {
-        const Vec apart = hn::Sub(io.load(room.first + c), centre);
-        return hn::MulAdd(hn::Mul(apart, apart), positions, io.load(room.second + c));
+        const Vec apart = hn::Sub(io.load(scratch.first + c), centre);
+        return hn::MulAdd(hn::Mul(apart, apart), positions, io.load(scratch.second + c));
       });
       const float inverse = 1.0F / std::sqrt(sum * share + n.epsilon);
-      set_channels(first, last, of_group, room.mean);
-      set_channels(first, last, inverse, room.scale);
+      set_channels(first, last, of_group, scratch.mean);
+      set_channels(first, last, inverse, scratch.scale);
       if (mean == nullptr) continue;
       mean[row * n.groups + g] = of_group;
       inv_std[row * n.groups + g] = inverse;
     }
     if (gamma != nullptr)
       map(
-          n.channels, room.scale, [](Vec a, Vec b) HWY_ATTR { return hn::Mul(a, b); }, room.scale, gamma);
+          n.channels, scratch.scale, [](Vec a, Vec b) HWY_ATTR { return hn::Mul(a, b); }, scratch.scale, gamma);
     for (int64_t at = 0; at < size; at += n.channels) {
       sweep(n.channels, [&](int64_t c, auto io) HWY_ATTR {
-        const Vec centred = hn::Sub(io.load(from + at + c), io.load(room.mean + c));
+        const Vec centred = hn::Sub(io.load(from + at + c), io.load(scratch.mean + c));
         const Vec offset = beta == nullptr ? hn::Zero(kFloats) : io.load(beta + c);
-        io.store(hn::MulAdd(centred, io.load(room.scale + c), offset), y + row * size + at + c);
+        io.store(hn::MulAdd(centred, io.load(scratch.scale + c), offset), y + row * size + at + c);
       });
     }
   }
 }
 
 /// With A = mean over the group of dy gamma and B = mean of dy gamma xhat: dx = inv_std (dy gamma - A - xhat B).
-HWY_INLINE void row_dx(const GroupNorm& n, const GroupNormGradient& g, int64_t row, const GroupNormRoom& room,
+HWY_INLINE void row_dx(const GroupNorm& n, const GroupNormGradient& g, int64_t row, const GroupNormScratch& scratch,
                        float* dx) {
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
   const float share = 1.0F / static_cast<float>(n.spatial * width);
@@ -252,44 +252,44 @@ HWY_INLINE void row_dx(const GroupNorm& n, const GroupNormGradient& g, int64_t r
   for (int64_t group = 0; group < n.groups; ++group) {
     const int64_t begin = group * width, end = begin + width;
     const float inverse = g.inv_std[row * n.groups + group];
-    const float a = channel_sum(begin, end, weighed(room.first)) * share;
-    const float b = channel_sum(begin, end, weighed(room.second)) * share;
-    set_channels(begin, end, a * inverse, room.first);             // A inv_std
-    set_channels(begin, end, b * inverse * inverse, room.second);  // B inv_std^2
-    set_channels(begin, end, inverse, room.scale);
+    const float a = channel_sum(begin, end, weighed(scratch.first)) * share;
+    const float b = channel_sum(begin, end, weighed(scratch.second)) * share;
+    set_channels(begin, end, a * inverse, scratch.first);             // A inv_std
+    set_channels(begin, end, b * inverse * inverse, scratch.second);  // B inv_std^2
+    set_channels(begin, end, inverse, scratch.scale);
   }
   if (g.gamma != nullptr)
     map(
-        n.channels, room.scale, [](Vec p, Vec q) HWY_ATTR { return hn::Mul(p, q); }, room.scale, g.gamma);
+        n.channels, scratch.scale, [](Vec p, Vec q) HWY_ATTR { return hn::Mul(p, q); }, scratch.scale, g.gamma);
   for (int64_t at = row * size; at < (row + 1) * size; at += n.channels) {
     sweep(n.channels, [&](int64_t c, auto io) HWY_ATTR {
-      const Vec centred = hn::Sub(io.load(g.x + at + c), io.load(room.mean + c));
-      const Vec own = hn::MulSub(io.load(g.dy + at + c), io.load(room.scale + c), io.load(room.first + c));
-      io.store(hn::NegMulAdd(centred, io.load(room.second + c), own), dx + at + c);
+      const Vec centred = hn::Sub(io.load(g.x + at + c), io.load(scratch.mean + c));
+      const Vec own = hn::MulSub(io.load(g.dy + at + c), io.load(scratch.scale + c), io.load(scratch.first + c));
+      io.store(hn::NegMulAdd(centred, io.load(scratch.second + c), own), dx + at + c);
     });
   }
 }
 
 void backward_piece(const GroupNorm& n, const GroupNormGradient& g, int64_t begin, int64_t end, float* workspace,
                     float* dx) {
-  const GroupNormRoom room(workspace, n.channels);
+  const GroupNormScratch scratch(workspace, n.channels);
   const int64_t width = n.channels / n.groups, size = n.spatial * n.channels;
-  std::fill_n(room.dgamma, 2 * n.channels, 0.0F);
-  if (is_layer_norm(n)) return layer_norm_gradient_rows(n, g, begin, end, room.dgamma, room.dbeta, dx);
+  std::fill_n(scratch.dgamma, 2 * n.channels, 0.0F);
+  if (is_layer_norm(n)) return layer_norm_gradient_rows(n, g, begin, end, scratch.dgamma, scratch.dbeta, dx);
   for (int64_t row = begin; row < end; ++row) {
     for (int64_t group = 0; group < n.groups; ++group) {
-      set_channels(group * width, (group + 1) * width, g.mean[row * n.groups + group], room.mean);
-      set_channels(group * width, (group + 1) * width, g.inv_std[row * n.groups + group], room.scale);
+      set_channels(group * width, (group + 1) * width, g.mean[row * n.groups + group], scratch.mean);
+      set_channels(group * width, (group + 1) * width, g.inv_std[row * n.groups + group], scratch.scale);
     }
     const float *const x = g.x + row * size, *const dy = g.dy + row * size;
-    channel_products(x, dy, room.mean, n.spatial, n.channels, room.first, room.second);
+    channel_products(x, dy, scratch.mean, n.spatial, n.channels, scratch.first, scratch.second);
     sweep(n.channels, [&](int64_t c, auto io) HWY_ATTR {
-      const Vec products = hn::Mul(io.load(room.second + c), io.load(room.scale + c));
-      io.store(products, room.second + c);
-      io.store(hn::Add(io.load(room.dgamma + c), products), room.dgamma + c);
-      io.store(hn::Add(io.load(room.dbeta + c), io.load(room.first + c)), room.dbeta + c);
+      const Vec products = hn::Mul(io.load(scratch.second + c), io.load(scratch.scale + c));
+      io.store(products, scratch.second + c);
+      io.store(hn::Add(io.load(scratch.dgamma + c), products), scratch.dgamma + c);
+      io.store(hn::Add(io.load(scratch.dbeta + c), io.load(scratch.first + c)), scratch.dbeta + c);
     });
-    if (dx != nullptr) row_dx(n, g, row, room, dx);
+    if (dx != nullptr) row_dx(n, g, row, scratch, dx);
   }
 }
 
@@ -305,12 +305,12 @@ HWY_EXPORT(backward_piece);
 namespace {
 
 int64_t piece_size(const GroupNorm& n, int64_t rows) { return rows_per_partial(rows, n.spatial * n.channels); }
-int64_t room_of(const GroupNorm& n) { return GroupNormRoom::kVectors * n.channels; }
+int64_t scratch_floats(const GroupNorm& n) { return GroupNormScratch::kVectors * n.channels; }
 
 }  // namespace
 
 int64_t group_norm_workspace(const GroupNorm& norm, int64_t rows) {
-  return pieces_of(rows, piece_size(norm, rows)) * room_of(norm);
+  return pieces_of(rows, piece_size(norm, rows)) * scratch_floats(norm);
 }
 
 void group_norm_forward(const GroupNorm& norm, const float* x, const float* gamma, const float* beta, int64_t rows,
@@ -318,22 +318,22 @@ void group_norm_forward(const GroupNorm& norm, const float* x, const float* gamm
   const int64_t size = piece_size(norm, rows);
   parallel_ranges(rows, size, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(forward_piece)
-    (norm, x, gamma, beta, begin, end, workspace + begin / size * room_of(norm), y, mean, inv_std);
+    (norm, x, gamma, beta, begin, end, workspace + begin / size * scratch_floats(norm), y, mean, inv_std);
   });
 }
 
 void group_norm_backward(const GroupNorm& norm, const GroupNormGradient& gradient, int64_t rows, float* workspace,
                          float* dx, float* dgamma, float* dbeta) {
-  const int64_t size = piece_size(norm, rows), room = room_of(norm);
+  const int64_t size = piece_size(norm, rows), scratch = scratch_floats(norm);
   parallel_ranges(rows, size, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(backward_piece)(norm, gradient, begin, end, workspace + begin / size * room, dx);
+    HWY_DYNAMIC_DISPATCH(backward_piece)(norm, gradient, begin, end, workspace + begin / size * scratch, dx);
   });
   const float* from = workspace;  // dgamma of all pieces, then dbeta
   for (float* const to : {dgamma, dbeta}) {
     for (int64_t c = 0; to != nullptr && c < norm.channels; ++c) {
       double sum = 0;
       for (int64_t piece = 0; piece < pieces_of(rows, size); ++piece)
-        sum += static_cast<double>(from[piece * room + c]);
+        sum += static_cast<double>(from[piece * scratch + c]);
       to[c] = static_cast<float>(sum);
     }
     from += norm.channels;

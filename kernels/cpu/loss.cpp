@@ -89,8 +89,8 @@ void weigh_by_sample(const Launch&, DType, const float* weights, int64_t rows, i
   });
 }
 
-void leave_out(const Launch&, DType, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
-               float* gradient) {
+void mask_gradient(const Launch&, DType, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
+                   float* gradient) {
   for_rows(rows, width, [&](int64_t row) {
     for (int64_t i = row * width; i < (row + 1) * width; ++i)
       gradient[i] = mask[row] != 0 ? *scale * gradient[i] : 0.0F;

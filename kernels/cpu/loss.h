@@ -31,8 +31,8 @@ void weigh_by_sample(const Launch& at, DType type, const float* weights, int64_t
                      float* loss, float* gradient);
 
 /// Zeroes the gradients of rows whose mask is 0; multiplies all others by *scale.
-void leave_out(const Launch& at, DType type, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
-               float* gradient);
+void mask_gradient(const Launch& at, DType type, const uint8_t* mask, int64_t rows, int64_t width, const float* scale,
+                   float* gradient);
 
 inline int64_t add_sum_workspace() { return 0; }
 

@@ -22,12 +22,12 @@ inline constexpr int64_t kLstmGates = 4;
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
-struct LstmRoom {
+struct LstmScratch {
   float *panels, *sums, *h, *c, *row;  // row: 4 units
 
-  LstmRoom(int64_t units, float* room) {
+  LstmScratch(int64_t units, float* scratch) {
     const int64_t block = kBlockRows * padded_units(units);
-    panels = room;
+    panels = scratch;
     sums = panels + panel_floats(kLstmGates, units);
     h = sums + kLstmGates * block;
     c = h + block;
@@ -39,11 +39,11 @@ struct LstmRoom {
   }
 };
 
-int64_t room_of_lstm(int64_t units) { return LstmRoom::floats(units); }
+int64_t scratch_of_lstm(int64_t units) { return LstmScratch::floats(units); }
 
 class LstmForwardBlock {
  public:
-  LstmForwardBlock(const LstmForward& pass, int64_t first, int64_t rows, float* room)
+  LstmForwardBlock(const LstmForward& pass, int64_t first, int64_t rows, float* scratch)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
@@ -51,15 +51,15 @@ class LstmForwardBlock {
         weights_(pass.kernel),
         rows_(pass.steps, first, rows),
         parts_(steps_.state_factors == nullptr ? 1 : kLstmGates),
-        room_(units_, room) {}
+        scratch_(units_, scratch) {}
 
   void run() {
-    clear_row(room_.panels, panel_floats(parts_, units_));
+    clear_row(scratch_.panels, panel_floats(parts_, units_));
     for (int64_t r = 0; r < rows_.count(); ++r) {
       copy_or_clear_row(row_of(p_.h0, r), h_of(r), units_);
       copy_or_clear_row(row_of(p_.c0, r), c_of(r), units_);
     }
-    for (int64_t s = 0; s < steps_.steps; ++s) take_step(s, place_of(steps_, s));
+    for (int64_t s = 0; s < steps_.steps; ++s) step_forward(s, place_of(steps_, s));
     for (int64_t r = 0; r < rows_.count(); ++r) {
       if (p_.h != nullptr) copy_row(h_of(r), p_.h + rows_[r] * units_, units_);
       if (p_.c != nullptr) copy_row(c_of(r), p_.c + rows_[r] * units_, units_);
@@ -67,25 +67,25 @@ class LstmForwardBlock {
   }
 
  private:
-  float* h_of(int64_t r) const { return room_.h + r * stride_; }
-  float* c_of(int64_t r) const { return room_.c + r * stride_; }
+  float* h_of(int64_t r) const { return scratch_.h + r * stride_; }
+  float* c_of(int64_t r) const { return scratch_.c + r * stride_; }
   const float* row_of(const float* state, int64_t r) const {
     return state == nullptr ? nullptr : state + rows_[r] * units_;
   }
   int64_t position(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
 
-  void take_step(int64_t s, int64_t t) {
-    rows_.turn_to(t);
-    for (int64_t slot = 0; slot < rows_.taking(); ++slot) read_state(rows_.at(slot), slot, t);
+  void step_forward(int64_t s, int64_t t) {
+    rows_.select_step(t);
+    for (int64_t slot = 0; slot < rows_.active(); ++slot) read_state(rows_.at(slot), slot, t);
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      multiply_step(rows_.taking(), units_, room_.panels, {parts_, parts_ == 1 ? 0 : gate, 1},
-                    weights_ + gate * packed_weights(1, units_), {}, room_.sums + gate * kBlockRows * stride_);
-    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+      multiply_step(rows_.active(), units_, scratch_.panels, {parts_, parts_ == 1 ? 0 : gate, 1},
+                    weights_ + gate * packed_weights(1, units_), {}, scratch_.sums + gate * kBlockRows * stride_);
+    for (int64_t slot = 0; slot < rows_.active(); ++slot) {
       const int64_t r = rows_.at(slot), at = position(r, t);
       compute(slot, at, h_of(r), c_of(r));
-      if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + at * units_, units_);
+      if (p_.saved.cell != nullptr) copy_row(c_of(r), p_.saved.cell + at * units_, units_);
     }
-    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i) keep_left_out(rows_.at(i), t);
+    for (int64_t i = rows_.first_skipped(); i < rows_.count(); ++i) save_skipped(rows_.at(i), t);
     for (int64_t r = 0; r < rows_.count(); ++r)
       if (float* const y = output_of(steps_, p_.y, rows_[r], s); y != nullptr)
         copy_or_clear_row(rows_.has_begun(r, s) ? h_of(r) : nullptr, y, units_);
@@ -94,24 +94,24 @@ class LstmForwardBlock {
   /// Writes the state to the panels; with recurrent dropout, one part per gate.
   void read_state(int64_t r, int64_t slot, int64_t t) {
     const float* const h = h_of(r);
-    if (p_.kept.hidden != nullptr) copy_row(h, p_.kept.hidden + position(r, t) * units_, units_);
-    if (parts_ == 1) return put_panel_row(h, units_, 1, 0, slot, room_.panels);
+    if (p_.saved.hidden != nullptr) copy_row(h, p_.saved.hidden + position(r, t) * units_, units_);
+    if (parts_ == 1) return put_panel_row(h, units_, 1, 0, slot, scratch_.panels);
     for (int64_t gate = 0; gate < kLstmGates; ++gate) {
-      multiply_rows_of(h, factors_of(steps_, gate, rows_[r]), room_.row, units_);
-      put_panel_row(room_.row, units_, parts_, gate, slot, room_.panels);
+      multiply_rows_of(h, factors_of(steps_, gate, rows_[r]), scratch_.row, units_);
+      put_panel_row(scratch_.row, units_, parts_, gate, slot, scratch_.panels);
     }
   }
 
-  void keep_left_out(int64_t r, int64_t t) {
-    if (p_.kept.hidden != nullptr) copy_row(h_of(r), p_.kept.hidden + position(r, t) * units_, units_);
-    if (p_.kept.cell != nullptr) copy_row(c_of(r), p_.kept.cell + position(r, t) * units_, units_);
+  void save_skipped(int64_t r, int64_t t) {
+    if (p_.saved.hidden != nullptr) copy_row(h_of(r), p_.saved.hidden + position(r, t) * units_, units_);
+    if (p_.saved.cell != nullptr) copy_row(c_of(r), p_.saved.cell + position(r, t) * units_, units_);
   }
 
   void compute(int64_t slot, int64_t at, float* h, float* c) {
-    float* const z = p_.kept.gates + at * kLstmGates * units_;
+    float* const z = p_.saved.gates + at * kLstmGates * units_;
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      add_row(room_.sums + (gate * kBlockRows + slot) * stride_, z + gate * units_, units_);
-    float* const squashed = p_.kept.squashed != nullptr ? p_.kept.squashed + at * units_ : room_.row;
+      add_row(scratch_.sums + (gate * kBlockRows + slot) * stride_, z + gate * units_, units_);
+    float* const squashed = p_.saved.squashed != nullptr ? p_.saved.squashed + at * units_ : scratch_.row;
     take_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, h, c, squashed);
   }
 
@@ -121,28 +121,28 @@ class LstmForwardBlock {
   const float* weights_;
   BlockRows rows_;
   int64_t parts_;
-  LstmRoom room_;
+  LstmScratch scratch_;
 };
 
 class LstmBackwardBlock {
  public:
-  LstmBackwardBlock(const LstmBackward& pass, int64_t first, int64_t rows, float* room)
+  LstmBackwardBlock(const LstmBackward& pass, int64_t first, int64_t rows, float* scratch)
       : p_(pass),
         steps_(pass.steps),
         units_(pass.steps.units),
         stride_(padded_units(units_)),
         weights_(pass.kernel),
         rows_(pass.steps, first, rows),
-        room_(units_, room) {}
+        scratch_(units_, scratch) {}
 
   void run() {
-    clear_row(room_.panels, panel_floats(kLstmGates, units_));
+    clear_row(scratch_.panels, panel_floats(kLstmGates, units_));
     for (int64_t r = 0; r < rows_.count(); ++r) {
       const int64_t at = rows_[r] * units_;
       copy_or_clear_row(p_.h == nullptr ? nullptr : p_.h + at, dh_of(r), units_);
       copy_or_clear_row(p_.c == nullptr ? nullptr : p_.c + at, dc_of(r), units_);
     }
-    for (int64_t s = steps_.steps - 1; s >= 0; --s) go_back(s, place_of(steps_, s));
+    for (int64_t s = steps_.steps - 1; s >= 0; --s) step_backward(s, place_of(steps_, s));
     for (int64_t r = 0; r < rows_.count(); ++r) {
       if (p_.dh0 != nullptr) copy_row(dh_of(r), p_.dh0 + rows_[r] * units_, units_);
       if (p_.dc0 != nullptr) copy_row(dc_of(r), p_.dc0 + rows_[r] * units_, units_);
@@ -150,22 +150,22 @@ class LstmBackwardBlock {
   }
 
  private:
-  float* dh_of(int64_t r) const { return room_.h + r * stride_; }
-  float* dc_of(int64_t r) const { return room_.c + r * stride_; }
+  float* dh_of(int64_t r) const { return scratch_.h + r * stride_; }
+  float* dc_of(int64_t r) const { return scratch_.c + r * stride_; }
   int64_t position(int64_t r, int64_t t) const { return position_of(steps_, rows_[r], t); }
 
-  void go_back(int64_t s, int64_t t) {
-    rows_.turn_to(t);
+  void step_backward(int64_t s, int64_t t) {
+    rows_.select_step(t);
     for (int64_t r = 0; r < rows_.count(); ++r) add_output_gradient(r, s);
-    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+    for (int64_t slot = 0; slot < rows_.active(); ++slot) {
       const int64_t r = rows_.at(slot), at = position(r, t);
-      float* const z = p_.kept.gates + at * kLstmGates * units_;
+      float* const z = p_.saved.gates + at * kLstmGates * units_;
       differentiate(r, s, at, z);
       for (int64_t gate = 0; gate < kLstmGates; ++gate)
-        put_panel_row(z + gate * units_, units_, kLstmGates, gate, slot, room_.panels);
+        put_panel_row(z + gate * units_, units_, kLstmGates, gate, slot, scratch_.panels);
     }
-    for (int64_t i = rows_.left_out(); i < rows_.count(); ++i)
-      clear_row(p_.kept.gates + position(rows_.at(i), t) * kLstmGates * units_, kLstmGates * units_);
+    for (int64_t i = rows_.first_skipped(); i < rows_.count(); ++i)
+      clear_row(p_.saved.gates + position(rows_.at(i), t) * kLstmGates * units_, kLstmGates * units_);
     if (s > 0 || p_.dh0 != nullptr) pass_to_state();
   }
 
@@ -176,12 +176,12 @@ class LstmBackwardBlock {
 
   /// From dh and dc after the step: d z, which replaces the gates, and dc before it.
   void differentiate(int64_t r, int64_t s, int64_t at, float* z) {
-    const float* const squashed = p_.kept.squashed + at * units_;
-    const float* const before = rows_.has_begun(r, s - 1) ? p_.kept.cell + position_before(r, s, at) * units_
+    const float* const squashed = p_.saved.squashed + at * units_;
+    const float* const before = rows_.has_begun(r, s - 1) ? p_.saved.cell + position_before(r, s, at) * units_
                                 : p_.c0 != nullptr        ? p_.c0 + rows_[r] * units_
                                                           : nullptr;
     differentiate_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, before, squashed, dh_of(r),
-                           dc_of(r), room_.row);
+                           dc_of(r), scratch_.row);
   }
 
   /// Position of the step before step number s at `at`: the previous valid step with `places`, else the previous step.
@@ -194,15 +194,15 @@ class LstmBackwardBlock {
   void pass_to_state() {
     const PartRange all{kLstmGates, 0, kLstmGates};
     if (steps_.state_factors == nullptr)
-      multiply_step(rows_.taking(), units_, room_.panels, all, weights_, all, room_.sums);
+      multiply_step(rows_.active(), units_, scratch_.panels, all, weights_, all, scratch_.sums);
     else
       for (int64_t gate = 0; gate < kLstmGates; ++gate)
-        multiply_step(rows_.taking(), units_, room_.panels, {kLstmGates, gate, 1}, weights_, {kLstmGates, gate, 1},
-                      room_.sums + gate * kBlockRows * stride_);
-    for (int64_t slot = 0; slot < rows_.taking(); ++slot) {
+        multiply_step(rows_.active(), units_, scratch_.panels, {kLstmGates, gate, 1}, weights_, {kLstmGates, gate, 1},
+                      scratch_.sums + gate * kBlockRows * stride_);
+    for (int64_t slot = 0; slot < rows_.active(); ++slot) {
       const int64_t r = rows_.at(slot);
       if (steps_.state_factors == nullptr)
-        copy_row(room_.sums + slot * stride_, dh_of(r), units_);
+        copy_row(scratch_.sums + slot * stride_, dh_of(r), units_);
       else
         add_gates(rows_[r], slot, dh_of(r));
     }
@@ -211,7 +211,7 @@ class LstmBackwardBlock {
   void add_gates(int64_t row, int64_t slot, float* dh) {
     clear_row(dh, units_);
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
-      add_product(room_.sums + (gate * kBlockRows + slot) * stride_, factors_of(steps_, gate, row), dh, units_);
+      add_product(scratch_.sums + (gate * kBlockRows + slot) * stride_, factors_of(steps_, gate, row), dh, units_);
   }
 
   const LstmBackward& p_;
@@ -219,14 +219,14 @@ class LstmBackwardBlock {
   int64_t units_, stride_;
   const float* weights_;
   BlockRows rows_;
-  LstmRoom room_;
+  LstmScratch scratch_;
 };
 
 RecurrentWork lstm_forward_work(const LstmForward& pass) {
-  return work_of<LstmForwardBlock>(pass, LstmRoom::floats(pass.steps.units));
+  return work_of<LstmForwardBlock>(pass, LstmScratch::floats(pass.steps.units));
 }
 RecurrentWork lstm_backward_work(const LstmBackward& pass) {
-  return work_of<LstmBackwardBlock>(pass, LstmRoom::floats(pass.steps.units));
+  return work_of<LstmBackwardBlock>(pass, LstmScratch::floats(pass.steps.units));
 }
 
 }  // namespace dptrain::kernels::cpu::HWY_NAMESPACE
@@ -235,11 +235,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dptrain::kernels::cpu {
 
-HWY_EXPORT(room_of_lstm);
+HWY_EXPORT(scratch_of_lstm);
 HWY_EXPORT(lstm_forward_work);
 HWY_EXPORT(lstm_backward_work);
 
-int64_t lstm_room(int64_t units) { return HWY_DYNAMIC_DISPATCH(room_of_lstm)(units); }
+int64_t lstm_scratch(int64_t units) { return HWY_DYNAMIC_DISPATCH(scratch_of_lstm)(units); }
 RecurrentWork lstm_work(const LstmForward& pass) { return HWY_DYNAMIC_DISPATCH(lstm_forward_work)(pass); }
 RecurrentWork lstm_work(const LstmBackward& pass) { return HWY_DYNAMIC_DISPATCH(lstm_backward_work)(pass); }
 

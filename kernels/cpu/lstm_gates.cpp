@@ -35,10 +35,10 @@ HWY_INLINE void for_slices(const LstmGates& s, int64_t begin, int64_t end, float
 }
 
 void gates_forward_piece(const LstmGates& s, const LstmGatesForward& p, int64_t begin, int64_t end) {
-  HWY_ALIGN float room[kUnitsAtOnce];
+  HWY_ALIGN float scratch[kUnitsAtOnce];
   for_slices(s, begin, end, p.gates, [&](int64_t at, int64_t sums, int64_t count, float* z) HWY_ATTR {
     for (int64_t gate = 0; gate < 4; ++gate) add_row(p.products + sums + gate * s.units, z + gate * count, count);
-    float* const squashed = p.squashed == nullptr ? room : p.squashed + at;
+    float* const squashed = p.squashed == nullptr ? scratch : p.squashed + at;
     take_lstm_row({s.activation, s.recurrent_activation}, count, z, p.h + at, p.c + at, squashed);
     if (p.cell != nullptr) copy_row(p.c + at, p.cell + at, count);
     if (p.y != nullptr) copy_row(p.h + at, p.y + at, count);
@@ -46,11 +46,12 @@ void gates_forward_piece(const LstmGates& s, const LstmGatesForward& p, int64_t 
 }
 
 void gates_backward_piece(const LstmGates& s, const LstmGatesBackward& p, int64_t begin, int64_t end) {
-  HWY_ALIGN float room[4 * kUnitsAtOnce];
+  HWY_ALIGN float scratch[4 * kUnitsAtOnce];
   for_slices(s, begin, end, p.gates, [&](int64_t at, int64_t, int64_t count, float* z) HWY_ATTR {
     if (p.dy != nullptr) add_row(p.dy + at, p.dh + at, count);
     differentiate_lstm_row({s.activation, s.recurrent_activation}, count, z,
-                           p.before == nullptr ? nullptr : p.before + at, p.squashed + at, p.dh + at, p.dc + at, room);
+                           p.before == nullptr ? nullptr : p.before + at, p.squashed + at, p.dh + at, p.dc + at,
+                           scratch);
   });
 }
 

@@ -96,8 +96,8 @@ int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int3
   return count;
 }
 
-void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* room) {
-  int32_t *const begins = room, *const ends = room + rows;
+void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* scratch) {
+  int32_t *const begins = scratch, *const ends = scratch + rows;
   for (int64_t row = 0; row < rows; ++row) {
     const uint8_t *const first = mask + row * steps, *const last = first + steps;
     const auto valid = [](uint8_t step) { return step != 0; };

@@ -32,7 +32,7 @@ void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* 
 int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* places);
 
 /// Sorts rows with similar begins and ends together, long rows first: `order` [rows]. `room`: scratch, [2 rows].
-void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* room);
+void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* scratch);
 
 /// to[places[i]] = from[i] for the positions [0, positions) that have a place; `width` numbers each.
 void gather_valid_steps(const float* from, const int32_t* places, int64_t positions, int64_t width, float* to);

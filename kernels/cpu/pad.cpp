@@ -48,7 +48,7 @@ void zero_pad_backward(const Launch&, DType, const Padding& padding, const float
   });
 }
 
-void spread_pixels(const Spreading& s, const float* x, int64_t rows, float* y) {
+void insert_zero_pixels(const ZeroInsertion& s, const float* x, int64_t rows, float* y) {
   const int64_t step = s.stride_w * s.channels, line_floats = s.out_w * s.channels;
   parallel_ranges(rows * s.out_h, rows_per_piece(line_floats), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {

@@ -75,7 +75,7 @@ struct Best {
   Vec value;
   IntVec index;
   HWY_INLINE Best(Vec first, int64_t at) : value(first), index(hn::Set(kInts, static_cast<int32_t>(at))) {}
-  HWY_INLINE void meet(Vec other, int64_t at) {
+  HWY_INLINE void update_max(Vec other, int64_t at) {
     const auto larger = hn::Gt(other, value);
     value = hn::IfThenElse(larger, other, value);
     index = hn::IfThenElse(hn::RebindMask(kInts, larger), hn::Set(kInts, static_cast<int32_t>(at)), index);
@@ -88,14 +88,14 @@ HWY_INLINE void max_forward_nine(const PoolWindow& w, const float* x, float* y, 
   sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
     const float *upper = x + c, *middle = upper + line, *lower = middle + line;
     Best best(io.load(upper), 0);
-    best.meet(io.load(upper + channels), 1);
-    best.meet(io.load(upper + 2 * channels), 2);
-    best.meet(io.load(middle), 3);
-    best.meet(io.load(middle + channels), 4);
-    best.meet(io.load(middle + 2 * channels), 5);
-    best.meet(io.load(lower), 6);
-    best.meet(io.load(lower + channels), 7);
-    best.meet(io.load(lower + 2 * channels), 8);
+    best.update_max(io.load(upper + channels), 1);
+    best.update_max(io.load(upper + 2 * channels), 2);
+    best.update_max(io.load(middle), 3);
+    best.update_max(io.load(middle + channels), 4);
+    best.update_max(io.load(middle + 2 * channels), 5);
+    best.update_max(io.load(lower), 6);
+    best.update_max(io.load(lower + channels), 7);
+    best.update_max(io.load(lower + 2 * channels), 8);
     io.store(best.value, y + c);
     if (index != nullptr) io.store(best.index, index + c);
   });
@@ -114,7 +114,7 @@ HWY_INLINE void max_forward_line(const PoolWindow& w, const float* x, int64_t oh
     sweep(w.channels, [&](int64_t c, auto io) HWY_ATTR {
       Best best(io.load(first + c), h.begin * w.kernel_w + v.begin);
       for_each_position(w, h, v,
-                        [&](int64_t position, int64_t k) HWY_ATTR { best.meet(io.load(x + position + c), k); });
+                        [&](int64_t position, int64_t k) HWY_ATTR { best.update_max(io.load(x + position + c), k); });
       io.store(best.value, y + ow * w.channels + c);
       if (index != nullptr) io.store(best.index, index + ow * w.channels + c);
     });
@@ -134,8 +134,8 @@ HWY_INLINE void max_forward_pairs(const PoolWindow& w, const float* x, float* y,
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
       const float* p = x + c;
       Best upper(io.load(p), 0), lower(io.load(p + line), 2);
-      upper.meet(io.load(p + channels), 1);
-      lower.meet(io.load(p + line + channels), 3);
+      upper.update_max(io.load(p + channels), 1);
+      lower.update_max(io.load(p + line + channels), 3);
       const auto below = hn::Gt(lower.value, upper.value);
       io.store(hn::IfThenElse(below, lower.value, upper.value), y + c);
       if (index != nullptr)

@@ -165,7 +165,7 @@ void global_avg_backward_row(const float* dy, int64_t spatial, int64_t channels,
 void global_max_forward_row(const float* x, int64_t spatial, int64_t channels, float* y, int32_t* argmax) {
   sweep(channels, [&](int64_t c, auto io) HWY_ATTR {
     Best best(io.load(x + c), 0);
-    for (int64_t s = 1; s < spatial; ++s) best.meet(io.load(x + s * channels + c), s);
+    for (int64_t s = 1; s < spatial; ++s) best.update_max(io.load(x + s * channels + c), s);
     io.store(best.value, y + c);
     if (argmax != nullptr) io.store(best.index, argmax + c);
   });

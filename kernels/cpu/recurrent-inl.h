@@ -11,7 +11,7 @@
 #include "kernels/cpu/activation-inl.h"
 #include "kernels/cpu/gemm_pack-inl.h"
 #include "kernels/cpu/recurrent.h"
-#include "kernels/cpu/room.h"
+#include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
@@ -120,7 +120,7 @@ HWY_INLINE int64_t position_of(const RecurrentSteps& steps, int64_t row, int64_t
 /// panels and sums. Without a mask slots equal row numbers.
 class BlockRows {
  public:
-  BlockRows(const RecurrentSteps& steps, int64_t first, int64_t count) : steps_(steps), count_(count), taking_(count) {
+  BlockRows(const RecurrentSteps& steps, int64_t first, int64_t count) : steps_(steps), count_(count), active_(count) {
     for (int64_t r = 0; r < count; ++r) {
       rows_[r] = steps.order == nullptr ? first + r : steps.order[first + r];
       begins_[r] = first_valid(steps, rows_[r]);
@@ -134,21 +134,21 @@ class BlockRows {
   /// Whether the row had a valid step up to step number s.
   bool has_begun(int64_t r, int64_t s) const { return s >= begins_[r]; }
 
-  void turn_to(int64_t t) {
+  void select_step(int64_t t) {
     if (steps_.mask == nullptr) return;
-    int64_t left_out = count_;
-    taking_ = 0;
-    for (int64_t r = 0; r < count_; ++r) numbers_[is_valid(steps_, rows_[r], t) ? taking_++ : --left_out] = r;
+    int64_t first_skipped = count_;
+    active_ = 0;
+    for (int64_t r = 0; r < count_; ++r) numbers_[is_valid(steps_, rows_[r], t) ? active_++ : --first_skipped] = r;
   }
-  int64_t taking() const { return taking_; }
+  int64_t active() const { return active_; }
   /// The row of a slot; from taking() to count(): rows that skip the step.
   int64_t at(int64_t slot) const { return numbers_[slot]; }
   /// From here to count(): rows that skip the step but have a position for it.
-  int64_t left_out() const { return steps_.places == nullptr ? taking_ : count_; }
+  int64_t first_skipped() const { return steps_.places == nullptr ? active_ : count_; }
 
  private:
   const RecurrentSteps& steps_;
-  int64_t count_, taking_;
+  int64_t count_, active_;
   int64_t rows_[kBlockRows] = {}, begins_[kBlockRows] = {}, numbers_[kBlockRows] = {};
 };
 
@@ -160,16 +160,16 @@ HWY_INLINE T* output_of(const RecurrentSteps& steps, T* y, int64_t row, int64_t 
 }
 
 template <class Block, class Pass>
-void run_block(const void* work, int64_t piece, float* room) {
+void run_block(const void* work, int64_t piece, float* scratch) {
   const Pass& pass = *static_cast<const Pass*>(work);
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3), first = piece * size;
-  Block(pass, first, std::min(size, rows - first), room).run();
+  Block(pass, first, std::min(size, rows - first), scratch).run();
 }
 /// Runs Block(pass, first row, rows, room).run() for blocks of rows that cover all rows.
 template <class Block, class Pass>
-RecurrentWork work_of(const Pass& pass, int64_t room) {
+RecurrentWork work_of(const Pass& pass, int64_t scratch) {
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3);
-  return {pieces_of(rows, size), room, &pass, run_block<Block, Pass>};
+  return {pieces_of(rows, size), scratch, &pass, run_block<Block, Pass>};
 }
 
 HWY_INLINE const float* factors_of(const RecurrentSteps& steps, int64_t gate, int64_t row) {

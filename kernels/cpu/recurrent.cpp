@@ -110,22 +110,22 @@ HWY_EXPORT(packed_kernel);
 HWY_EXPORT(pack_kernel);
 
 void run_recurrent(std::span<const RecurrentWork> works, float* workspace) {
-  int64_t pieces = 0, room = 0;
+  int64_t pieces = 0, scratch = 0;
   for (const RecurrentWork& work : works) {
     pieces += work.pieces;
-    room = std::max(room, odd_lines(work.room));
+    scratch = std::max(scratch, odd_lines(work.scratch));
   }
-  float* const slots = Room(workspace).take(0);
+  float* const slots = WorkspaceParts(workspace).take(0);
   parallel_slots(pieces, [&](int64_t piece, int slot) {
     const RecurrentWork* work = works.data();
     while (piece >= work->pieces) piece -= work++->pieces;
-    work->run(work->pass, piece, slots + slot * room);
+    work->run(work->pass, piece, slots + slot * scratch);
   });
 }
 
-int64_t recurrent_workspace(int64_t room, int threads) {
-  Room all(nullptr);
-  all.take(odd_lines(room) * threads);
+int64_t recurrent_workspace(int64_t scratch, int threads) {
+  WorkspaceParts all(nullptr);
+  all.take(odd_lines(scratch) * threads);
   return all.taken();
 }
 

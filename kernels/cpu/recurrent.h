@@ -35,13 +35,13 @@ struct RecurrentSteps {
 /// One pass through all steps, cut into pieces. Does not own the pass it points to.
 struct RecurrentWork {
   int64_t pieces = 0;
-  int64_t room = 0;  ///< floats of scratch memory per piece
+  int64_t scratch = 0;  ///< floats of scratch memory per piece
   const void* pass = nullptr;
-  void (*run)(const void* pass, int64_t piece, float* room) = nullptr;
+  void (*run)(const void* pass, int64_t piece, float* scratch) = nullptr;
 };
 void run_recurrent(std::span<const RecurrentWork> works, float* workspace);
 /// Floats of workspace for works of `room` floats per piece on at most `threads` threads.
-int64_t recurrent_workspace(int64_t room, int threads);
+int64_t recurrent_workspace(int64_t scratch, int threads);
 
 /// Floats of a recurrent kernel [units, gates * units], packed for one of the passes.
 int64_t packed_recurrent_kernel(int64_t units, int64_t gates);
@@ -49,7 +49,7 @@ int64_t packed_recurrent_kernel(int64_t units, int64_t gates);
 void pack_recurrent_kernel(const float* kernel, int64_t units, int64_t gates, bool backward, float* to);
 
 /// h' = activation(z + h U).
-struct SimpleRnnKept {
+struct SimpleRnnSaved {
   float* sums = nullptr;    ///< [rows, steps, units]: z = x K + b in, h' out (undefined if masked); backward: d z
   float* hidden = nullptr;  ///< [rows, steps, units]: h before each step (without state_factors); null: not saved
 };
@@ -57,22 +57,22 @@ struct SimpleRnnForward {
   RecurrentSteps steps;
   const float* kernel;  ///< packed, as in all passes
   const float* h0;      ///< [rows, units]; null: zeros
-  SimpleRnnKept kept;
+  SimpleRnnSaved saved;
   float *y, *h;  ///< outputs, and h at the end; null: not written
 };
 struct SimpleRnnBackward {
   RecurrentSteps steps;
   const float* kernel;
-  SimpleRnnKept kept;  ///< d z replaces the sums; zeros for a masked step
-  const float *y, *h;  ///< gradients; null: zeros
-  float* dh0;          ///< output; null: not computed
+  SimpleRnnSaved saved;  ///< d z replaces the sums; zeros for a masked step
+  const float *y, *h;    ///< gradients; null: zeros
+  float* dh0;            ///< output; null: not computed
 };
-int64_t simple_rnn_room(int64_t units);
+int64_t simple_rnn_scratch(int64_t units);
 RecurrentWork simple_rnn_work(const SimpleRnnForward& pass);
 RecurrentWork simple_rnn_work(const SimpleRnnBackward& pass);
 
 /// Tensors saved by forward for backward.
-struct LstmKept {
+struct LstmSaved {
   float* gates = nullptr;     ///< [rows, steps, 4 units]: z = x K + b in, activated i, f, c, o out; backward: d z
   float* hidden = nullptr;    ///< [rows, steps, units]: h before each step (without state_factors); null: not saved
   float* cell = nullptr;      ///< [rows, steps, units]: c after each step; null: not saved
@@ -81,21 +81,21 @@ struct LstmKept {
 struct LstmForward {
   RecurrentSteps steps;
   const float *kernel, *h0, *c0;  ///< h0, c0: [rows, units], null: zeros
-  LstmKept kept;
+  LstmSaved saved;
   float *y, *h, *c;  ///< outputs, and h and c at the end; null: not written
 };
 struct LstmBackward {
   RecurrentSteps steps;
   const float *kernel, *c0;
-  LstmKept kept;           ///< d z replaces the gates; zeros for a masked step
+  LstmSaved saved;         ///< d z replaces the gates; zeros for a masked step
   const float *y, *h, *c;  ///< gradients; null: zeros
   float *dh0, *dc0;        ///< outputs; null: not computed
 };
-int64_t lstm_room(int64_t units);
+int64_t lstm_scratch(int64_t units);
 RecurrentWork lstm_work(const LstmForward& pass);
 RecurrentWork lstm_work(const LstmBackward& pass);
 
-struct GruKept {
+struct GruSaved {
   float* gates = nullptr;   ///< [rows, steps, 3 units]: x K + b in, activated z, r, hh out; backward: their d z
   float* hidden = nullptr;  ///< [rows, steps, units]: h before each step (without state_factors); null: not saved
   /// [rows, steps, units]: h U_h + b_h with reset_after, else r h (without state_factors); null: not saved.
@@ -106,20 +106,20 @@ struct GruForward {
   bool reset_after;
   const float *kernel, *bias;  ///< with reset_after [3 units], bias of h U; null: none
   const float* h0;
-  GruKept kept;
+  GruSaved saved;
   float *y, *h;
 };
 struct GruBackward {
   RecurrentSteps steps;
   bool reset_after;
   const float* kernel;
-  GruKept kept;
+  GruSaved saved;
   const float *y, *h;
   float* dh0;
   /// With reset_after: [rows, steps, 3 units], gradients of h U + b, of which the third differs from that of x K.
   float* recurrent;
 };
-int64_t gru_room(int64_t units);
+int64_t gru_scratch(int64_t units);
 RecurrentWork gru_work(const GruForward& pass);
 RecurrentWork gru_work(const GruBackward& pass);
 

@@ -15,16 +15,16 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-thread_local bool at_work = false;
+thread_local bool is_running_piece = false;
 
 /// Moves a helper off the caller's core if another core is allowed. Next to another process's thread, the scheduler
 /// tends to keep helper and caller on one core, so that they share half of two cores. After the move it is free again.
-class StepAside {
+class CallerCoreAvoidance {
  public:
-  void from(int core) noexcept {
+  void leave(int core) noexcept {
     if (core < 0 || sched_getcpu() != core) return;
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < kAtMostEvery) return;
+    if (now - last_ < kMinInterval) return;
     last_ = now;
     cpu_set_t allowed, others;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -35,7 +35,7 @@ class StepAside {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kAtMostEvery{2};  // limits moves if there are more threads than cores
+  static constexpr std::chrono::milliseconds kMinInterval{2};  // limits moves if there are more threads than cores
   std::chrono::steady_clock::time_point last_{};
 };
 
@@ -47,33 +47,33 @@ class StepAside {
 /// shared counter of running helpers, as its cache line would move between cores. A helper sets its own `work` flag
 /// before it reads `call_`, and the caller reads the flags after the call is closed (sequentially consistent). So
 /// either the helper finds the call closed and accesses nothing, or the caller waits for it.
-class Team {
+class ThreadPool {
  public:
-  Team() = default;
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  ~Team() { end_helpers(); }
+  ThreadPool() = default;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() { end_helpers(); }
 
-  int threads() const noexcept { return static_cast<int>(seats_.size()); }
+  int threads() const noexcept { return static_cast<int>(workers_.size()); }
 
   void resize(int threads) {
     if (threads == this->threads()) return;
     end_helpers();
-    seats_ = std::vector<Seat>(static_cast<size_t>(threads));
+    workers_ = std::vector<WorkerSlot>(static_cast<size_t>(threads));
     helpers_.reserve(static_cast<size_t>(threads - 1));
-    for (int slot = 1; slot < threads; ++slot) helpers_.emplace_back([this, slot] { help(slot); });
+    for (int slot = 1; slot < threads; ++slot) helpers_.emplace_back([this, slot] { run_helper(slot); });
   }
 
   void run(int64_t pieces, PieceFunction function, const void* work) noexcept {
     function_ = function;
     work_ = work;
     core_ = sched_getcpu();
-    const int64_t count = std::min({pieces, static_cast<int64_t>(seats_.size()), kMostSlots});
+    const int64_t count = std::min({pieces, static_cast<int64_t>(workers_.size()), kMostSlots});
     int64_t begin = 0;
     for (int64_t slot = 0; slot < count; ++slot) {
-      Seat& seat = seats_[static_cast<size_t>(slot)];
-      seat.next.store(begin, std::memory_order_relaxed);
-      seat.end = begin = ((slot + 1) * pieces + count - 1) / count;  // the caller has the first piece
+      WorkerSlot& worker = workers_[static_cast<size_t>(slot)];
+      worker.next.store(begin, std::memory_order_relaxed);
+      worker.end = begin = ((slot + 1) * pieces + count - 1) / count;  // the caller has the first piece
     }
     const uint64_t number = (call_.load(std::memory_order_relaxed) >> kSlotBits) + 1;
     const uint64_t call = number << kSlotBits | static_cast<uint64_t>(count);
@@ -86,8 +86,8 @@ class Team {
       wake_some(call);
     }
     take_pieces(0, call);
-    for (int64_t slot = 1; slot < count; ++slot) wait_for(seats_[static_cast<size_t>(slot)]);
-    if (wakes) next_to_wake_.store(kNobody, std::memory_order_relaxed);
+    for (int64_t slot = 1; slot < count; ++slot) wait_for(workers_[static_cast<size_t>(slot)]);
+    if (wakes) next_to_wake_.store(kNone, std::memory_order_relaxed);
   }
 
  private:
@@ -98,23 +98,26 @@ class Team {
   static int64_t slots_of(uint64_t call) noexcept { return static_cast<int64_t>(call & kSlots); }
 
   /// States of a helper. A caller that goes to sleep changes kAtWork to kAwaited.
-  static constexpr uint32_t kAway = 0, kAtWork = 1, kAwaited = 2;
+  static constexpr uint32_t kIdle = 0, kRunning = 1, kAwaited = 2;
   /// Maximum number of helpers that a thread wakes before it takes pieces: waking one takes a microsecond or two.
-  static constexpr int kWakes = 4;
-  static constexpr int kNobody = std::numeric_limits<int>::max();
+  static constexpr int kMaxWakes = 4;
+  static constexpr int kNone = std::numeric_limits<int>::max();
 
   /// One per thread; the caller has the first.
-  struct Seat {
-    alignas(kApart) std::atomic<int64_t> next{0};  // the next piece of its range; all threads take pieces
+  struct WorkerSlot {
+    alignas(kDestructiveInterferenceBytes) std::atomic<int64_t> next{
+        0};  // the next piece of its range; all threads take pieces
     int64_t end = 0;
-    alignas(kApart) std::atomic<uint32_t> work{kAway};  // state of a helper, written twice per call
-    std::atomic<uint32_t> asleep{0};                    // 1: sleeping or about to sleep
+    alignas(kDestructiveInterferenceBytes) std::atomic<uint32_t> work{
+        kIdle};                       // state of a helper, written twice per call
+    std::atomic<uint32_t> asleep{0};  // 1: sleeping or about to sleep
   };
-  static_assert(sizeof(Seat) == 2 * kApart, "`next` and `work` are in different cache lines");
+  static_assert(sizeof(WorkerSlot) == 2 * kDestructiveInterferenceBytes,
+                "`next` and `work` are in different cache lines");
 
   void end_helpers() noexcept {
     call_.store(kEnd);
-    for (Seat& seat : seats_) wake(seat);
+    for (WorkerSlot& worker : workers_) wake(worker);
     for (std::thread& helper : helpers_) helper.join();
     helpers_.clear();
     call_.store(0);
@@ -122,66 +125,66 @@ class Team {
 
   /// Takes pieces until none is left, then closes the call.
   void take_pieces(int slot, uint64_t call) noexcept {
-    at_work = true;
+    is_running_piece = true;
     const auto count = static_cast<size_t>(slots_of(call));
     // Once the call is closed, all ranges are empty: other threads need not read them all.
     for (size_t i = 0; i < count && call_.load(std::memory_order_relaxed) == call; ++i) {
-      Seat& seat = seats_[(static_cast<size_t>(slot) + i) % count];
+      WorkerSlot& worker = workers_[(static_cast<size_t>(slot) + i) % count];
       // Read before fetch_add, so that threads do not write to the cache lines of empty ranges.
-      while (seat.next.load(std::memory_order_relaxed) < seat.end) {
-        const int64_t piece = seat.next.fetch_add(1, std::memory_order_relaxed);
-        if (piece < seat.end) function_(work_, piece, slot);
+      while (worker.next.load(std::memory_order_relaxed) < worker.end) {
+        const int64_t piece = worker.next.fetch_add(1, std::memory_order_relaxed);
+        if (piece < worker.end) function_(work_, piece, slot);
       }
     }
-    at_work = false;
+    is_running_piece = false;
     uint64_t open = call;
     if (call_.load() == open) call_.compare_exchange_strong(open, call & ~kSlots);
   }
 
-  void help(int slot) noexcept {
-    Seat& seat = seats_[static_cast<size_t>(slot)];
-    StepAside step_aside;
+  void run_helper(int slot) noexcept {
+    WorkerSlot& worker = workers_[static_cast<size_t>(slot)];
+    CallerCoreAvoidance avoidance;
     const auto called = [&] { return slot < slots_of(call_.load(std::memory_order_acquire)); };
     for (;;) {
       if (!called() && !spin_until(called)) {
-        sleep(seat, slot);
+        sleep(worker, slot);
         continue;
       }
-      seat.work.store(kAtWork);
+      worker.work.store(kRunning);
       const uint64_t call = call_.load();
       if (call == kEnd) return;
       if (slot < slots_of(call)) {
         wake_some(call);
-        step_aside.from(core_);
+        avoidance.leave(core_);
         take_pieces(slot, call);
       }
-      if (seat.work.exchange(kAway) == kAwaited) seat.work.notify_one();
+      if (worker.work.exchange(kIdle) == kAwaited) worker.work.notify_one();
     }
   }
 
   /// Called by the caller after the call is closed: waits until the helper has left it.
-  static void wait_for(Seat& seat) noexcept {
-    const auto away = [&] { return seat.work.load() == kAway; };
-    if (away() || spin_until(away)) return;
+  static void wait_for(WorkerSlot& worker) noexcept {
+    const auto idle = [&] { return worker.work.load() == kIdle; };
+    if (idle() || spin_until(idle)) return;
     for (;;) {
-      uint32_t seen = kAtWork;
-      if (!seat.work.compare_exchange_strong(seen, kAwaited) && seen == kAway) return;
-      seat.work.wait(kAwaited);
+      uint32_t seen = kRunning;
+      if (!worker.work.compare_exchange_strong(seen, kAwaited) && seen == kIdle) return;
+      worker.work.wait(kAwaited);
     }
   }
 
   /// Either the caller that opens a call reads `asleep`, or the sleeper reads the new call.
-  void sleep(Seat& seat, int slot) noexcept {
+  void sleep(WorkerSlot& worker, int slot) noexcept {
     sleepers_.fetch_add(1);
-    seat.asleep.store(1);
-    if (slot >= slots_of(call_.load())) seat.asleep.wait(1);
-    seat.asleep.store(0);
+    worker.asleep.store(1);
+    if (slot >= slots_of(call_.load())) worker.asleep.wait(1);
+    worker.asleep.store(0);
     sleepers_.fetch_sub(1);
   }
 
-  static bool wake(Seat& seat) noexcept {
-    if (seat.asleep.load() == 0 || seat.asleep.exchange(0) == 0) return false;
-    seat.asleep.notify_one();
+  static bool wake(WorkerSlot& worker) noexcept {
+    if (worker.asleep.load() == 0 || worker.asleep.exchange(0) == 0) return false;
+    worker.asleep.notify_one();
     return true;
   }
 
@@ -189,37 +192,37 @@ class Team {
   /// wake in a tree. The caller begins.
   void wake_some(uint64_t call) noexcept {
     const int64_t count = slots_of(call);
-    for (int woken = 0; woken < kWakes && next_to_wake_.load(std::memory_order_relaxed) < count;) {
+    for (int woken = 0; woken < kMaxWakes && next_to_wake_.load(std::memory_order_relaxed) < count;) {
       const int slot = next_to_wake_.fetch_add(1, std::memory_order_relaxed);
-      if (slot < count && wake(seats_[static_cast<size_t>(slot)])) ++woken;
+      if (slot < count && wake(workers_[static_cast<size_t>(slot)])) ++woken;
     }
   }
 
-  std::vector<Seat> seats_ = std::vector<Seat>(1);
+  std::vector<WorkerSlot> workers_ = std::vector<WorkerSlot>(1);
   std::vector<std::thread> helpers_;
   // Written by the caller before it opens a call, and read by helpers after they have read the call.
-  alignas(kApart) std::atomic<uint64_t> call_{0};
+  alignas(kDestructiveInterferenceBytes) std::atomic<uint64_t> call_{0};
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
   int core_ = -1;  // the caller's core when the work began
   // Written only while helpers sleep.
-  alignas(kApart) std::atomic<int> sleepers_{0};
-  std::atomic<int> next_to_wake_{kNobody};  // the next slot to wake
+  alignas(kDestructiveInterferenceBytes) std::atomic<int> sleepers_{0};
+  std::atomic<int> next_to_wake_{kNone};  // the next slot to wake
 };
 
-thread_local Team team;
+thread_local ThreadPool thread_pool;
 
 }  // namespace
 
-void set_thread_count(int threads) { team.resize(std::max(1, threads)); }
+void set_thread_count(int threads) { thread_pool.resize(std::max(1, threads)); }
 
-int thread_count() noexcept { return team.threads(); }
+int thread_count() noexcept { return thread_pool.threads(); }
 
-bool inside_piece() noexcept { return at_work; }
+bool inside_piece() noexcept { return is_running_piece; }
 
 void run_pieces(int64_t pieces, PieceFunction function, const void* work) noexcept {
-  if (pieces > 1 && !at_work && team.threads() > 1) {
-    team.run(pieces, function, work);
+  if (pieces > 1 && !is_running_piece && thread_pool.threads() > 1) {
+    thread_pool.run(pieces, function, work);
     return;
   }
   for (int64_t piece = 0; piece < pieces; ++piece) function(work, piece, 0);

@@ -25,7 +25,7 @@ class Backward {
                 gradient_.points_of_dy()) {}
 
   /// Whether both passes have the same tiles, there are enough pieces of whole images, and everything fits the caches.
-  bool pays(const WinogradShape& s, int threads) const {
+  bool is_faster(const WinogradShape& s, int threads) const {
     const int64_t filters = W::kPoints * W::kPoints * s.in_channels * s.out_channels;
     return filters * static_cast<int64_t>(sizeof(float)) <= kSharingFilters && gradient_.whole_pieces() >= threads &&
            gradient_.grid().total == images_.grid().total;
@@ -47,7 +47,7 @@ int64_t winograd_both(const WinogradGradient& gradient, const WinogradImages& im
   return with_tile(gradient.shape, [&](auto w) HWY_ATTR -> int64_t {
     const Backward<decltype(w)> pass(gradient, images, threads, workspace);
     if (workspace != nullptr) pass.run();
-    return pass.pays(gradient.shape, threads) ? pass.workspace() : 0;
+    return pass.is_faster(gradient.shape, threads) ? pass.workspace() : 0;
   });
 }
 

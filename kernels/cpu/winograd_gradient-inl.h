@@ -75,13 +75,13 @@ class Gradient {
     group_ = blocks_at_once();
     group_point_ = odd_lines(group_ * kChannelBlock * kTileColumns);
 
-    Room room(workspace);
-    zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
-    sums_ = room.take(group_ > 0 ? kProducts * group_point_ * threads : sum_ * parts_);
-    bias_ = room.take(bias_step() * parts_);
+    WorkspaceParts parts(workspace);
+    zeros_ = parts.take(std::max(s_.in_channels, s_.out_channels));
+    sums_ = parts.take(group_ > 0 ? kProducts * group_point_ * threads : sum_ * parts_);
+    bias_ = parts.take(bias_step() * parts_);
     points_slot_ = kProducts * (x_point_ + dy_point_) + bias_step();
-    points_ = room.take(points_slot_ * (divides_sum_ ? 1 : threads));
-    workspace_ = room.taken();
+    points_ = parts.take(points_slot_ * (divides_sum_ ? 1 : threads));
+    workspace_ = parts.taken();
   }
 
   int64_t workspace() const { return workspace_; }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/winograd.h"
+#include "kernels/cpu/workspace.h"
 
 namespace dptrain::kernels::cpu {
 

@@ -45,7 +45,7 @@ class Images {
     tiles_ = given.tiles > 0    ? given.tiles
              : divides_columns_ ? pieces_of(grid_.total, kTileRows) * kTileRows
                                 : even_block(most, pieces_of(grid_.total, threads), kTileRows);
-    abreast_ = big_ && !divides_columns_ ? std::min<int64_t>(columns_, kAbreast) : 1;
+    columns_at_once_ = big_ && !divides_columns_ ? std::min<int64_t>(columns_, kMaxColumnsAtOnce) : 1;
     steps_ = {depth_ * kPanelBlock, kPanelBlock};
     input_point_ = odd_lines(tiles_ / kTileRows * steps_.group);
     if (given.tiles > 0) {
@@ -54,18 +54,18 @@ class Images {
     }
     product_point_ = odd_lines(tiles_ * kTileColumns);
 
-    Room room(workspace);
-    zeros_ = room.take(std::max(s_.in_channels, s_.out_channels));
+    WorkspaceParts parts(workspace);
+    zeros_ = parts.take(std::max(s_.in_channels, s_.out_channels));
     const int64_t filter_room = kProducts * filter_point_ * (divides_columns_ ? 1 : columns_);
     const int64_t points_room = given.tiles > 0 ? 0 : kProducts * input_point_,
-                  product_room = kProducts * product_point_ * abreast_;
-    u_ = room.take(filter_room * (divides_columns_ ? threads : 1));
+                  product_room = kProducts * product_point_ * columns_at_once_;
+    u_ = parts.take(filter_room * (divides_columns_ ? threads : 1));
     u_slot_ = divides_columns_ ? lines(filter_room) : 0;
-    points_ = room.take(points_room * (divides_columns_ ? 1 : threads));
+    points_ = parts.take(points_room * (divides_columns_ ? 1 : threads));
     points_slot_ = divides_columns_ ? 0 : points_room;
     products_slot_ = product_room + lines(std::max(filters_.columns(), kTileColumns));
-    products_ = room.take(products_slot_ * threads);
-    workspace_ = room.taken();
+    products_ = parts.take(products_slot_ * threads);
+    workspace_ = parts.taken();
   }
 
   int64_t workspace() const { return workspace_; }
@@ -96,8 +96,8 @@ class Images {
   /// Products and inverse of `count` tiles from `first` on, whose points are complete.
   void finish(int64_t first, int64_t count, const float* points, int slot) const {
     float* const products = products_ + slot * products_slot_;
-    for (int64_t column = 0; column < columns_; column += abreast_) {
-      const int64_t abreast = std::min(abreast_, columns_ - column);
+    for (int64_t column = 0; column < columns_; column += columns_at_once_) {
+      const int64_t abreast = std::min(columns_at_once_, columns_ - column);
       multiply_columns(column, abreast, count, points, depth_, false, u_ + column * kProducts * filter_point_,
                        products);
       inverse_columns(column, abreast, first, count, products);
@@ -230,7 +230,7 @@ class Images {
   bool big_, divides_columns_;  // filters exceed the L2 cache; they do, and there are few tiles
   int64_t slice_;               // blocks of 16 rows whose filters are transformed and used at once
   int64_t tiles_;               // tiles per block of points and of products
-  int64_t abreast_;             // blocks of columns that share a pass over the points
+  int64_t columns_at_once_;     // blocks of columns that share a pass over the points
   PanelSteps steps_;            // strides of the points
   int64_t input_point_, filter_point_, product_point_;
   float *zeros_, *u_, *points_, *products_;

@@ -31,7 +31,7 @@ inline constexpr int64_t kBlockBytes = 288 << 10;
 /// Tiles processed in each pass over big filters.
 inline constexpr int64_t kManyTiles = 144;
 /// Blocks of columns of big filters that share a pass over the points of a tile.
-inline constexpr int64_t kAbreast = 2;
+inline constexpr int64_t kMaxColumnsAtOnce = 2;
 /// Up to this many tiles, threads divide the columns of big filters instead of the tiles.
 inline constexpr int64_t kFewTiles = 256;
 /// Maximum bytes of transformed filters and points of a slice of the depth.

@@ -9,10 +9,10 @@
 #endif
 
 #include "kernels/cpu/gemm-inl.h"
-#include "kernels/cpu/room.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_grid.h"
 #include "kernels/cpu/winograd_math-inl.h"
+#include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
@@ -277,7 +277,7 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
         const IntVec position = hn::IfThenElse(ints(below), hn::IfThenElse(ints(right_below), set(3), set(2)),
                                                hn::IfThenElse(ints(right), set(1), set(0)));
         const auto none = hn::Le(sum, hn::Zero(kFloats));
-        io.store(finish.relu ? hn::IfThenElse(ints(none), set(kNothingTaken), position) : position,
+        io.store(finish.relu ? hn::IfThenElse(ints(none), set(kNoArgmax), position) : position,
                  taken->pixel[at] + c + first);
       }
     });

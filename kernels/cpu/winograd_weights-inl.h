@@ -76,15 +76,15 @@ struct Taps {
 /// The taps in place if they are complete and need no transposition; else copied to `room`
 /// [kernel^2][16][kTileColumns], padded with zeros.
 template <class W>
-HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* room) {
+HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* scratch) {
   constexpr int64_t kTaps = W::kKernel * W::kKernel, kTap = kChannelBlock * kTileColumns;
   const int64_t rows = std::min(kChannelBlock, f.rows() - row), columns = std::min(kTileColumns, f.columns() - column);
   const bool whole = rows == kChannelBlock && columns % kLanes == 0;
   if (whole && !f.transposed) return {f.weights + row * f.out + column, f.in * f.out, f.out};
-  if (!whole) std::memset(room, 0, kTaps * kTap * sizeof(float));
+  if (!whole) std::memset(scratch, 0, kTaps * kTap * sizeof(float));
   for (int64_t t = 0; t < kTaps; ++t) {
     const float* const tap = f.weights + t * f.in * f.out;
-    float* const to = room + t * kTap;
+    float* const to = scratch + t * kTap;
     if (!f.transposed) {
       for (int64_t r = 0; r < rows; ++r)
         std::memcpy(to + r * kTileColumns, tap + (row + r) * f.out + column,
@@ -96,7 +96,7 @@ HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float
         for (int64_t r = 0; r < rows; ++r) to[r * kTileColumns + c] = tap[(column + c) * f.out + row + r];
     }
   }
-  return {room, kTap, kTileColumns};
+  return {scratch, kTap, kTileColumns};
 }
 
 /// Prefetches a sixteenth of 16 rows and a block of columns: distant lines, which defeat the hardware prefetcher.
@@ -120,8 +120,8 @@ template <class W>
 HWY_INLINE void transform_filters(const Filters& f, int64_t row, int64_t column, int64_t vectors, int64_t point_step,
                                   float* u) {
   constexpr int kPoints = W::kPoints, kKernel = W::kKernel;
-  HWY_ALIGN float room[kKernel * kKernel * kChannelBlock * kTileColumns];
-  const Taps taps = gather_taps<W>(f, row, column, room);
+  HWY_ALIGN float scratch[kKernel * kKernel * kChannelBlock * kTileColumns];
+  const Taps taps = gather_taps<W>(f, row, column, scratch);
   for (int64_t r = 0; r < kChannelBlock; ++r) {
     fetch_taps<W>(f, row + kChannelBlock, column, r);
     for (int64_t v = 0; v < vectors; ++v) {

@@ -25,15 +25,15 @@ struct Attention {
   const StepState* state;
   int tile;
 
-  __device__ bool sees(std::int64_t row, std::int64_t i, std::int64_t j) const {
+  __device__ bool is_visible(std::int64_t row, std::int64_t i, std::int64_t j) const {
     return (!s.causal || j <= i) && (queries == nullptr || queries[row * s.queries + i] != 0) &&
            (values == nullptr || values[row * s.keys + j] != 0) && (keys == nullptr || keys[row * s.keys + j] != 0);
   }
   __device__ float scale() const { return s.scale * (factor_of_scale == nullptr ? 1.0F : *factor_of_scale); }
   __device__ float score_weight(int d) const { return score_weights[s.one_weight ? 0 : d]; }
-  __device__ bool is_blind(std::int64_t row, std::int64_t i) const {
+  __device__ bool is_fully_masked(std::int64_t row, std::int64_t i) const {
     for (std::int64_t j = 0; j < s.keys; ++j)
-      if (sees(row, i, j)) return false;
+      if (is_visible(row, i, j)) return false;
     return true;
   }
   __device__ float factor(std::int64_t row, std::int64_t head, std::int64_t i, std::int64_t j) const {
@@ -108,14 +108,14 @@ __device__ inline int clipped(std::int64_t all, std::int64_t first, int most) {
 }
 
 template <class T>
-__global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* kept) {
+__global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* saved_tensors) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);
   SharedCut cut{memory, a.tile};
   const AttentionShape& s = a.s;
   const SharedRows q = cut.rows(s.key_dim), k = cut.rows(s.key_dim), v = cut.rows(s.value_dim),
                    sums = cut.rows(s.value_dim), scores = cut.rows(a.tile);
   float *const most = cut.numbers(), *const sum = cut.numbers(), *const lower = cut.numbers(),
-               *const blind = cut.numbers();
+               *const fully_masked = cut.numbers();
 
   const Split place = split(blockIdx.x, tiles), line = split(place.quotient, s.heads);
   const std::int64_t row = line.quotient, head = line.remainder, first = place.remainder * a.tile;
@@ -127,16 +127,16 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
   for (int i = thread; i < a.tile; i += threads) {
     most[i] = below_all();
     sum[i] = 0.0F;
-    blind[i] = i < count && a.is_blind(row, first + i) ? 1.0F : 0.0F;
+    fully_masked[i] = i < count && a.is_fully_masked(row, first + i) ? 1.0F : 0.0F;
   }
   __syncthreads();
-  bool any_blind = false;
-  for (int i = 0; i < count; ++i) any_blind = any_blind || blind[i] != 0.0F;
+  bool any_fully_masked = false;
+  for (int i = 0; i < count; ++i) any_fully_masked = any_fully_masked || fully_masked[i] != 0.0F;
 
   const int lane = thread % static_cast<int>(warpSize), warp = thread / static_cast<int>(warpSize);
   const int warps = threads / static_cast<int>(warpSize);
   for (std::int64_t key = 0; key < s.keys; key += a.tile) {
-    if (s.causal && !any_blind && key >= first + count) break;
+    if (s.causal && !any_fully_masked && key >= first + count) break;
     const int keys = clipped(s.keys, key, a.tile);
     k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
     v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
@@ -145,9 +145,9 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
       const int i = e / a.tile, j = e % a.tile;
       float score = below_all();
       if (i < count && j < keys) {
-        if (blind[i] != 0.0F)
+        if (fully_masked[i] != 0.0F)
           score = 0.0F;
-        else if (a.sees(row, first + i, key + j))
+        else if (a.is_visible(row, first + i, key + j))
           score = score_of(a, scale, q, i, k, j);
       }
       scores.at(i, j) = score;
@@ -181,11 +181,11 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
     const int i = e / static_cast<int>(s.value_dim), c = e % static_cast<int>(s.value_dim);
     y[((row * s.queries + first + i) * s.heads + head) * s.value_dim + c] = from_float<T>(sums.at(i, c) / sum[i]);
   }
-  if (kept == nullptr) return;
+  if (saved_tensors == nullptr) return;
   for (int i = thread; i < count; i += threads) {
-    float* const to = kept + ((row * s.heads + head) * s.queries + first + i) * 2;
+    float* const to = saved_tensors + ((row * s.heads + head) * s.queries + first + i) * 2;
     to[0] = most[i];
-    to[1] = (blind[i] != 0.0F ? -1.0F : 1.0F) / sum[i];
+    to[1] = (fully_masked[i] != 0.0F ? -1.0F : 1.0F) / sum[i];
   }
 }
 
@@ -195,28 +195,28 @@ struct Weight {
 };
 template <class T>
 __device__ inline Weight weigh(const Attention<T>& a, std::int64_t row, std::int64_t head, std::int64_t i,
-                               std::int64_t j, float score, float slope, const float* kept, float along) {
-  const float* const of = kept + ((row * a.s.heads + head) * a.s.queries + i) * 2;
+                               std::int64_t j, float score, float slope, const float* saved_tensors, float delta) {
+  const float* const of = saved_tensors + ((row * a.s.heads + head) * a.s.queries + i) * 2;
   const float share = of[1];
-  const bool blind = share < 0.0F;
-  const float weight = blind ? -share : a.sees(row, i, j) ? expf(score - of[0]) * share : 0.0F;
+  const bool fully_masked = share < 0.0F;
+  const float weight = fully_masked ? -share : a.is_visible(row, i, j) ? expf(score - of[0]) * share : 0.0F;
   const float factor = a.factor(row, head, i, j);
-  const bool counts = !blind || a.s.blind_scores_count;
-  return {weight * factor, counts ? weight * (slope * factor - along) : 0.0F};
+  const bool counts = !fully_masked || a.s.fully_masked_scores_count;
+  return {weight * factor, counts ? weight * (slope * factor - delta) : 0.0F};
 }
 
 /// Whether any of these queries of a head (over all rows) has no visible key.
-__device__ inline bool any_blind(const AttentionShape& s, const float* kept, std::int64_t head, std::int64_t first,
-                                 int count) {
+__device__ inline bool any_fully_masked(const AttentionShape& s, const float* saved_tensors, std::int64_t head,
+                                        std::int64_t first, int count) {
   for (int i = 0; i < count; ++i)
-    if (kept[(head * s.queries + first + i) * 2 + 1] < 0.0F) return true;
+    if (saved_tensors[(head * s.queries + first + i) * 2 + 1] < 0.0F) return true;
   return false;
 }
 
 /// Gradients of one block of queries; writes `along` for the kernel of keys.
 template <class T>
 __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tiles, const T* y, const T* dy,
-                                         const float* kept, float* along, T* dq, std::int64_t dq_stride) {
+                                         const float* saved_tensors, float* delta, T* dq, std::int64_t dq_stride) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);
   SharedCut cut{memory, a.tile};
   const AttentionShape& s = a.s;
@@ -233,13 +233,13 @@ __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tile
   slopes.load(dy + of_head, width, first, count, a.tile);
   sums.clear(a.tile);
   __syncthreads();
-  const bool all_keys = any_blind(s, kept, row * s.heads + head, first, count);
+  const bool all_keys = any_fully_masked(s, saved_tensors, row * s.heads + head, first, count);
   for (int i = thread; i < count; i += threads) {
     float sum = 0.0F;
     for (int c = 0; c < slopes.dim; ++c)
       sum = fmaf(slopes.at(i, c), to_float(y[of_head + (first + i) * width + c]), sum);
     dots[i] = sum;
-    along[(row * s.heads + head) * s.queries + first + i] = sum;
+    delta[(row * s.heads + head) * s.queries + first + i] = sum;
   }
   __syncthreads();
   for (std::int64_t key = 0; key < s.keys; key += a.tile) {
@@ -252,7 +252,7 @@ __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tile
       const int i = e / a.tile, j = e % a.tile;
       if (j < keys)
         scores.at(i, j) = weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j),
-                                slopes.product(i, v, j), kept, dots[i])
+                                slopes.product(i, v, j), saved_tensors, dots[i])
                               .gradient;
     }
     __syncthreads();
@@ -274,8 +274,8 @@ __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tile
 
 /// Gradients of one block of keys and values.
 template <class T>
-__global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, const T* dy, const float* kept,
-                                      const float* along, T* dk, std::int64_t dk_stride, T* dv, std::int64_t dv_stride,
+__global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, const T* dy, const float* saved_tensors,
+                                      const float* delta, T* dk, std::int64_t dk_stride, T* dv, std::int64_t dv_stride,
                                       float* of_scores, std::int64_t score_numbers) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);
   SharedCut cut{memory, a.tile};
@@ -298,15 +298,17 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
   __syncthreads();  // the loop may skip all tiles of queries, and their barriers
   for (std::int64_t first = 0; first < s.queries; first += a.tile) {
     const int count = clipped(s.queries, first, a.tile);
-    if (s.causal && key >= first + count && !any_blind(s, kept, row * s.heads + head, first, count)) continue;
+    if (s.causal && key >= first + count && !any_fully_masked(s, saved_tensors, row * s.heads + head, first, count))
+      continue;
     q.load(a.q + row * s.queries * a.q_stride + head * s.key_dim, a.q_stride, first, count, a.tile);
     slopes.load(dy + of_head, width, first, count, a.tile);
     __syncthreads();
     for (int e = thread; e < count * a.tile; e += threads) {
       const int i = e / a.tile, j = e % a.tile;
       if (j >= keys) continue;
-      const Weight weight = weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j),
-                                  slopes.product(i, v, j), kept, along[(row * s.heads + head) * s.queries + first + i]);
+      const Weight weight =
+          weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j), slopes.product(i, v, j),
+                saved_tensors, delta[(row * s.heads + head) * s.queries + first + i]);
       weights.at(i, j) = weight.dropped;
       gradients.at(i, j) = weight.gradient;
     }
@@ -394,7 +396,7 @@ Attention<T> attention_of(const AttentionInputs& of) {
 
 }  // namespace
 
-std::int64_t attention_kept(const AttentionShape& shape, std::int64_t rows) {
+std::int64_t attention_saved_floats(const AttentionShape& shape, std::int64_t rows) {
   return rows * shape.heads * shape.queries * 2;
 }
 
@@ -405,7 +407,7 @@ std::int64_t attention_parts(const AttentionShape& shape, std::int64_t rows) {
 
 bool attention_fits(const AttentionShape& shape) { return tile_of(shape) > 0; }
 
-void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* kept) {
+void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* saved_tensors) {
   if (of.rows <= 0) return;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -413,12 +415,12 @@ void attention_forward(const Launch& at, DType type, const AttentionInputs& of, 
     const std::int64_t tiles = (of.shape.queries + a.tile - 1) / a.tile;
     DPTRAIN_LAUNCH_SHARED(at, attention_forward_kernel<T>, static_cast<unsigned>(of.rows * of.shape.heads * tiles),
                           kAttentionThreads, static_cast<std::size_t>(shared_bytes(of.shape, a.tile)), a, tiles,
-                          static_cast<T*>(y), kept);
+                          static_cast<T*>(y), saved_tensors);
   });
 }
 
 void attention_backward(const Launch& at, DType type, const AttentionInputs& of, const void* y, const void* dy,
-                        const float* kept, float* along, const AttentionGradients& to) {
+                        const float* saved_tensors, float* delta, const AttentionGradients& to) {
   if (of.rows <= 0) return;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -427,12 +429,12 @@ void attention_backward(const Launch& at, DType type, const AttentionInputs& of,
                        key_tiles = (of.shape.keys + a.tile - 1) / a.tile;
     const std::size_t shared = static_cast<std::size_t>(shared_bytes(of.shape, a.tile));
     DPTRAIN_LAUNCH_SHARED(at, attention_queries_kernel<T>, static_cast<unsigned>(heads * tiles), kAttentionThreads,
-                          shared, a, tiles, static_cast<const T*>(y), static_cast<const T*>(dy), kept, along,
+                          shared, a, tiles, static_cast<const T*>(y), static_cast<const T*>(dy), saved_tensors, delta,
                           static_cast<T*>(to.dq.data), to.dq.stride);
     DPTRAIN_LAUNCH_SHARED(at, attention_keys_kernel<T>, static_cast<unsigned>(heads * key_tiles), kAttentionThreads,
-                          shared, a, key_tiles, static_cast<const T*>(dy), kept, along, static_cast<T*>(to.dk.data),
-                          to.dk.stride, static_cast<T*>(to.dv.data), to.dv.stride, to.of_scores,
-                          score_gradients(of.shape));
+                          shared, a, key_tiles, static_cast<const T*>(dy), saved_tensors, delta,
+                          static_cast<T*>(to.dk.data), to.dk.stride, static_cast<T*>(to.dv.data), to.dv.stride,
+                          to.of_scores, score_gradients(of.shape));
   });
 }
 

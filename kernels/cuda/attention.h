@@ -30,12 +30,12 @@ struct AttentionInputs {
 };
 
 /// Floats of `kept`: per query the largest score and 1 / sum, negative if no key is visible to it.
-std::int64_t attention_kept(const AttentionShape& shape, std::int64_t rows);
+std::int64_t attention_saved_floats(const AttentionShape& shape, std::int64_t rows);
 /// Whether the dimensions fit shared memory.
 bool attention_fits(const AttentionShape& shape);
 
 /// y [rows, queries, heads * value_dim]. kept: may be null.
-void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* kept);
+void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* saved_tensors);
 
 /// Gradients; each may be null, and none may overwrite an input. `along`: scratch of rows * heads * queries floats.
 struct AttentionGradients {
@@ -46,6 +46,6 @@ struct AttentionGradients {
 constexpr std::int64_t score_gradients(const AttentionShape& shape) { return (shape.additive ? shape.key_dim : 0) + 1; }
 std::int64_t attention_parts(const AttentionShape& shape, std::int64_t rows);
 void attention_backward(const Launch& at, DType type, const AttentionInputs& of, const void* y, const void* dy,
-                        const float* kept, float* along, const AttentionGradients& to);
+                        const float* saved_tensors, float* delta, const AttentionGradients& to);
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -58,8 +58,8 @@ void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, doubl
              double* sum, const std::uint8_t* mask = nullptr);
 
 /// Sets gradients ([rows, width] in `type`) of rows whose mask is 0 to zero, and multiplies the others by *scale.
-void leave_out(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
-               const float* scale, void* gradient);
+void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
+                   const float* scale, void* gradient);
 
 /// *valid += number of ones in the mask of n bytes, each 0 or 1.
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid);

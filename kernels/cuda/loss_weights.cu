@@ -126,8 +126,8 @@ void weigh_by_sample(const Launch& at, DType type, const float* weights, std::in
   });
 }
 
-void leave_out(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
-               const float* scale, void* gradient) {
+void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
+                   const float* scale, void* gradient) {
   if (rows <= 0) return;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -50,7 +50,7 @@ struct Best {
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) index.v[k] = static_cast<I>(at);
   }
-  __device__ void meet(const Lanes<V>& other, std::int64_t at) {
+  __device__ void update_max(const Lanes<V>& other, std::int64_t at) {
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) {
       if (!(other.v[k] > value.v[k])) continue;
@@ -73,7 +73,7 @@ __global__ void max_forward_kernel(const PoolWindow w, const T* x, std::int64_t 
     Best<std::uint8_t, V> best;
     best.start(at(h.begin, v.begin), h.begin * w.kernel_w + v.begin);
     for (std::int64_t kh = h.begin; kh < h.end; ++kh)
-      for (std::int64_t kw = v.begin; kw < v.end; ++kw) best.meet(at(kh, kw), kh * w.kernel_w + kw);
+      for (std::int64_t kw = v.begin; kw < v.end; ++kw) best.update_max(at(kh, kw), kh * w.kernel_w + kw);
     store<V>(best.value, y + i * V);
     if (argmax != nullptr) *reinterpret_cast<Raw<std::uint8_t, V>*>(argmax + i * V) = best.index;
   }
@@ -165,7 +165,7 @@ __global__ void global_max_forward_kernel(const T* x, std::int64_t packs, std::i
     const T* const image = x + place.quotient * spatial * channels + place.remainder * V;
     Best<std::int32_t, V> best;
     best.start(load<V>(image), 0);
-    for (std::int64_t s = 1; s < spatial; ++s) best.meet(load<V>(image + s * channels), s);
+    for (std::int64_t s = 1; s < spatial; ++s) best.update_max(load<V>(image + s * channels), s);
     store<V>(best.value, y + i * V);
     if (argmax != nullptr) *reinterpret_cast<Raw<std::int32_t, V>*>(argmax + i * V) = best.index;
   }

@@ -149,7 +149,7 @@ class Order {
   std::uint64_t n_, a_, b_;
 };
 
-using Where = std::source_location;
+using CallSite = std::source_location;
 
 struct Warp {
   alignas(16) unsigned char slot[2][warpSize][16];  ///< exchanged values; the two buffers alternate
@@ -165,21 +165,21 @@ struct Thread {
 inline constinit thread_local Thread* self = nullptr;  ///< null outside of kernels and in flat launches
 
 /// Barriers. Both abort and name the kernel if not all threads reach them.
-void sync_block(const Where& where);
-void sync_warp(const Where& where);
+void sync_block(const CallSite& where);
+void sync_warp(const CallSite& where);
 [[noreturn]] void fail(const std::string& message);
 void* dynamic_shared();
 
-inline Thread& meeting_thread(const Where& where) {
+inline Thread& require_thread(const CallSite& where) {
   if (self == nullptr) sync_warp(where);  // reports the error and aborts
   return *self;
 }
 
 /// Publishes this lane's value; returns the values of all lanes of the warp.
 template <class T>
-auto& hand_over(const T& value, const Where& where) {
+auto& exchange_lanes(const T& value, const CallSite& where) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
-  Thread& thread = meeting_thread(where);
+  Thread& thread = require_thread(where);
   auto& slots = thread.warp->slot[thread.turn++ & 1];
   std::memcpy(slots[thread.lane], &value, sizeof value);
   sync_warp(where);
@@ -187,8 +187,8 @@ auto& hand_over(const T& value, const Where& where) {
 }
 
 template <class T>
-T take_from(const T& value, unsigned lane, const Where& where) {
-  auto& slots = hand_over(value, where);
+T read_lane(const T& value, unsigned lane, const CallSite& where) {
+  auto& slots = exchange_lanes(value, where);
   if (lane >= self->warp->lanes)
     fail("a shuffle reads lane " + std::to_string(lane) + ", which the warp does not have");
   T taken;
@@ -200,49 +200,51 @@ inline void check_mask(unsigned mask) {
   if (mask != 0xFFFFFFFFU) fail("warp operations take the full mask, 0xffffffff");
 }
 
-inline void __syncthreads(const Where& where = Where::current()) { sync_block(where); }
-inline void __syncwarp(unsigned mask = 0xFFFFFFFFU, const Where& where = Where::current()) {
+inline void __syncthreads(const CallSite& where = CallSite::current()) { sync_block(where); }
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFU, const CallSite& where = CallSite::current()) {
   check_mask(mask);
   sync_warp(where);
 }
 
 // Shuffles within groups of `width` lanes, as in CUDA.
 template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, const Where& where = Where::current()) {
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
-  return take_from(value, (lane & ~(group - 1)) + (static_cast<unsigned>(source) & (group - 1)), where);
+  const unsigned lane = require_thread(where).lane, group = static_cast<unsigned>(width);
+  return read_lane(value, (lane & ~(group - 1)) + (static_cast<unsigned>(source) & (group - 1)), where);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, const Where& where = Where::current()) {
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
+  const unsigned lane = require_thread(where).lane, group = static_cast<unsigned>(width);
   const unsigned source = lane ^ static_cast<unsigned>(bits);
-  return take_from(value, source / group > lane / group ? lane : source, where);
+  return read_lane(value, source / group > lane / group ? lane : source, where);
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize, const Where& where = Where::current()) {
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize,
+                   const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
-  return take_from(value, lane % group + by < group ? lane + by : lane, where);
+  const unsigned lane = require_thread(where).lane, group = static_cast<unsigned>(width);
+  return read_lane(value, lane % group + by < group ? lane + by : lane, where);
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize, const Where& where = Where::current()) {
+T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize,
+                 const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  const unsigned lane = meeting_thread(where).lane, group = static_cast<unsigned>(width);
-  return take_from(value, lane % group >= by ? lane - by : lane, where);
+  const unsigned lane = require_thread(where).lane, group = static_cast<unsigned>(width);
+  return read_lane(value, lane % group >= by ? lane - by : lane, where);
 }
-inline unsigned __ballot_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+inline unsigned __ballot_sync(unsigned mask, bool vote, const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  auto& slots = hand_over(vote, where);
+  auto& slots = exchange_lanes(vote, where);
   unsigned votes = 0;
   for (unsigned lane = 0; lane < self->warp->lanes; ++lane) votes |= static_cast<unsigned>(slots[lane][0] != 0) << lane;
   return votes;
 }
-inline bool __any_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+inline bool __any_sync(unsigned mask, bool vote, const CallSite& where = CallSite::current()) {
   return __ballot_sync(mask, vote, where) != 0;
 }
-inline bool __all_sync(unsigned mask, bool vote, const Where& where = Where::current()) {
+inline bool __all_sync(unsigned mask, bool vote, const CallSite& where = CallSite::current()) {
   return __ballot_sync(mask, !vote, where) == 0;
 }
 

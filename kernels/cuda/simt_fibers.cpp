@@ -30,9 +30,9 @@ constinit thread_local bool is_flat = false;
 constinit thread_local unsigned char* dynamic = nullptr;
 
 /// Barrier of a block or a warp.
-struct Meeting {
+struct Barrier {
   unsigned expected = 0, arrived = 0;
-  Where where;       ///< call of the first thread
+  CallSite where;    ///< call of the first thread
   char places[2]{};  ///< for ThreadSanitizer; two, since a thread may reach the next barrier before all have left this
   unsigned turn = 0;
 };
@@ -42,23 +42,25 @@ struct Fiber : Thread {
   Stack stack;
   uint3 index{};
   unsigned number = 0;
-  Meeting* waits = nullptr;
+  Barrier* waiting_at = nullptr;
   bool done = false;
 };
 
-bool same(const Where& a, const Where& b) {
+bool same(const CallSite& a, const CallSite& b) {
   return a.line() == b.line() && (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
-std::string text_of(const Where& where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
+std::string text_of(const CallSite& where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
 
 /// Runs blocks one after another and keeps their fibers until the process ends. Guarded by one_launch.
 class Runner {
  public:
   void run(const Shape& shape, const std::function<void()>& thread);
-  void arrive(Meeting& meeting, unsigned first, unsigned count, const Where& where);
-  Meeting& block() { return block_; }
-  Meeting& warp_of(const Fiber& fiber) { return warp_meetings_[fiber.number / warpSize]; }
+  void arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where);
+  Barrier& block() { return block_; }
+  Barrier& warp_of(const Fiber& fiber) { return warp_barriers_[fiber.number / warpSize]; }
   Fiber& current() { return *current_; }
   unsigned threads() const { return threads_; }
   std::size_t fibers() const { return fibers_.size(); }
@@ -76,8 +78,8 @@ class Runner {
   Stack own_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Warp> warps_;
-  Meeting block_;
-  std::vector<Meeting> warp_meetings_;
+  Barrier block_;
+  std::vector<Barrier> warp_barriers_;
   std::array<Fiber*, kMaxBlock> ready_{};  ///< a ring
   std::size_t head_ = 0, waiting_ = 0;
   Fiber* current_ = nullptr;
@@ -126,27 +128,27 @@ void Runner::resume_next(Stack& from) {
   if (&next.stack != &from) from.switch_to(next.stack);
 }
 
-void Runner::arrive(Meeting& meeting, unsigned first, unsigned count, const Where& where) {
+void Runner::arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where) {
   Fiber& fiber = *current_;
-  if (meeting.arrived == 0) {
-    meeting.where = where;
-  } else if (!same(meeting.where, where)) {
-    fail("divergent barrier: some threads wait at " + text_of(meeting.where) + ", others at " + text_of(where));
+  if (barrier.arrived == 0) {
+    barrier.where = where;
+  } else if (!same(barrier.where, where)) {
+    fail("divergent barrier: some threads wait at " + text_of(barrier.where) + ", others at " + text_of(where));
   }
-  char* place = &meeting.places[meeting.turn & 1];
+  char* place = &barrier.places[barrier.turn & 1];
   simt::leave(place);
-  if (++meeting.arrived < meeting.expected) {
-    fiber.waits = &meeting;
+  if (++barrier.arrived < barrier.expected) {
+    fiber.waiting_at = &barrier;
     resume_next(fiber.stack);
     simt::arrive(place);
     return;
   }
   simt::arrive(place);
-  meeting.arrived = 0;
-  ++meeting.turn;
+  barrier.arrived = 0;
+  ++barrier.turn;
   for (unsigned t = first; t < first + count; ++t) {
     if (fibers_[t].get() == &fiber) continue;
-    fibers_[t]->waits = nullptr;
+    fibers_[t]->waiting_at = nullptr;
     make_ready(*fibers_[t]);
   }
 }
@@ -157,7 +159,7 @@ void Runner::fail_divergent() const {
   for (unsigned t = 0; t < threads_; ++t) {
     if (fibers_[t]->done) continue;
     ++waiting;
-    if (fibers_[t]->waits != nullptr) where = text_of(fibers_[t]->waits->where);
+    if (fibers_[t]->waiting_at != nullptr) where = text_of(fibers_[t]->waiting_at->where);
   }
   fail("divergent barrier: " + std::to_string(waiting) + " of " + std::to_string(threads_) + " threads wait at " +
        where + " for threads that have returned or wait elsewhere");
@@ -188,7 +190,7 @@ void Runner::run(const Shape& shape, const std::function<void()>& thread) {
   block_.expected = threads_;
   const unsigned warps = (threads_ + warpSize - 1) / warpSize;
   warps_.assign(warps, {});
-  warp_meetings_.assign(warps, {});
+  warp_barriers_.assign(warps, {});
   for (unsigned t = 0; t < threads_; ++t) {
     Fiber& fiber = *fibers_[t];
     fiber.index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
@@ -196,7 +198,7 @@ void Runner::run(const Shape& shape, const std::function<void()>& thread) {
     fiber.lane = t % warpSize;
     fiber.warp = &warps_[t / warpSize];
     ++fiber.warp->lanes;
-    ++warp_meetings_[t / warpSize].expected;
+    ++warp_barriers_[t / warpSize].expected;
   }
   const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
   const Order order(blocks, 2 * launches), thread_order(threads_, 2 * launches + 1);
@@ -242,7 +244,7 @@ void run_flat(const Shape& shape, const std::function<void()>& thread) {
   }
 }
 
-void require_meeting() {
+void require_fiber() {
   if (self != nullptr) return;
   fail(is_flat ? "a thread of a flat launch came to a barrier or a shuffle; start it with DPTRAIN_LAUNCH"
                : "a barrier or a shuffle outside of a kernel");
@@ -276,16 +278,16 @@ std::size_t count_fibers() {
   return runner().fibers();
 }
 
-void sync_block(const Where& where) {
-  require_meeting();
+void sync_block(const CallSite& where) {
+  require_fiber();
   Runner& all = runner();
   all.arrive(all.block(), 0, all.threads(), where);
 }
 
-void sync_warp(const Where& where) {
-  require_meeting();
+void sync_warp(const CallSite& where) {
+  require_fiber();
   Runner& all = runner();
-  Meeting& warp = all.warp_of(all.current());
+  Barrier& warp = all.warp_of(all.current());
   all.arrive(warp, all.current().number / warpSize * warpSize, warp.expected, where);
 }
 

@@ -42,7 +42,7 @@ struct AttentionScores {
     shape.key_dim = context.input(0)[1];
     shape.value_dim = context.input(1)[1];
     shape.causal = causal;
-    shape.blind_scores_count = true;
+    shape.fully_masked_scores_count = true;
   }
 };
 

@@ -27,63 +27,65 @@ BidirectionalOp::BidirectionalOp(const nn::BidirectionalSpec& spec, const OpCont
       steps_(context.input(0)[0]),
       features_(context.input(0)[1]),
       units_(nn::recurrent_spec(spec).units),
-      keeps_(context.step.has_backward),
-      wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
+      has_backward_(context.step.has_backward),
+      wants_dx_(has_backward_ && context.step.input_gradients[0] != plan::kAbsent),
       number_bytes_(size_of(context.plan.compute)),
       mask_(context.mask()) {
-  for (const bool backward : {false, true}) add_way(context, device, backward);
+  for (const bool backward : {false, true}) add_direction(context, device, backward);
   place();
 }
 
-void BidirectionalOp::add_way(const OpContext& context, Device& device, bool backward) {
-  Way& way = ways_[backward ? 1 : 0];
+void BidirectionalOp::add_direction(const OpContext& context, Device& device, bool backward) {
+  Direction& direction = directions_[backward ? 1 : 0];
   const plan::Step& whole = context.step;
   const std::size_t states = nn::states_of(spec_),
                     layer_inputs = whole.masks.empty() ? whole.inputs.size() : whole.masks.size();
-  way.step = {.name = whole.name, .node = whole.node, .spec = nn::direction_of(spec_, backward)};
-  way.inputs.push_back(0);
-  for (std::size_t i = 0; layer_inputs > 1 && i < states; ++i) way.inputs.push_back(1 + (backward ? states : 0) + i);
-  way.step.masks.assign(way.inputs.size(), plan::kAbsent);
+  direction.step = {.name = whole.name, .node = whole.node, .spec = nn::direction_of(spec_, backward)};
+  direction.inputs.push_back(0);
+  for (std::size_t i = 0; layer_inputs > 1 && i < states; ++i)
+    direction.inputs.push_back(1 + (backward ? states : 0) + i);
+  direction.step.masks.assign(direction.inputs.size(), plan::kAbsent);
   if (mask_) {
-    way.step.masks[0] = static_cast<int>(way.inputs.size());
-    way.inputs.push_back(*mask_);
+    direction.step.masks[0] = static_cast<int>(direction.inputs.size());
+    direction.inputs.push_back(*mask_);
   }
   for (std::size_t i = 0; nn::recurrent_spec(spec_).return_state && i < states; ++i)
-    way.outputs.push_back(1 + (backward ? states : 0) + i);
-  way.weights = whole.parameters.size() / 2;
-  way.first_weight = backward ? way.weights : 0;
-  for (const std::size_t i : way.inputs) way.step.inputs.push_back(whole.inputs[i]);
-  way.step.outputs = whole.outputs;
-  way.step.frame_axes = whole.frame_axes;
-  way.step.frames = whole.frames;
-  way.step.has_backward = keeps_;
-  const auto first = static_cast<std::ptrdiff_t>(way.first_weight), count = static_cast<std::ptrdiff_t>(way.weights);
-  way.step.parameters.assign(whole.parameters.begin() + first, whole.parameters.begin() + first + count);
-  if (keeps_) {
-    for (const std::size_t i : way.inputs) way.step.input_gradients.push_back(whole.input_gradients[i]);
-    way.step.output_gradients = whole.output_gradients;
-    way.step.parameter_gradients.assign(whole.parameter_gradients.begin() + first,
-                                        whole.parameter_gradients.begin() + first + count);
+    direction.outputs.push_back(1 + (backward ? states : 0) + i);
+  direction.weights = whole.parameters.size() / 2;
+  direction.first_weight = backward ? direction.weights : 0;
+  for (const std::size_t i : direction.inputs) direction.step.inputs.push_back(whole.inputs[i]);
+  direction.step.outputs = whole.outputs;
+  direction.step.frame_axes = whole.frame_axes;
+  direction.step.frames = whole.frames;
+  direction.step.has_backward = has_backward_;
+  const auto first = static_cast<std::ptrdiff_t>(direction.first_weight),
+             count = static_cast<std::ptrdiff_t>(direction.weights);
+  direction.step.parameters.assign(whole.parameters.begin() + first, whole.parameters.begin() + first + count);
+  if (has_backward_) {
+    for (const std::size_t i : direction.inputs) direction.step.input_gradients.push_back(whole.input_gradients[i]);
+    direction.step.output_gradients = whole.output_gradients;
+    direction.step.parameter_gradients.assign(whole.parameter_gradients.begin() + first,
+                                              whole.parameter_gradients.begin() + first + count);
   }
   const OpContext inner{.plan = context.plan,
-                        .step = way.step,
+                        .step = direction.step,
                         .rows = context.rows,
                         .seed = context.seed,
                         .stream_id = context.stream(backward ? kDrawsOfOne : 0),
                         .replicas = context.replicas,
                         .alignment = context.alignment};
-  way.op = device.make_op(inner);
-  way.in.resize(way.inputs.size());
-  way.dx.resize(way.inputs.size());
-  way.out.resize(1 + way.outputs.size());
-  way.dy.resize(1 + way.outputs.size());
-  way.values.resize(way.weights);
-  way.compute_weights.resize(way.weights);
-  way.gradients.resize(way.weights);
+  direction.op = device.make_op(inner);
+  direction.in.resize(direction.inputs.size());
+  direction.dx.resize(direction.inputs.size());
+  direction.out.resize(1 + direction.outputs.size());
+  direction.dy.resize(1 + direction.outputs.size());
+  direction.values.resize(direction.weights);
+  direction.compute_weights.resize(direction.weights);
+  direction.gradients.resize(direction.weights);
 }
 
 void BidirectionalOp::prepare(std::int64_t rows) {
-  for (Way& way : ways_) way.op->prepare(rows);
+  for (Direction& direction : directions_) direction.op->prepare(rows);
   place();
 }
 
@@ -92,14 +94,14 @@ void BidirectionalOp::place() {
   const std::uint64_t output = static_cast<std::uint64_t>(rows_ * (sequences ? steps_ : 1) * units_) * number_bytes_;
   const bool multiplies = spec_.merge_mode == nn::MergeMode::kMul;
   Parts saved(nullptr), packed(nullptr), scratch(nullptr);
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    const plan::Need need = ways_[way].op->need();
-    places_.saved[way] = saved.place_of(need.saved);
-    places_.packed[way] = packed.place_of(need.packed);
-    places_.scratch[way] = scratch.place_of(need.scratch);
-    places_.kept[way] = saved.place_of(keeps_ && multiplies ? output : 0);
-    places_.passing[way] = scratch.place_of(output);
-    places_.gradients[way] = places_.passing[way];  // replace the outputs
+  for (std::size_t direction = 0; direction < directions_.size(); ++direction) {
+    const plan::Need need = directions_[direction].op->need();
+    places_.saved[direction] = saved.place_of(need.saved);
+    places_.packed[direction] = packed.place_of(need.packed);
+    places_.scratch[direction] = scratch.place_of(need.scratch);
+    places_.saved_outputs[direction] = saved.place_of(has_backward_ && multiplies ? output : 0);
+    places_.passing[direction] = scratch.place_of(output);
+    places_.gradients[direction] = places_.passing[direction];  // replace the outputs
   }
   places_.dx = scratch.place_of(wants_dx_ ? static_cast<std::uint64_t>(rows_ * steps_ * features_) * number_bytes_ : 0);
   places_.need = {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};
@@ -108,22 +110,22 @@ void BidirectionalOp::place() {
 plan::Need BidirectionalOp::need() const { return places_.need; }
 
 std::pair<double, double> BidirectionalOp::flops_per_sample() const {
-  const auto one = ways_[0].op->flops_per_sample(), other = ways_[1].op->flops_per_sample();
+  const auto one = directions_[0].op->flops_per_sample(), other = directions_[1].op->flops_per_sample();
   return {one.first + other.first, one.second + other.second};
 }
 
 OpArgs BidirectionalOp::part_of(const OpArgs& a, std::size_t number) {
-  Way& way = ways_[number];
+  Direction& direction = directions_[number];
   OpArgs part = a;
-  for (std::size_t i = 0; i < way.weights; ++i) {
-    const std::size_t w = way.first_weight + i;
-    way.values[i] = a.weights[w];
-    way.compute_weights[i] = a.compute_weights.empty() ? a.weights[w] : a.compute_weights[w];
-    way.gradients[i] = a.weight_gradients.empty() ? nullptr : a.weight_gradients[w];
+  for (std::size_t i = 0; i < direction.weights; ++i) {
+    const std::size_t w = direction.first_weight + i;
+    direction.values[i] = a.weights[w];
+    direction.compute_weights[i] = a.compute_weights.empty() ? a.weights[w] : a.compute_weights[w];
+    direction.gradients[i] = a.weight_gradients.empty() ? nullptr : a.weight_gradients[w];
   }
-  part.weights = way.values;
-  part.compute_weights = way.compute_weights;
-  part.weight_gradients = way.gradients;
+  part.weights = direction.values;
+  part.compute_weights = direction.compute_weights;
+  part.weight_gradients = direction.gradients;
   part.saved = part_at(a.saved, places_.saved[number]);
   part.packed = part_at(a.packed, places_.packed[number]);
   part.scratch = part_at(a.scratch, places_.scratch[number]);
@@ -131,32 +133,34 @@ OpArgs BidirectionalOp::part_of(const OpArgs& a, std::size_t number) {
 }
 
 OpArgs BidirectionalOp::forward_part(const OpArgs& a, std::size_t number, void* output) {
-  Way& way = ways_[number];
+  Direction& direction = directions_[number];
   OpArgs part = part_of(a, number);
-  for (std::size_t i = 0; i < way.inputs.size(); ++i) way.in[i] = a.inputs[way.inputs[i]];
-  way.out[0] = output;
-  for (std::size_t i = 0; i < way.outputs.size(); ++i) way.out[1 + i] = a.outputs[way.outputs[i]];
-  part.inputs = way.in;
-  part.outputs = way.out;
+  for (std::size_t i = 0; i < direction.inputs.size(); ++i) direction.in[i] = a.inputs[direction.inputs[i]];
+  direction.out[0] = output;
+  for (std::size_t i = 0; i < direction.outputs.size(); ++i) direction.out[1 + i] = a.outputs[direction.outputs[i]];
+  part.inputs = direction.in;
+  part.outputs = direction.out;
   return part;
 }
 
 OpArgs BidirectionalOp::backward_part(const OpArgs& a, std::size_t number, void* gradient) {
-  Way& way = ways_[number];
+  Direction& direction = directions_[number];
   OpArgs part = forward_part(a, number, nullptr);
-  way.dy[0] = gradient;
-  for (std::size_t i = 0; i < way.outputs.size(); ++i) way.dy[1 + i] = a.output_gradients[way.outputs[i]];
-  for (std::size_t i = 0; i < way.inputs.size(); ++i) way.dx[i] = a.input_gradients[way.inputs[i]];
-  if (number == 1 && way.dx[0] != nullptr) way.dx[0] = part_at(a.scratch, places_.dx);
-  part.output_gradients = way.dy;
-  part.input_gradients = way.dx;
+  direction.dy[0] = gradient;
+  for (std::size_t i = 0; i < direction.outputs.size(); ++i)
+    direction.dy[1 + i] = a.output_gradients[direction.outputs[i]];
+  for (std::size_t i = 0; i < direction.inputs.size(); ++i) direction.dx[i] = a.input_gradients[direction.inputs[i]];
+  if (number == 1 && direction.dx[0] != nullptr) direction.dx[0] = part_at(a.scratch, places_.dx);
+  part.output_gradients = direction.dy;
+  part.input_gradients = direction.dx;
   return part;
 }
 
 std::array<void*, 2> BidirectionalOp::outputs_of(const OpArgs& a, bool for_backward) const {
   std::array<void*, 2> both{};
-  for (std::size_t way = 0; way < both.size(); ++way)
-    both[way] = for_backward ? part_at(a.saved, places_.kept[way]) : part_at(a.scratch, places_.passing[way]);
+  for (std::size_t direction = 0; direction < both.size(); ++direction)
+    both[direction] = for_backward ? part_at(a.saved, places_.saved_outputs[direction])
+                                   : part_at(a.scratch, places_.passing[direction]);
   return both;
 }
 
@@ -170,7 +174,7 @@ kernels::DirectionShape BidirectionalOp::shape_of(const OpArgs& a) const {
 }
 
 void BidirectionalOp::forward(const OpArgs& a) {
-  const bool keeps = keeps_ && a.training && spec_.merge_mode == nn::MergeMode::kMul;
+  const bool keeps = has_backward_ && a.training && spec_.merge_mode == nn::MergeMode::kMul;
   const std::array<void*, 2> outputs = outputs_of(a, keeps);
   run_forward({forward_part(a, 0, outputs[0]), forward_part(a, 1, outputs[1])});
   merge(a, shape_of(a), outputs[0], outputs[1], a.outputs[0]);
@@ -180,8 +184,8 @@ void BidirectionalOp::backward(const OpArgs& a) {
   const void* const dy = a.output_gradients[0];
   std::array<void*, 2> gradients{};
   if (dy != nullptr) {
-    for (std::size_t way = 0; way < gradients.size(); ++way)
-      gradients[way] = part_at(a.scratch, places_.gradients[way]);
+    for (std::size_t direction = 0; direction < gradients.size(); ++direction)
+      gradients[direction] = part_at(a.scratch, places_.gradients[direction]);
     const std::array<void*, 2> outputs = outputs_of(a, true);
     split(a, shape_of(a), dy, outputs[0], outputs[1], gradients[0], gradients[1]);
   }
@@ -192,7 +196,8 @@ void BidirectionalOp::backward(const OpArgs& a) {
 }
 
 void BidirectionalOp::pack(const OpArgs& a) {
-  for (std::size_t way = 0; way < ways_.size(); ++way) ways_[way].op->pack(part_of(a, way));
+  for (std::size_t direction = 0; direction < directions_.size(); ++direction)
+    directions_[direction].op->pack(part_of(a, direction));
 }
 
 }  // namespace dptrain::backend

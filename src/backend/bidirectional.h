@@ -20,13 +20,13 @@ class BidirectionalOp : public Op {
   void pack(const OpArgs& a) final;
   plan::Need need() const final;
   void prepare(std::int64_t rows) final;
-  std::string implementation() const final { return ways_[0].op->implementation(); }
+  std::string implementation() const final { return directions_[0].op->implementation(); }
   std::pair<double, double> flops_per_sample() const final;
 
  protected:
   BidirectionalOp(const nn::BidirectionalSpec& spec, const OpContext& context, Device& device);
 
-  Op& op(std::size_t way) const { return *ways_[way].op; }
+  Op& op(std::size_t direction) const { return *directions_[direction].op; }
   using Both = std::array<OpArgs, 2>;  ///< forward, backward
 
   virtual void run_forward(const Both& both) = 0;
@@ -43,7 +43,7 @@ class BidirectionalOp : public Op {
   static constexpr std::uint32_t kDrawsOfOne = 16;
 
   /// One direction: its op, the op's step, and its part of a call.
-  struct Way {
+  struct Direction {
     plan::Step step;
     std::unique_ptr<Op> op;
     std::vector<std::size_t> inputs;   ///< indices in the inputs of the whole step
@@ -56,26 +56,26 @@ class BidirectionalOp : public Op {
   };
   /// Offsets in saved, packed and scratch, in bytes.
   struct Places {
-    std::array<std::uint64_t, 2> saved{}, packed{}, scratch{}, kept{}, passing{}, gradients{};
+    std::array<std::uint64_t, 2> saved{}, packed{}, scratch{}, saved_outputs{}, passing{}, gradients{};
     std::uint64_t dx = 0;
     plan::Need need{};
   };
 
-  void add_way(const OpContext& context, Device& device, bool backward);
+  void add_direction(const OpContext& context, Device& device, bool backward);
   void place();
-  OpArgs part_of(const OpArgs& a, std::size_t way);
-  OpArgs forward_part(const OpArgs& a, std::size_t way, void* output);
-  OpArgs backward_part(const OpArgs& a, std::size_t way, void* gradient);
+  OpArgs part_of(const OpArgs& a, std::size_t direction);
+  OpArgs forward_part(const OpArgs& a, std::size_t direction, void* output);
+  OpArgs backward_part(const OpArgs& a, std::size_t direction, void* gradient);
   /// The outputs of both directions, in saved memory or in scratch.
   std::array<void*, 2> outputs_of(const OpArgs& a, bool for_backward) const;
   kernels::DirectionShape shape_of(const OpArgs& a) const;
 
   const nn::BidirectionalSpec spec_;
   std::int64_t rows_, steps_, features_, units_;
-  bool keeps_, wants_dx_;
+  bool has_backward_, wants_dx_;
   std::uint64_t number_bytes_;
   std::optional<std::size_t> mask_;
-  std::array<Way, 2> ways_;
+  std::array<Direction, 2> directions_;
   Places places_{};
 };
 

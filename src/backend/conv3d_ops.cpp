@@ -45,6 +45,6 @@ Shape image_shape(const nn::Conv3DSpec& spec, const Shape& volume) {
   return {volume[1], volume[2], volume[3] * spec.kernel_size.d};
 }
 
-FusionClaim takes_frame_pooling() { return fuses<nn::MaxPooling3DSpec>(as_images); }
+FusionClaim fuses_frame_pooling() { return fuses<nn::MaxPooling3DSpec>(as_images); }
 
 }  // namespace dptrain::backend

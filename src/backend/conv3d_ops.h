@@ -20,7 +20,7 @@ plan::Step image_step(const nn::Conv3DSpec& spec, const plan::Step& outer);
 Shape image_shape(const nn::Conv3DSpec& spec, const Shape& volume);
 
 /// Fuses a max-pooling within frames, where the device's Conv2D fuses that of images.
-FusionClaim takes_frame_pooling();
+FusionClaim fuses_frame_pooling();
 
 /// A Conv2D over the images of its windows (depth_window()), which have kernel_size[0] times the channels. The arenas
 /// therefore store the kernel with its depth next to its channels. Backward gathers the images again.

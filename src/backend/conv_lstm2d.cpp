@@ -18,10 +18,10 @@ ConvLSTM2DOp::ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& cont
       steps_(context.input(0)[0]),
       channels_(context.input(0)[3]),
       units_(spec.units),
-      keeps_(context.step.has_backward),
+      has_backward_(context.step.has_backward),
       has_states_(context.step.inputs.size() > 1),
-      wants_dx_(keeps_ && context.step.input_gradients[0] != plan::kAbsent),
-      wants_weights_(keeps_ && context.step.parameter_gradients[0]) {
+      wants_dx_(has_backward_ && context.step.input_gradients[0] != plan::kAbsent),
+      wants_weights_(has_backward_ && context.step.parameter_gradients[0]) {
   const Shape in = context.input(0), out = context.output(0);
   const int first = out.rank() == 4 ? 1 : 0;
   const std::int64_t height = out[first], width = out[first + 1];
@@ -34,7 +34,7 @@ ConvLSTM2DOp::ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& cont
   inputs_ = conv(context, nn::input_convolution(spec, input_groups()), 0, 1, wants_dx_, wants_weights_, rows_ * steps_);
   const nn::Conv2DSpec of_state = nn::state_convolution(spec, state_groups());
   // A step's tensor begins after those of earlier steps, so it has only this alignment.
-  state_ = conv(context, of_state, 2, 1, keeps_, false, rows_, alignment_of(pixels_ * units_, type_));
+  state_ = conv(context, of_state, 2, 1, has_backward_, false, rows_, alignment_of(pixels_ * units_, type_));
   if (wants_weights_) weights_ = conv(context, of_state, 2, 1, false, true, rows_ * steps_);
 }
 
@@ -66,8 +66,8 @@ void ConvLSTM2DOp::prepare(std::int64_t rows) {
 }
 
 plan::Need ConvLSTM2DOp::need() const {
-  const Rooms all = rooms(nullptr, nullptr, keeps_);
-  return {.saved = all.saved, .scratch = std::max(all.scratch, rooms(nullptr, nullptr, false).scratch)};
+  const Buffers all = make_buffers(nullptr, nullptr, has_backward_);
+  return {.saved = all.saved, .scratch = std::max(all.scratch, make_buffers(nullptr, nullptr, false).scratch)};
 }
 
 std::string ConvLSTM2DOp::implementation() const {
@@ -80,39 +80,39 @@ std::pair<double, double> ConvLSTM2DOp::flops_per_sample() const {
   return {steps * (inputs.first + state.first), steps * (inputs.second + state.second + weights)};
 }
 
-ConvLSTM2DOp::Rooms ConvLSTM2DOp::rooms(void* saved, void* scratch, bool for_backward) const {
-  Parts kept(saved), passing(scratch);
+ConvLSTM2DOp::Buffers ConvLSTM2DOp::make_buffers(void* saved, void* scratch, bool for_backward) const {
+  Parts saved_parts(saved), passing(scratch);
   const std::int64_t state = rows_ * pixels_ * units_, states = steps_ * state,
                      input = rows_ * steps_ * frame_ * channels_;
   const bool drops = drops_inputs() || drops_state();
-  Rooms room{};
-  Parts& gates = for_backward ? kept : passing;
-  room.gates = gates.take(bytes(kGates * states));
-  room.hidden = gates.take(bytes(state_groups() * (for_backward ? states : state)));
+  Buffers buffers{};
+  Parts& gates = for_backward ? saved_parts : passing;
+  buffers.gates = gates.take(bytes(kGates * states));
+  buffers.hidden = gates.take(bytes(state_groups() * (for_backward ? states : state)));
   if (for_backward) {
-    room.cell = kept.floats(states);
-    room.squashed = kept.floats(states);
-    if (has_states_) room.c0 = kept.floats(state);
+    buffers.cell = saved_parts.floats(states);
+    buffers.squashed = saved_parts.floats(states);
+    if (has_states_) buffers.c0 = saved_parts.floats(state);
   }
-  room.inputs = passing.take(bytes(input_groups() * input));
-  room.d_inputs = passing.take(wants_dx_ ? bytes(input_groups() * input) : 0);
-  room.outputs = passing.take(spec_.return_sequences ? bytes(states) : 0);
-  room.products = passing.take(bytes(kGates * state));
-  room.h = passing.take(bytes(state));
-  room.c = passing.floats(state);
-  room.dh = passing.floats(keeps_ ? state : 0);
-  room.dc = passing.floats(keeps_ ? state : 0);
-  room.of_state = passing.take(keeps_ ? bytes(state_groups() * state) : 0);
-  room.sum = passing.take(keeps_ && drops_state() ? bytes(state) : 0);
-  room.one = passing.take(drops ? bytes(std::max(input, state)) : 0);
-  room.factors = passing.floats(drops ? rows_ * std::max(frame_ * channels_, pixels_ * units_) : 0);
+  buffers.inputs = passing.take(bytes(input_groups() * input));
+  buffers.d_inputs = passing.take(wants_dx_ ? bytes(input_groups() * input) : 0);
+  buffers.outputs = passing.take(spec_.return_sequences ? bytes(states) : 0);
+  buffers.products = passing.take(bytes(kGates * state));
+  buffers.h = passing.take(bytes(state));
+  buffers.c = passing.floats(state);
+  buffers.dh = passing.floats(has_backward_ ? state : 0);
+  buffers.dc = passing.floats(has_backward_ ? state : 0);
+  buffers.of_state = passing.take(has_backward_ ? bytes(state_groups() * state) : 0);
+  buffers.sum = passing.take(has_backward_ && drops_state() ? bytes(state) : 0);
+  buffers.one = passing.take(drops ? bytes(std::max(input, state)) : 0);
+  buffers.factors = passing.floats(drops ? rows_ * std::max(frame_ * channels_, pixels_ * units_) : 0);
   std::uint64_t most = 0;
   for (const Conv* conv : {&inputs_, &state_, &weights_})
     if (conv->op) most = std::max(most, conv->op->need().scratch);
-  room.conv = passing.take(most);
-  room.saved = kept.taken();
-  room.scratch = passing.taken();
-  return room;
+  buffers.conv = passing.take(most);
+  buffers.saved = saved_parts.taken();
+  buffers.scratch = passing.taken();
+  return buffers;
 }
 
 ConvLSTM2DOp::Draw ConvLSTM2DOp::input_draw(std::int64_t gate) const {
@@ -134,48 +134,48 @@ kernels::FramesShape ConvLSTM2DOp::state_frames(const OpArgs& a, std::int64_t ga
 }
 
 /// Writes the input of the inputs' convolution: in the order of steps, with dropout for each gate.
-void ConvLSTM2DOp::order_inputs(const OpArgs& a, const Rooms& room) {
+void ConvLSTM2DOp::order_inputs(const OpArgs& a, const Buffers& buffers) {
   for (std::int64_t gate = 0; gate < input_groups(); ++gate) {
     const void* from = a.inputs[0];
     if (drops_inputs() && a.training) {
-      drop(a, input_draw(gate), from, steps_, frame_ * channels_, room.factors, room.one);
-      from = room.one;
+      drop(a, input_draw(gate), from, steps_, frame_ * channels_, buffers.factors, buffers.one);
+      from = buffers.one;
     }
-    by_step(a, input_frames(a, gate), from, room.inputs);
+    by_step(a, input_frames(a, gate), from, buffers.inputs);
   }
 }
 
 /// Writes the input of the state's convolution.
-void ConvLSTM2DOp::put_state(const OpArgs& a, const Rooms& room, void* to) {
-  if (!drops_state()) return copy(a, room.h, to, a.rows * pixels_ * units_);
+void ConvLSTM2DOp::put_state(const OpArgs& a, const Buffers& buffers, void* to) {
+  if (!drops_state()) return copy(a, buffers.h, to, a.rows * pixels_ * units_);
   for (std::int64_t gate = 0; gate < kGates; ++gate) {
-    const void* from = room.h;
+    const void* from = buffers.h;
     if (a.training) {
-      drop(a, state_draw(gate), from, 1, pixels_ * units_, room.factors, room.one);
-      from = room.one;
+      drop(a, state_draw(gate), from, 1, pixels_ * units_, buffers.factors, buffers.one);
+      from = buffers.one;
     }
     by_step(a, state_frames(a, gate), from, to);
   }
 }
 
 /// Writes dh from the gradient of the state convolution's input.
-void ConvLSTM2DOp::take_gradient_of_state(const OpArgs& a, const Rooms& room) {
+void ConvLSTM2DOp::take_gradient_of_state(const OpArgs& a, const Buffers& buffers) {
   const std::int64_t state = a.rows * pixels_ * units_;
-  if (!drops_state()) return device_.to_float(room.of_state, type_, room.dh, state, *a.stream);
+  if (!drops_state()) return device_.to_float(buffers.of_state, type_, buffers.dh, state, *a.stream);
   for (std::int64_t gate = 0; gate < kGates; ++gate) {
-    void* const part = gate == 0 ? room.sum : room.one;
-    by_row(a, state_frames(a, gate), room.of_state, part);
-    drop(a, state_draw(gate), part, 1, pixels_ * units_, room.factors, part);
-    if (gate > 0) device_.accumulate(room.sum, part, type_, state, *a.stream);
+    void* const part = gate == 0 ? buffers.sum : buffers.one;
+    by_row(a, state_frames(a, gate), buffers.of_state, part);
+    drop(a, state_draw(gate), part, 1, pixels_ * units_, buffers.factors, part);
+    if (gate > 0) device_.accumulate(buffers.sum, part, type_, state, *a.stream);
   }
-  device_.to_float(room.sum, type_, room.dh, state, *a.stream);
+  device_.to_float(buffers.sum, type_, buffers.dh, state, *a.stream);
 }
 
-void ConvLSTM2DOp::give_input_gradient(const OpArgs& a, const Rooms& room) {
+void ConvLSTM2DOp::write_input_gradient(const OpArgs& a, const Buffers& buffers) {
   for (std::int64_t gate = 0; gate < input_groups(); ++gate) {
-    void* const part = gate == 0 ? a.input_gradients[0] : room.one;
-    by_row(a, input_frames(a, gate), room.d_inputs, part);
-    if (drops_inputs()) drop(a, input_draw(gate), part, steps_, frame_ * channels_, room.factors, part);
+    void* const part = gate == 0 ? a.input_gradients[0] : buffers.one;
+    by_row(a, input_frames(a, gate), buffers.d_inputs, part);
+    if (drops_inputs()) drop(a, input_draw(gate), part, steps_, frame_ * channels_, buffers.factors, part);
     if (gate > 0)
       device_.accumulate(a.input_gradients[0], part, type_, a.rows * steps_ * frame_ * channels_, *a.stream);
   }
@@ -225,48 +225,48 @@ void ConvLSTM2DOp::run_back(Conv& conv, const OpArgs& a, std::int64_t rows, cons
 }
 
 void ConvLSTM2DOp::forward(const OpArgs& a) {
-  const bool keeps = keeps_ && a.training;
-  const Rooms room = rooms(a.saved, a.scratch, keeps);
+  const bool keeps = has_backward_ && a.training;
+  const Buffers buffers = make_buffers(a.saved, a.scratch, keeps);
   const std::int64_t state = a.rows * pixels_ * units_;
-  order_inputs(a, room);
-  run(inputs_, a, a.rows * steps_, room.inputs, room.gates, 0, room.conv);
+  order_inputs(a, buffers);
+  run(inputs_, a, a.rows * steps_, buffers.inputs, buffers.gates, 0, buffers.conv);
   if (has_states_) {
-    copy(a, a.inputs[1], room.h, state);
-    device_.to_float(a.inputs[2], type_, room.c, state, *a.stream);
-    if (room.c0 != nullptr) device_.to_float(a.inputs[2], type_, room.c0, state, *a.stream);
+    copy(a, a.inputs[1], buffers.h, state);
+    device_.to_float(a.inputs[2], type_, buffers.c, state, *a.stream);
+    if (buffers.c0 != nullptr) device_.to_float(a.inputs[2], type_, buffers.c0, state, *a.stream);
   } else {
-    device_.fill(static_cast<float*>(room.h), static_cast<std::int64_t>((bytes(state) + 3) / 4), 0, *a.stream);
-    device_.fill(room.c, state, 0, *a.stream);
+    device_.fill(static_cast<float*>(buffers.h), static_cast<std::int64_t>((bytes(state) + 3) / 4), 0, *a.stream);
+    device_.fill(buffers.c, state, 0, *a.stream);
   }
   for (std::int64_t s = 0; s < steps_; ++s) {
     const std::int64_t t = time(s), place = t * state;
-    void* const operand = keeps ? at(room.hidden, state_groups() * place) : room.hidden;
-    put_state(a, room, operand);
-    run(state_, a, a.rows, operand, room.products, 1, room.conv);
-    take_step(a, {.pixels = a.rows * pixels_,
-                  .gates = at(room.gates, kGates * place),
-                  .products = room.products,
-                  .h = room.h,
-                  .c = room.c,
-                  .cell = at(room.cell, place),
-                  .squashed = at(room.squashed, place),
-                  .y = spec_.return_sequences ? at(room.outputs, s * state) : nullptr});
+    void* const operand = keeps ? at(buffers.hidden, state_groups() * place) : buffers.hidden;
+    put_state(a, buffers, operand);
+    run(state_, a, a.rows, operand, buffers.products, 1, buffers.conv);
+    step_forward(a, {.pixels = a.rows * pixels_,
+                     .gates = at(buffers.gates, kGates * place),
+                     .products = buffers.products,
+                     .h = buffers.h,
+                     .c = buffers.c,
+                     .cell = at(buffers.cell, place),
+                     .squashed = at(buffers.squashed, place),
+                     .y = spec_.return_sequences ? at(buffers.outputs, s * state) : nullptr});
   }
   if (spec_.return_sequences)
-    by_row(a, output_frames(a), room.outputs, a.outputs[0]);
+    by_row(a, output_frames(a), buffers.outputs, a.outputs[0]);
   else
-    copy(a, room.h, a.outputs[0], state);
+    copy(a, buffers.h, a.outputs[0], state);
   if (!spec_.return_state) return;
-  copy(a, room.h, a.outputs[1], state);
-  device_.from_float(room.c, a.outputs[2], type_, state, *a.stream);
+  copy(a, buffers.h, a.outputs[1], state);
+  device_.from_float(buffers.c, a.outputs[2], type_, state, *a.stream);
 }
 
 void ConvLSTM2DOp::backward(const OpArgs& a) {
-  const Rooms room = rooms(a.saved, a.scratch, true);
+  const Buffers buffers = make_buffers(a.saved, a.scratch, true);
   const std::int64_t state = a.rows * pixels_ * units_;
   const void* const dy = a.output_gradients[0];
-  if (spec_.return_sequences && dy != nullptr) by_step(a, output_frames(a), dy, room.outputs);
-  for (const auto& [output, gradient] : {std::pair(1, room.dh), std::pair(2, room.dc)}) {
+  if (spec_.return_sequences && dy != nullptr) by_step(a, output_frames(a), dy, buffers.outputs);
+  for (const auto& [output, gradient] : {std::pair(1, buffers.dh), std::pair(2, buffers.dc)}) {
     const void* const given = spec_.return_state ? a.output_gradients[static_cast<std::size_t>(output)] : nullptr;
     if (given != nullptr)
       device_.to_float(given, type_, gradient, state, *a.stream);
@@ -277,30 +277,31 @@ void ConvLSTM2DOp::backward(const OpArgs& a) {
   for (std::int64_t s = steps_ - 1; s >= 0; --s) {
     const std::int64_t place = time(s) * state;
     const void* of_step = s + 1 == steps_ ? dy : nullptr;
-    if (spec_.return_sequences) of_step = dy == nullptr ? nullptr : at(room.outputs, s * state);
-    void* const dz = at(room.gates, kGates * place);
-    go_back(a, {.pixels = a.rows * pixels_,
-                .gates = dz,
-                .before = s > 0 ? at(room.cell, time(s - 1) * state) : room.c0,
-                .squashed = at(room.squashed, place),
-                .dy = of_step,
-                .dh = room.dh,
-                .dc = room.dc});
+    if (spec_.return_sequences) of_step = dy == nullptr ? nullptr : at(buffers.outputs, s * state);
+    void* const dz = at(buffers.gates, kGates * place);
+    step_backward(a, {.pixels = a.rows * pixels_,
+                      .gates = dz,
+                      .before = s > 0 ? at(buffers.cell, time(s - 1) * state) : buffers.c0,
+                      .squashed = at(buffers.squashed, place),
+                      .dy = of_step,
+                      .dh = buffers.dh,
+                      .dc = buffers.dc});
     if (s == 0 && !wants_h0) break;
-    run_back(state_, a, a.rows, nullptr, dz, room.of_state, 1, room.conv);
-    take_gradient_of_state(a, room);
+    run_back(state_, a, a.rows, nullptr, dz, buffers.of_state, 1, buffers.conv);
+    take_gradient_of_state(a, buffers);
   }
-  for (const auto& [input, gradient] : {std::pair(1, room.dh), std::pair(2, room.dc)}) {
+  for (const auto& [input, gradient] : {std::pair(1, buffers.dh), std::pair(2, buffers.dc)}) {
     void* const wanted = has_states_ ? a.input_gradients[static_cast<std::size_t>(input)] : nullptr;
     if (wanted != nullptr) device_.from_float(gradient, wanted, type_, state, *a.stream);
   }
   if (weights_.op && a.weight_gradients[1] != nullptr)
-    run_back(weights_, a, a.rows * steps_, room.hidden, room.gates, nullptr, 1, room.conv);
-  if (wants_weights_) order_inputs(a, room);
+    run_back(weights_, a, a.rows * steps_, buffers.hidden, buffers.gates, nullptr, 1, buffers.conv);
+  if (wants_weights_) order_inputs(a, buffers);
   const bool wants_dx = wants_dx_ && a.input_gradients[0] != nullptr;
   if (!wants_dx && !wants_weights_) return;
-  run_back(inputs_, a, a.rows * steps_, room.inputs, room.gates, wants_dx ? room.d_inputs : nullptr, 0, room.conv);
-  if (wants_dx) give_input_gradient(a, room);
+  run_back(inputs_, a, a.rows * steps_, buffers.inputs, buffers.gates, wants_dx ? buffers.d_inputs : nullptr, 0,
+           buffers.conv);
+  if (wants_dx) write_input_gradient(a, buffers);
 }
 
 std::vector<int> conv_lstm2d_weight_order(const Device& device, const config::Typed& layer, std::size_t weight) {

@@ -50,8 +50,8 @@ class ConvLSTM2DOp : public Op {
     float rate;
     std::uint32_t stream;
   };
-  virtual void take_step(const OpArgs& a, const Step& step) = 0;
-  virtual void go_back(const OpArgs& a, const StepBack& step) = 0;
+  virtual void step_forward(const OpArgs& a, const Step& step) = 0;
+  virtual void step_backward(const OpArgs& a, const StepBack& step) = 0;
   virtual void by_step(const OpArgs& a, const kernels::FramesShape& shape, const void* from, void* to) = 0;
   virtual void by_row(const OpArgs& a, const kernels::FramesShape& shape, const void* from, void* to) = 0;
   /// y = x [rows, positions, width] with one draw for all positions of a row; x == y allowed. `factors`: rows * width.
@@ -76,7 +76,7 @@ class ConvLSTM2DOp : public Op {
     std::array<float*, 2> gradients{};
   };
   /// Parts of the op's memory for rows_ rows; null: not present.
-  struct Rooms {
+  struct Buffers {
     void *gates, *hidden, *inputs, *d_inputs, *outputs, *products, *h, *one, *of_state, *sum, *conv;
     float *cell, *squashed, *c0, *c, *dh, *dc, *factors;
     std::uint64_t saved, scratch;
@@ -84,7 +84,7 @@ class ConvLSTM2DOp : public Op {
 
   Conv conv(const OpContext& context, const nn::Conv2DSpec& spec, int input, int output, bool wants_dx,
             bool wants_weights, std::int64_t rows, int alignment = kFullAlignment);
-  Rooms rooms(void* saved, void* scratch, bool for_backward) const;
+  Buffers make_buffers(void* saved, void* scratch, bool for_backward) const;
   std::uint64_t bytes(std::int64_t elements) const { return static_cast<std::uint64_t>(elements) * size_of(type_); }
   void* at(void* from, std::int64_t element) const {
     return from == nullptr ? nullptr : static_cast<std::byte*>(from) + bytes(element);
@@ -102,10 +102,10 @@ class ConvLSTM2DOp : public Op {
   kernels::FramesShape output_frames(const OpArgs& a) const;
   kernels::FramesShape state_frames(const OpArgs& a, std::int64_t gate) const;
 
-  void order_inputs(const OpArgs& a, const Rooms& room);
-  void put_state(const OpArgs& a, const Rooms& room, void* to);
-  void take_gradient_of_state(const OpArgs& a, const Rooms& room);
-  void give_input_gradient(const OpArgs& a, const Rooms& room);
+  void order_inputs(const OpArgs& a, const Buffers& buffers);
+  void put_state(const OpArgs& a, const Buffers& buffers, void* to);
+  void take_gradient_of_state(const OpArgs& a, const Buffers& buffers);
+  void write_input_gradient(const OpArgs& a, const Buffers& buffers);
   OpArgs call_of(Conv& conv, const OpArgs& a, std::int64_t rows, std::size_t weight, void* scratch);
   void run(Conv& conv, const OpArgs& a, std::int64_t rows, const void* x, void* y, std::size_t weight, void* scratch);
   void run_back(Conv& conv, const OpArgs& a, std::int64_t rows, const void* x, void* dy, void* dx, std::size_t weight,
@@ -113,7 +113,7 @@ class ConvLSTM2DOp : public Op {
 
   const std::uint32_t stream_;
   std::int64_t rows_, steps_, frame_, channels_, pixels_, units_;
-  bool keeps_, has_states_, wants_dx_, wants_weights_;
+  bool has_backward_, has_states_, wants_dx_, wants_weights_;
   plan::Plan convolutions_;  ///< tensors of the convolutions
   Conv inputs_, state_, weights_;
 };

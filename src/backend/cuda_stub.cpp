@@ -15,7 +15,7 @@ std::unique_ptr<Device> make_cuda_device(int, const RuntimeOptions&) {
               fmt::format("this dptrain has no GPU backend (cuda: {}); use --cpus N, or --gpus none", kBuiltWithCuda));
 }
 
-std::unique_ptr<Device> make_paper_gpu(const std::string&, const RuntimeOptions& options) {
+std::unique_ptr<Device> make_plan_only_gpu(const std::string&, const RuntimeOptions& options) {
   return make_cuda_device(0, options);
 }
 

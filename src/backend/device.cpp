@@ -142,7 +142,7 @@ std::unique_ptr<PixelPass> make_pixel_pass(const PixelPassContext& context, Devi
   return found->second(context, device);
 }
 
-FusionClaim takes_activation() {
+FusionClaim fuses_activation() {
   return fuses<nn::ActivationSpec>([](const nn::ActivationSpec& behind, const plan::Follower& follower,
                                       const Device&) -> std::optional<plan::TailFusion> {
     if (!follower.step.tail.empty() || !nn::can_be_epilogue(behind.activation)) return std::nullopt;
@@ -150,7 +150,7 @@ FusionClaim takes_activation() {
   });
 }
 
-FusionClaim takes_sum() {
+FusionClaim fuses_add() {
   return fuses<nn::AddSpec>(
       [](const nn::AddSpec&, const plan::Follower& follower, const Device&) -> std::optional<plan::TailFusion> {
         const auto shapes = follower.layer_inputs;
@@ -159,7 +159,7 @@ FusionClaim takes_sum() {
       });
 }
 
-FusionClaim takes_relu_behind_sum(bool also_relu6) {
+FusionClaim fuses_relu_after_add(bool also_relu6) {
   return fuses<nn::ActivationSpec>([also_relu6](const nn::ActivationSpec& behind, const plan::Follower& follower,
                                                 const Device&) -> std::optional<plan::TailFusion> {
     const auto& tail = follower.step.tail;

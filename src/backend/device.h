@@ -154,14 +154,14 @@ struct UndoClaim {
 
 /// An activation directly after the op's own layer, which backward undoes from the output (Epilogue in
 /// ops/activations.h).
-FusionClaim takes_activation();
+FusionClaim fuses_activation();
 
 /// An Add of two equal shapes directly after the op's own layer; the op reads only the other summand. Backward leaves
 /// dy as the sum's gradient.
-FusionClaim takes_sum();
+FusionClaim fuses_add();
 
 /// A ReLU directly after the op's own layer or that sum. also_relu6: or a relu6.
-FusionClaim takes_relu_behind_sum(bool also_relu6 = false);
+FusionClaim fuses_relu_after_add(bool also_relu6 = false);
 
 /// A ReLU before an op whose output is positive exactly where the op passes a gradient through that ReLU.
 UndoClaim undoes_relu();
@@ -243,7 +243,7 @@ std::vector<DeviceInfo> list_cuda();
 std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options);
 /// A GPU that is not present, for plans and memory tables on any machine. It makes ops and reports their needs, but
 /// runs nothing. `model`: "h100", "h200". Throws Error{kDevice} without a backend or cuDNN.
-std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options);
+std::unique_ptr<Device> make_plan_only_gpu(const std::string& model, const RuntimeOptions& options);
 /// The GPU code on the CPU, for tests: kernels in the emulator, streams in seeded random order.
 std::unique_ptr<Device> make_emu_device(int id, const RuntimeOptions& options);
 

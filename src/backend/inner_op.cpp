@@ -5,7 +5,7 @@
 namespace dptrain::backend {
 namespace {
 
-std::byte* behind(void* memory, std::uint64_t bytes) {
+std::byte* bytes_after(void* memory, std::uint64_t bytes) {
   return memory == nullptr ? nullptr : static_cast<std::byte*>(memory) + bytes;
 }
 
@@ -46,8 +46,8 @@ OpArgs InnerOp::args(const OpArgs& outer, std::uint64_t scratch_from, std::uint6
   OpArgs own = outer;
   own.rows = outer.rows * images_;
   own.first_row = outer.first_row * images_;
-  own.saved = behind(outer.saved, saved_from);
-  own.scratch = behind(outer.scratch, scratch_from);
+  own.saved = bytes_after(outer.saved, saved_from);
+  own.scratch = bytes_after(outer.scratch, scratch_from);
   return own;
 }
 

@@ -28,7 +28,7 @@ class MeasuredLoss final : public LossOp {
         loss_(device.make_loss(context)) {
     for (const nn::ResolvedMetric& metric : plan_.metrics) {
       auto op = make_metric_op({.loss = plan_, .metric = metric, .type = type_, .rows = context.rows}, device);
-      const bool of_hits = loss_->knows_hits() && op->takes_hits();
+      const bool of_hits = loss_->computes_hits() && op->reads_hits();
       hits_bytes_ = of_hits ? aligned_bytes(rows_of(context.rows) * kMostHitBytes) : hits_bytes_;
       const bool of_values = !of_hits && wants_values(metric);
       if (of_values)
@@ -48,7 +48,7 @@ class MeasuredLoss final : public LossOp {
     need.scratch = own_bytes_ + hits_bytes_ + values_bytes_;
     return need;
   }
-  bool knows_hits() const override { return loss_->knows_hits(); }
+  bool computes_hits() const override { return loss_->computes_hits(); }
 
   void run(const LossArgs& args) override {
     auto* const hits = static_cast<std::byte*>(args.scratch) + own_bytes_;

@@ -53,7 +53,7 @@ class MetricOp {
   virtual void run(const MetricArgs& args) = 0;
   virtual plan::Need need() const { return {}; }
   /// Whether MetricArgs::hits replaces a pass over the predictions.
-  virtual bool takes_hits() const { return false; }
+  virtual bool reads_hits() const { return false; }
 };
 
 using MetricFactory = std::function<std::unique_ptr<MetricOp>(const MetricContext&, Device&)>;

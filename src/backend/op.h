@@ -24,7 +24,7 @@ struct PiecePass;
 namespace dptrain::backend {
 
 class Device;
-class PieceWise;
+class FusiblePasses;
 class RowTable;
 
 /// Arguments of an op's constructor.
@@ -80,13 +80,13 @@ struct OpArgs {
   void* packed = nullptr;  ///< written by pack(), read by other calls
   void* saved = nullptr;
   void* scratch = nullptr;
-  void* beside = nullptr;  ///< memory of plan::Need::beside
+  void* prologue_scratch = nullptr;  ///< memory of plan::Need::beside
   // Passes of the adjacent steps (piecewise.h), for an op that takes_along(); null: there is none.
-  const kernels::cpu::PiecePass* before = nullptr;
-  const kernels::cpu::PiecePass* after = nullptr;
+  const kernels::cpu::PiecePass* prologue = nullptr;
+  const kernels::cpu::PiecePass* epilogue = nullptr;
   // For a PieceWise op.
-  bool followed = false;                      ///< forward: the previous op has run its first pass
-  bool leads = false;                         ///< forward: the next op will run its last pass
+  bool first_pass_done = false;               ///< forward: the previous op has run its first pass
+  bool defers_last_pass = false;              ///< forward: the next op will run its last pass
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
   Stream* stream = nullptr;
   Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
@@ -128,12 +128,12 @@ class Op {
   virtual bool runs_empty() const { return false; }
   /// Passes of the adjacent ops that forward runs piece by piece (piecewise.h): OpArgs::before writes its first input,
   /// OpArgs::after reads its output.
-  struct Along {
-    bool before = false, after = false;
+  struct FusedPassSupport {
+    bool prologue = false, epilogue = false;
   };
-  virtual Along takes_along() const { return {}; }
+  virtual FusedPassSupport fused_pass_support() const { return {}; }
   /// Null: no other op runs its passes.
-  virtual PieceWise* piecewise() { return nullptr; }
+  virtual FusiblePasses* fusible_passes() { return nullptr; }
   /// The implementation of each pass for `summary --plan`: "forward dnnl jit:avx512 direct; data ...; weights ...".
   /// Empty: nothing to report.
   virtual std::string implementation() const { return ""; }
@@ -178,7 +178,7 @@ class LossOp {
   virtual void run(const LossArgs& args) = 0;
   virtual plan::Need need() const { return {}; }
   /// Whether its pass over the rows also finds the largest predictions, and can write LossArgs::hits.
-  virtual bool knows_hits() const { return false; }
+  virtual bool computes_hits() const { return false; }
 };
 
 }  // namespace dptrain::backend

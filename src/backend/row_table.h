@@ -30,7 +30,7 @@ struct RowTableContext {
 
 class RowTable {
  public:
-  static constexpr std::int64_t kMostBehind = 1024;
+  static constexpr std::int64_t kMaxDeferred = 1024;
 
   virtual ~RowTable() = default;
   /// Applies all deferred updates of these rows. Ids are in [0, rows).

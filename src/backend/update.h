@@ -25,7 +25,7 @@ struct UpdateContext {
   config::Typed optimizer;
   /// Whether later steps run after one that was skipped because its gradients are not finite. False: they are skipped,
   /// too, until the host clears LossScale::found_inf. With loss scaling they always run.
-  bool goes_on = false;
+  bool continue_after_nonfinite = false;
 };
 
 struct UpdateBuffers {

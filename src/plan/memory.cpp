@@ -172,14 +172,14 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
       blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
 
   memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
-  std::uint64_t beside = 0;
+  std::uint64_t prologue_scratch = 0;
   for (std::size_t s = 0; s < needs.size(); ++s) {
     if (plan.steps[s].slot != slot) continue;
     memory.scratch_bytes = std::max(memory.scratch_bytes, needs[s].scratch);
-    beside = std::max(beside, needs[s].beside);
+    prologue_scratch = std::max(prologue_scratch, needs[s].prologue_scratch);
   }
-  memory.beside_offset = aligned(memory.scratch_bytes);
-  if (beside > 0) memory.scratch_bytes = memory.beside_offset + beside;
+  memory.prologue_scratch_offset = aligned(memory.scratch_bytes);
+  if (prologue_scratch > 0) memory.scratch_bytes = memory.prologue_scratch_offset + prologue_scratch;
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
   place_packed(plan, needs, slot, memory);

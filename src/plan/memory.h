@@ -14,14 +14,14 @@ namespace dptrain::plan {
 
 /// Bytes that an op needs in addition to its tensors, as the device's op reports them for the largest number of rows.
 struct Need {
-  std::uint64_t saved = 0;    ///< alive from its forward to its backward (argmax, batch moments)
-  std::uint64_t scratch = 0;  ///< alive during one call
-  std::uint64_t packed = 0;   ///< lifetime of the op: a copy of its weights in another layout
-  std::uint64_t beside = 0;   ///< alive during its call and that of the step before it
+  std::uint64_t saved = 0;             ///< alive from its forward to its backward (argmax, batch moments)
+  std::uint64_t scratch = 0;           ///< alive during one call
+  std::uint64_t packed = 0;            ///< lifetime of the op: a copy of its weights in another layout
+  std::uint64_t prologue_scratch = 0;  ///< alive during its call and that of the step before it
 };
 
-/// Per step: whether the next step runs the last pass of its forward (backend/piecewise.h), so that its inputs live
-/// until then. Empty: no step.
+/// Per step: whether the next step runs the last pass of its forward (backend/fusible_passes.h), so that its inputs
+/// live until then. Empty: no step.
 using Leads = std::vector<bool>;
 
 struct MemoryPlan {
@@ -31,7 +31,7 @@ struct MemoryPlan {
   std::vector<std::uint64_t> saved_offset{};   ///< per step
   std::uint64_t scratch_offset = 0;            ///< one region for all calls
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t beside_offset = 0;             ///< within that region, after Need::scratch
+  std::uint64_t prologue_scratch_offset = 0;   ///< within that region, after Need::scratch
   std::uint64_t packed_bytes = 0;              ///< size of a separate arena, the same in both modes
   std::vector<std::uint64_t> packed_offset{};  ///< per step, in that arena
   std::uint64_t activation_bytes = 0;          ///< sum of all tensors without sharing, for printing

@@ -86,7 +86,8 @@ struct Replica::Impl {
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
     // Without an optimizer the update computes only the penalty, which does not depend on the optimizer.
     if (options.optimizer)
-      update = device.make_update({.plan = plan, .optimizer = options.optimizer, .goes_on = options.goes_on});
+      update = device.make_update(
+          {.plan = plan, .optimizer = options.optimizer, .continue_after_nonfinite = options.continue_after_nonfinite});
     else if (regularized(plan))
       update = device.make_update({.plan = plan, .optimizer = nn::optimizer_family().make(nn::SGDSpec{})});
   }

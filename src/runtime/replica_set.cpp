@@ -168,7 +168,7 @@ struct ReplicaSet::Impl {
         .accumulate = options.accumulate_steps > 1,
         .shards = shares->shards(),
         .graphs = options.virtual_shards > 0 ? backend::Graphs::kOff : options.graphs,
-        .goes_on = options.goes_on,
+        .continue_after_nonfinite = options.continue_after_nonfinite,
         .gradient_memory = [this, lane,
                             &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
         .heart = watchdog ? &watchdog->heart(lane) : nullptr};

@@ -72,7 +72,7 @@ struct SetOptions {
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;  ///< steps between comparisons of the replicas' hashes; 0: never
   backend::Graphs graphs = backend::Graphs::kAuto;
-  bool goes_on = false;      ///< see UpdateContext::goes_on
+  bool continue_after_nonfinite = false;  ///< see UpdateContext::goes_on
   double exit_seconds = 60;  ///< time for devices to stop after a failure, before the process is terminated
   Patience patience{};       ///< for devices with a driver: the longest time without progress of a thread
 };

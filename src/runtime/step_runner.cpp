@@ -22,7 +22,7 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
   need.packed = std::max(need.packed, more.packed);
-  need.beside = std::max(need.beside, more.beside);
+  need.prologue_scratch = std::max(need.prologue_scratch, more.prologue_scratch);
 }
 
 /// Whether no update changes a weight of the step.
@@ -92,7 +92,7 @@ void StepRunner::make_ops(const ReplicaOptions& options) {
     grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
-  if (options.pairs) pairs_ = backend::piece_pairs(plan_, ops_);
+  if (options.pairs) pairs_ = backend::fused_passes(plan_, ops_);
   for (const std::int64_t rows : options.row_counts)
     if (rows > 0) prepare(rows);
 }
@@ -110,10 +110,12 @@ void StepRunner::prepare(std::int64_t rows) {
 
 void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   const bool trains = arenas.gradients() != nullptr;
-  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.leads);
+  inference_memory_ =
+      plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.defers_last_pass);
   std::uint64_t bytes = inference_memory_.arena_bytes;
   if (trains) {
-    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_, pairs_.leads);
+    training_memory_ =
+        plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_, pairs_.defers_last_pass);
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
@@ -224,7 +226,7 @@ backend::OpArgs StepRunner::args(std::size_t s, const BatchView& slice, const St
           .packed = bound.packed,
           .saved = bound.saved,
           .scratch = bindings.scratch(),
-          .beside = bindings.beside(),
+          .prologue_scratch = bindings.prologue_scratch(),
           .state = buffers_->state(),
           .stream = &stream_,
           .collective = collective_};

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/piecewise.h"
+#include "backend/fusible_passes.h"
 #include "core/index.h"
 #include "runtime/arenas.h"
 #include "runtime/bindings.h"
@@ -128,7 +128,7 @@ class StepRunner {
   void run_item(const plan::BackwardItem& item, const BatchView& slice, const StepInputs& in);
   backend::OpArgs args(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                        bool training);
-  /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/piecewise.h).
+  /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/fusible_passes.h).
   void pair(backend::OpArgs& call, std::size_t step, const BatchView& slice, const StepInputs& in,
             const Bindings& bindings, bool training);
   /// Calls `call` for a step; adds the layer's name to errors.
@@ -159,9 +159,9 @@ class StepRunner {
   bool masked_ = false;                                   ///< losses have masks in training, in some slot
   bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
   std::vector<plan::Need> needs_;                         ///< per step
-  backend::PiecePairs pairs_;                             ///< neighbouring steps that share passes
+  backend::FusedPasses pairs_;                            ///< neighbouring steps that share passes
   bool pairing_ = true;                                   ///< false while count_ahead() runs single steps
-  kernels::cpu::PiecePass before_, after_;                ///< passes of the running step's neighbours
+  kernels::cpu::PiecePass prologue_, epilogue_;           ///< passes of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: inference only
   const bool scales_loss_;

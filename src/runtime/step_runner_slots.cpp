@@ -5,23 +5,23 @@
 
 namespace dptrain::runtime {
 
-// StepRunner::pair(): passes of a step that its neighbours run (backend/piecewise.h).
+// StepRunner::pair(): passes of a step that its neighbours run (backend/fusible_passes.h).
 
 void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchView& slice, const StepInputs& in,
                       const Bindings& bindings, bool training) {
-  if (!pairing_ || observer_ || slice.rows == 0 || pairs_.leads.empty()) return;
-  call.leads = pairs_.leads[s];
+  if (!pairing_ || observer_ || slice.rows == 0 || pairs_.defers_last_pass.empty()) return;
+  call.defers_last_pass = pairs_.defers_last_pass[s];
   // Only training has passes before an op.
-  call.followed = s > 0 && pairs_.after[s - 1] && call.training;
-  if (s > 0 && pairs_.leads[s - 1]) {
-    before_ = ops_[s - 1]->piecewise()->lead();
-    call.before = &before_;
+  call.first_pass_done = s > 0 && pairs_.epilogue[s - 1] && call.training;
+  if (s > 0 && pairs_.defers_last_pass[s - 1]) {
+    prologue_ = ops_[s - 1]->fusible_passes()->last_pass();
+    call.prologue = &prologue_;
   }
-  if (!pairs_.after[s]) return;
+  if (!pairs_.epilogue[s]) return;
   const backend::OpArgs next = args(s + 1, slice, in, bindings, training);
   if (!next.training) return;
-  after_ = ops_[s + 1]->piecewise()->follow(next);
-  call.after = &after_;
+  epilogue_ = ops_[s + 1]->fusible_passes()->first_pass(next);
+  call.epilogue = &epilogue_;
 }
 
 void StepRunner::publish(const Bindings& bindings, bool training) {

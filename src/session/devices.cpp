@@ -158,7 +158,7 @@ backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
 std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int rank,
                                              const backend::RuntimeOptions& options, int slot) {
   const int index = rank * request.slots + slot;
-  if (!request.paper.empty()) return backend::make_paper_gpu(request.paper, options);
+  if (!request.paper.empty()) return backend::make_plan_only_gpu(request.paper, options);
   if (!request.on_gpus()) {
     const bool whole = request.slot_threads.empty();
     return backend::make_cpu_device(

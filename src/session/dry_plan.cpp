@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "backend/fusible_passes.h"
 #include "backend/measured_loss.h"
-#include "backend/piecewise.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -70,7 +70,7 @@ std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * si
 struct Needs {
   std::vector<plan::Need> of_steps;
   plan::Need of_losses;
-  plan::Leads leads;
+  plan::Leads defers_last_pass;
 };
 
 Needs needs_of(backend::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,
@@ -91,7 +91,7 @@ Needs needs_of(backend::Device& device, const experiment::Experiment& experiment
     ops.back()->prepare(rows * step.frames);
   }
   Needs all;
-  all.leads = backend::piece_pairs(result.plan, ops).leads;
+  all.defers_last_pass = backend::fused_passes(result.plan, ops).defers_last_pass;
   std::vector<plan::Need>& needs = all.of_steps;
   for (std::size_t s = 0; s < ops.size(); ++s) {
     needs.push_back(ops[s] ? ops[s]->need() : plan::Need{});
@@ -175,12 +175,13 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
   const std::int64_t share = largest_share(experiment, request.replicas, options);
   if (options.training) result.micro_batches = micro_batches(config, result.plan, with, 1, share);
   const std::int64_t rows = slice_of(share, config, request.replicas, options, result.micro_batches);
-  const auto [needs, loss_need, leads] = needs_of(*device, experiment, request.replicas, rows, result);
+  const auto [needs, loss_need, defers_last_pass] = needs_of(*device, experiment, request.replicas, rows, result);
   const bool trains = options.training && result.plan.has_loss();
   const plan::Mode mode = trains ? plan::Mode::kTraining : plan::Mode::kInference;
-  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, mode, 0, leads);
+  result.memory = plan::plan_memory(result.plan, needs, loss_need, rows, mode, 0, defers_last_pass);
   for (int slot = 1; slot < result.plan.slot_count(); ++slot)
-    result.other_memories.push_back(plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot, leads));
+    result.other_memories.push_back(
+        plan::plan_memory(result.plan, needs, loss_need, rows, mode, slot, defers_last_pass));
   if (trains) {
     result.slots = static_cast<int>(nn::slots(config.train.optimizer).size());
     if (nn::common(config.train.optimizer).use_ema) ++result.slots;

@@ -215,7 +215,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
     if (one.loader->samples() % global_batch_ != 0) set.batch_sizes.push_back(one.loader->samples() % global_batch_);
   if (options.foreign_samples % global_batch_ != 0) set.batch_sizes.push_back(options.foreign_samples % global_batch_);
   if (options.training) set.optimizer = config.train.optimizer;
-  set.goes_on = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
+  set.continue_after_nonfinite = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
   set.seed = config.seed;
   set.graphs = runtime::graphs_for(config.runtime.cuda_graphs, world_.ranks);
   set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};

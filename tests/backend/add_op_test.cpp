@@ -12,7 +12,7 @@ void check_add(const std::vector<Shape>& inputs, const Shape& out, nn::Activatio
   Case c;
   c.layer = layer(nn::AddSpec{});
   c.inputs = inputs;
-  c.tail = behind(epilogue);
+  c.tail = tail_of(epilogue);
   agrees(c, merged(inputs, out, std::plus<>()));
 }
 
@@ -20,7 +20,7 @@ const FusionExample kAddActivation([] {
   Case c;
   c.layer = layer(nn::AddSpec{});
   c.inputs = {{3, 2, 5}, {3, 2, 5}};
-  c.tail = behind(nn::Activation::kRelu);
+  c.tail = tail_of(nn::Activation::kRelu);
   return c;
 });
 

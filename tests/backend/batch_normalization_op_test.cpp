@@ -92,7 +92,7 @@ TEST(BatchNormalizationOp, WithoutScaleOrCenter) {
 
 TEST(BatchNormalizationOp, Relu) {
   Case c = with({}, {4, 3, 6});
-  c.tail = behind(nn::Activation::kRelu);
+  c.tail = tail_of(nn::Activation::kRelu);
   check_batch_normalization(c);
   c.undone = true;
   check_batch_normalization(c);
@@ -100,7 +100,7 @@ TEST(BatchNormalizationOp, Relu) {
 
 const FusionExample kBatchNormalizationRelu([] {
   Case c = with({}, {4, 3, 6});
-  c.tail = behind(nn::Activation::kRelu);
+  c.tail = tail_of(nn::Activation::kRelu);
   return c;
 });
 Case with_sum() {
@@ -112,18 +112,18 @@ Case with_sum() {
 const FusionExample kBatchNormalizationSum(with_sum);
 const FusionExample kBatchNormalizationSumRelu([] {
   Case c = with_sum();
-  c.tail.push_back(behind(nn::Activation::kRelu).front());
+  c.tail.push_back(tail_of(nn::Activation::kRelu).front());
   return c;
 });
 
-TEST(BatchNormalizationOp, WithTheAddBehindIt) {
+TEST(BatchNormalizationOp, FollowedByAnAdd) {
   for (const bool inference_mode : {false, true}) {
     for (const auto epilogue : {nn::Activation::kLinear, nn::Activation::kRelu}) {
       Case c = with({}, {4, 3, 6});
       c.inputs.push_back(c.inputs[0]);
       c.inference_mode = inference_mode;
       if (inference_mode) c.statistics = nullptr;
-      c.tail = behind(epilogue);
+      c.tail = tail_of(epilogue);
       c.tail.insert(c.tail.begin(), layer(nn::AddSpec{}));
       check_batch_normalization(c);
       c.undone = epilogue == nn::Activation::kRelu;
@@ -136,7 +136,7 @@ TEST(BatchNormalizationOp, InferenceModeKeepsStatistics) {
   for (const auto epilogue : {nn::Activation::kLinear, nn::Activation::kRelu}) {
     Case c = with({}, {4, 3, 6});
     c.inference_mode = true;
-    c.tail = behind(epilogue);
+    c.tail = tail_of(epilogue);
     c.statistics = nullptr;
     check_batch_normalization(c);
   }

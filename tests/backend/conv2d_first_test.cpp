@@ -42,21 +42,21 @@ TEST(FirstConvPass, PoolsAndTakesItsGradient) {
   weights[8] = 1.0F;
   weights[9] = -1.0F;
   const std::vector<float> bias = {0.5F, 7.5F};
-  std::vector<std::uint8_t> taken(24);
+  std::vector<std::uint8_t> argmax(24);
   run(ConvPassKind::kForward, shape,
-      {.x = x.data(), .weights = weights.data(), .bias = bias.data(), .y = y.data(), .taken = taken.data()});
+      {.x = x.data(), .weights = weights.data(), .bias = bias.data(), .y = y.data(), .argmax = argmax.data()});
   // The windows' corners of the image: the last position is largest in the first channel, the first in the second.
   for (std::size_t i = 0; i < 12; ++i) {
     const std::size_t h = i % 6 / 3, w = i % 3;
     const float top_left = static_cast<float>(12 * h + 2 * w), bottom_right = top_left + 7.0F;
     EXPECT_EQ(y[2 * i], bottom_right + 0.5F);
-    EXPECT_EQ(taken[2 * i], 3);
+    EXPECT_EQ(argmax[2 * i], 3);
     EXPECT_EQ(y[2 * i + 1], std::max(0.0F, 7.5F - top_left));
-    EXPECT_EQ(taken[2 * i + 1], top_left < 7.5F ? 0 : kernels::kNothingTaken);
+    EXPECT_EQ(argmax[2 * i + 1], top_left < 7.5F ? 0 : kernels::kNoArgmax);
   }
   for (float& value : dy) value = 1.0F;
   run(ConvPassKind::kBackwardWeights, shape,
-      {.x = x.data(), .dy = dy.data(), .dweights = dweights.data(), .dbias = dbias.data(), .taken = taken.data()});
+      {.x = x.data(), .dy = dy.data(), .dweights = dweights.data(), .dbias = dbias.data(), .argmax = argmax.data()});
   EXPECT_EQ(dbias, (std::vector<float>{12.0F, 6.0F}));
   EXPECT_EQ(dweights[8], 2.0F * (7 + 9 + 11 + 19 + 21 + 23));  // the inputs at the places taken
   EXPECT_EQ(dweights[9], 2.0F * (0 + 2 + 4));

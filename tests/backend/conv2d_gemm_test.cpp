@@ -53,7 +53,7 @@ TEST(GemmConvPass, GradientOfTheInputOfOnePixel) {
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 13) - 6.0F;
   const auto pass = make_gemm_conv(ConvPassKind::kBackwardData, shape);
   ASSERT_NE(pass, nullptr);
-  EXPECT_FALSE(pass->takes_pieces());
+  EXPECT_FALSE(pass->supports_fused_passes());
   std::vector<float> scratch(pass->scratch() / sizeof(float), NAN);
   pass->run({.weights = weights.data(), .dy = dy.data(), .dx = dx.data()}, scratch.data());
   EXPECT_EQ(kernels::cpu::test::naive_data_gradient(window, weights, dy, shape.rows),
@@ -84,11 +84,11 @@ TEST(GemmConvPass, LeavesOtherShapesToOthers) {
 
 TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   const auto pays = [](Size2 kernel, std::int64_t in, std::int64_t out) {
-    return gemm_pays(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
-                       s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
-                       if (kernel == Size2{1, 1}) s.stride_h = s.stride_w = 1;
-                     }),
-                     rules_for({}));
+    return gemm_is_faster(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
+                            s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
+                            if (kernel == Size2{1, 1}) s.stride_h = s.stride_w = 1;
+                          }),
+                          rules_for({}));
   };
   EXPECT_TRUE(pays({3, 3}, 128, 128));
   EXPECT_FALSE(pays({3, 3}, 64, 64));
@@ -96,12 +96,12 @@ TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   EXPECT_FALSE(pays({1, 1}, 1024, 256));
   EXPECT_TRUE(pays({1, 1}, 64, 256));
   EXPECT_FALSE(pays({1, 1}, 64, 64));
-  EXPECT_FALSE(gemm_pays(ConvPassKind::kForward, strided(), rules_for({})));
+  EXPECT_FALSE(gemm_is_faster(ConvPassKind::kForward, strided(), rules_for({})));
 }
 
 TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
   const ProcessorRules& rules = rules_for({.avx2 = true});
-  const auto forward = [&](auto change) { return gemm_pays(ConvPassKind::kForward, changed(change), rules); };
+  const auto forward = [&](auto change) { return gemm_is_faster(ConvPassKind::kForward, changed(change), rules); };
   EXPECT_TRUE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 128; }));
   EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 64; }));
   EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = 128, s.out_channels = 120; })) << "no kernel for it";
@@ -109,11 +109,11 @@ TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
       << "1x1";
   EXPECT_FALSE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 256, s.stride_h = s.stride_w = 1; }))
       << "not strided";
-  EXPECT_TRUE(gemm_pays(ConvPassKind::kBackwardWeights, changed([](ConvShape& s) {
-                          s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
-                          s.in_channels = 1024, s.out_channels = 256;
-                        }),
-                        rules));
+  EXPECT_TRUE(gemm_is_faster(ConvPassKind::kBackwardWeights, changed([](ConvShape& s) {
+                               s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
+                               s.in_channels = 1024, s.out_channels = 256;
+                             }),
+                             rules));
 }
 
 TEST(GemmConvPass, GradientsOfTheInputPayByProcessor) {
@@ -122,7 +122,7 @@ TEST(GemmConvPass, GradientsOfTheInputPayByProcessor) {
       s = {{.in_h = 14, .in_w = 14, .in_channels = 256, .out_h = 14, .out_w = 14, .out_channels = 64}, 8};
       change(s);
     });
-    return gemm_pays(ConvPassKind::kBackwardData, shape, rules_for(processor));
+    return gemm_is_faster(ConvPassKind::kBackwardData, shape, rules_for(processor));
   };
   const kernels::cpu::Processor intel{kernels::cpu::Processor::Vendor::kIntel, true};
   EXPECT_TRUE(pays(intel, [](ConvShape&) {}));
@@ -143,7 +143,7 @@ TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {
       s.in_channels = in, s.out_channels = out;
     });
     EXPECT_TRUE(kernels::cpu::gemm_conv_reads_in_place(shape));
-    return gemm_pays(ConvPassKind::kBackwardWeights, shape, rules_for(processor));
+    return gemm_is_faster(ConvPassKind::kBackwardWeights, shape, rules_for(processor));
   };
   // 96, 160: no rows a page apart, so that kernels of every instruction set read them in place.
   const Processor unknown, intel{Processor::Vendor::kIntel, true}, amd{Processor::Vendor::kOther, true},

@@ -60,7 +60,7 @@ TEST(Conv2DOp, OneInputChannel) { check_conv2d(conv_case(conv(8, {3, 3}), {8, 7,
 TEST(Conv2DOp, FewInputChannels) {
   for (const std::int64_t channels : {1, 3}) {
     Case c = conv_case(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
-    c.tail = behind(Activation::kRelu);
+    c.tail = tail_of(Activation::kRelu);
     c.undone = true;
     check_conv2d(c);
   }
@@ -111,7 +111,7 @@ TEST(Conv2DOp, LargeKernelAndStride) {
 
 TEST(Conv2DOp, Relu) {
   Case c = conv_case(conv(5, {3, 3}), {6, 7, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   check_conv2d(c);
   c.undone = true;
   check_conv2d(c);
@@ -122,22 +122,22 @@ Case with_tail(const Conv2DSpec& spec, const Shape& in, std::vector<config::Type
   c.tail = std::move(tail);
   return c;
 }
-const FusionExample kConv2DRelu([] { return with_tail(conv(5, {3, 3}), {6, 7, 3}, behind(Activation::kRelu)); });
-const FusionExample kConv2DTanh([] { return with_tail(conv(5, {3, 3}), {6, 7, 4}, behind(Activation::kTanh)); });
+const FusionExample kConv2DRelu([] { return with_tail(conv(5, {3, 3}), {6, 7, 3}, tail_of(Activation::kRelu)); });
+const FusionExample kConv2DTanh([] { return with_tail(conv(5, {3, 3}), {6, 7, 4}, tail_of(Activation::kTanh)); });
 /// Where the CPU pools in the kernels of the first layer: an odd last column, which the pooling leaves out.
 const FusionExample kConv2DPooled([] {
   return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 3}, {layer(nn::MaxPooling2DSpec{})});
 });
 const FusionExample kConv2DReluPooled([] {
   return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 1},
-                   {behind(Activation::kRelu).front(), layer(nn::MaxPooling2DSpec{})});
+                   {tail_of(Activation::kRelu).front(), layer(nn::MaxPooling2DSpec{})});
 });
 
 TEST(Conv2DOp, OtherActivations) {
   for (const Activation f : {Activation::kTanh, Activation::kLeakyRelu, Activation::kSoftplus, Activation::kHardSigmoid,
                              Activation::kSoftsign}) {
     Case c = conv_case(conv(5, {2, 2}), {4, 5, 3});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_conv2d(c);
   }
 }
@@ -165,7 +165,7 @@ TEST(Conv2DOp, WinogradSizes) {
       EXPECT_NE(text.find(std::string(pass) + sizes.tile), std::string::npos) << text;
     EXPECT_TRUE(text.ends_with("; both gradients in one pass")) << text;
     c.differentiable = false;
-    c.tail = behind(Activation::kRelu);
+    c.tail = tail_of(Activation::kRelu);
     c.tolerance = 1e-5;  // Winograd's transforms
     c.same_bits_on_all_threads = true;
     check_conv2d(c);

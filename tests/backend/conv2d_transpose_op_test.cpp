@@ -80,14 +80,14 @@ TEST(Conv2DTransposeOp, DilatedWithoutBias) {
 
 const FusionExample kTransposeActivation([] {
   Case c = conv_case(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 
 TEST(Conv2DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = conv_case(transpose(4, {3, 3}, {2, 2}, Padding::kSame), {3, 4, 3});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_transpose(c);
   }
 }

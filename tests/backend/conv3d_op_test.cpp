@@ -82,14 +82,14 @@ TEST(Conv3DOp, Dilated) {
 
 const FusionExample kConv3DActivation([] {
   Case c = conv_case(conv3d(4, {3, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 
 /// Computed by the op where the one over images does so.
 Case pooled_frames(Activation f, const Shape& in, std::int64_t filters) {
   Case c = conv_case(conv3d(filters, {3, 3, 3}, {}, Padding::kSame), in);
-  c.tail = behind(f);
+  c.tail = tail_of(f);
   c.tail.push_back(layer(nn::MaxPooling3DSpec{.pool_size = {1, 2, 2}, .strides = {}}));
   c.some_devices = true;
   return c;
@@ -99,7 +99,7 @@ const FusionExample kConv3DFramePooling([] { return pooled_frames(Activation::kR
 TEST(Conv3DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = conv_case(conv3d(4, {2, 3, 3}, {}, Padding::kSame), {3, 4, 3, 3});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_conv3d(c);
   }
 }

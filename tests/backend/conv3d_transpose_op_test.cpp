@@ -91,14 +91,14 @@ TEST(Conv3DTransposeOp, DilatedWithoutBias) {
 
 const FusionExample kTranspose3DActivation([] {
   Case c = conv_case(transpose3d(4, {3, 3, 3}, {2, 2, 2}, Padding::kSame), {2, 2, 3, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 
 TEST(Conv3DTransposeOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = conv_case(transpose3d(4, {2, 3, 3}, {2, 1, 2}, Padding::kSame), {2, 2, 3, 3});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_transpose3d(c);
   }
 }

@@ -103,7 +103,7 @@ TEST(ConvChoices, ANameThatNothingHasLeavesTheRule) {
 /// What one way writes: y, dx, or dweights and dbias.
 std::vector<float> result_of(ConvPassKind kind, const ConvShape& shape, ConvPass& pass) {
   ConvTrial trial(kind, shape);
-  trial.make_room(pass);
+  trial.allocate_scratch(pass);
   trial.run(pass);
   return trial.result();
 }

@@ -17,7 +17,7 @@ void check_dense(std::int64_t units, const Shape& in, Activation epilogue = Acti
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  c.tail = behind(epilogue);
+  c.tail = tail_of(epilogue);
   c.tolerance = 5e-6;
   c.gradient_tolerance = 1e-5;
   c.same_bits_on_all_threads = false;
@@ -41,7 +41,7 @@ const FusionExample kDenseActivation([] {
   Case c;
   c.layer = layer(spec);
   c.inputs = {{7}};
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 

@@ -70,18 +70,18 @@ TEST(DepthwiseConv2DOp, WithoutBias) {
 
 const FusionExample kDepthwiseActivation([] {
   Case c = with(depthwise({3, 3}, Padding::kSame), {4, 5, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 
 TEST(DepthwiseConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kRelu6, Activation::kTanh}) {
     Case c = with(depthwise({3, 3}, Padding::kSame), {4, 5, 3});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_depthwise(c);
   }
   Case c = with(depthwise({3, 3}), {4, 5, 3});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   c.undone = true;
   check_depthwise(c);
 }

@@ -53,7 +53,7 @@ Link link_of(const Case& whole, const config::Typed& layer, std::vector<Shape> s
 std::vector<float> floats(const Tensor& tensor) { return {tensor.values.begin(), tensor.values.end()}; }
 
 /// The layer, then each of its tail: every one an op of its own.
-Outcome tail_apart(backend::Device& device, const Case& c, const Data& data) {
+Outcome run_tail_separately(backend::Device& device, const Case& c, const Data& data) {
   std::size_t next = OneStep(c, Wanted::kAll, device).own();
   const auto own = static_cast<std::ptrdiff_t>(next);
   std::vector<Link> links{link_of(c, c.layer, {c.inputs.begin(), c.inputs.begin() + own},
@@ -84,7 +84,7 @@ Outcome tail_apart(backend::Device& device, const Case& c, const Data& data) {
 }
 
 /// The activation below, then the layer.
-Outcome undoing_apart(backend::Device& device, const Case& c, const Data& data) {
+Outcome run_undone_separately(backend::Device& device, const Case& c, const Data& data) {
   Link below = link_of(c, c.undoes, c.inputs, data.inputs);
   Link above = link_of(c, c.layer, c.inputs, {tensor_of(below.forward(device), c.inputs[0], c.rows)});
   above.data.weights = data.weights;
@@ -148,7 +148,8 @@ TEST(FusionRollCall, EveryExampleComputesWhatItsOpsApartCompute) {
       SCOPED_TRACE(text_of(c) + " on " + device->description());
       const Data data = make_data(c);
       const Outcome found = run(*device, c, data, true, Wanted::kAll);
-      expect_near(*device, found, c.undoes ? undoing_apart(*device, c, data) : tail_apart(*device, c, data));
+      expect_near(*device, found,
+                  c.undoes ? run_undone_separately(*device, c, data) : run_tail_separately(*device, c, data));
       if (c.tail.empty() || plan::activation_of({.layer = c.tail.back()}) != nn::Activation::kRelu) continue;
       SCOPED_TRACE("undone by the reader");
       Case undone = c;
@@ -165,11 +166,11 @@ TEST(FusionRollCall, NoOpTakesTwoActivationsOrWhatNeedsItsInput) {
   const nn::Activation relu = nn::Activation::kRelu;
   for (Case c : fusion_examples()) {
     if (c.undoes) continue;
-    c.tail.push_back(behind(relu).front());
-    c.tail.push_back(behind(relu).front());
+    c.tail.push_back(tail_of(relu).front());
+    c.tail.push_back(tail_of(relu).front());
     for (const auto& device : devices()) EXPECT_FALSE(fused_by(*device, c)) << text_of(c) << " on " << device->name();
     for (const nn::Activation f : {nn::Activation::kSoftmax, nn::Activation::kGelu}) {
-      c.tail = behind(f);
+      c.tail = tail_of(f);
       for (const auto& device : devices()) EXPECT_FALSE(fused_by(*device, c)) << text_of(c) << " on " << device->name();
     }
   }

@@ -33,7 +33,7 @@ void expect_layers(const char* file, std::size_t at_least) {
     const config::Typed full = from_keras(nn::layer_family(), name, entry.at("arguments"));
     Case c;
     c.layer = nn::without_activation(full);
-    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
+    c.tail = tail_of(nn::activation_of(full).value_or(nn::Activation::kLinear));
     c.inputs = {sample(entry.at("input_shape"))};
     c.rows = entry.at("input_shape")[0].get<std::int64_t>();
     const nn::LayerType& type = nn::type_of(c.layer);
@@ -60,7 +60,7 @@ void expect_gradients(const char* file, std::size_t count) {
     Case c;
     const config::Typed full = from_keras(nn::layer_family(), name, entry.at("arguments"));
     c.layer = nn::without_activation(full);
-    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
+    c.tail = tail_of(nn::activation_of(full).value_or(nn::Activation::kLinear));
     Data data;
     for (const json& x : entry.at("inputs")) {
       c.inputs.push_back(sample(x.at("shape")));

@@ -108,7 +108,7 @@ TEST(GpuDevice, HashSeesEveryBitAndPlace) {
   });
 }
 
-TEST(GpuDevice, SaysHowFiltersLie) {
+TEST(GpuDevice, ReportsFilterLayouts) {
   on_gpus([](Device& device) {
     const auto conv = layer(nn::Conv2DSpec{}), dense = layer(nn::DenseSpec{});
     const auto norm = layer(nn::BatchNormalizationSpec{}), separable = layer(nn::SeparableConv2DSpec{});

@@ -112,7 +112,7 @@ Expected expectation_of_cpu(const Case& c, const Reference& reference, const Dat
 }
 
 /// How near: of the largest value in float32, in norm in 16 bits.
-struct Nearness {
+struct Tolerances {
   DType type;
   double values, gradients, roundings;
 
@@ -136,7 +136,7 @@ struct Nearness {
   }
 };
 
-void compare(const Case& c, const Expected& expected, const Outcome& found, const Nearness& near,
+void compare(const Case& c, const Expected& expected, const Outcome& found, const Tolerances& near,
              const std::vector<nn::WeightDef>& defs) {
   near.expect(found.output, expected.output.values, near.values, "output");
   for (std::size_t i = 0; i < expected.input_gradients.size(); ++i)
@@ -161,10 +161,10 @@ void compare(const Case& c, const Expected& expected, const Outcome& found, cons
 /// All that is asked of one device; returns what it found.
 Outcome judge(backend::Device& device, const Case& c, const Data& data, const Expected& expected,
               const std::vector<nn::WeightDef>& defs) {
-  const Nearness near{.type = device.options().compute,
-                      .values = on_device(device, c.tolerance),
-                      .gradients = on_device(device, c.gradient_tolerance),
-                      .roundings = c.roundings};
+  const Tolerances near{.type = device.options().compute,
+                        .values = on_device(device, c.tolerance),
+                        .gradients = on_device(device, c.gradient_tolerance),
+                        .roundings = c.roundings};
   const Outcome found = run(device, c, data, true, Wanted::kAll);
   compare(c, expected, found, near, defs);
   expect_same_bits(found, run(device, c, data, true, Wanted::kAll), "second run");

@@ -126,7 +126,7 @@ config::Typed layer(Spec spec) {
 }
 
 /// A tail of that activation; empty for linear.
-inline std::vector<config::Typed> behind(nn::Activation f) {
+inline std::vector<config::Typed> tail_of(nn::Activation f) {
   if (f == nn::Activation::kLinear) return {};
   return {layer(nn::ActivationSpec{f})};
 }

@@ -17,7 +17,7 @@ void check_max_pooling2d(const MaxPooling2DSpec& spec, const Shape& in, bool und
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  if (undoes_relu) c.undoes = behind(nn::Activation::kRelu).front();
+  if (undoes_relu) c.undoes = tail_of(nn::Activation::kRelu).front();
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     const Tensor& x = inputs[0];
     const Size2 strides = spec.strides.value_or(spec.pool_size);
@@ -56,7 +56,7 @@ const FusionExample kMaxPooling2DUndoesRelu([] {
   Case c;
   c.layer = layer(MaxPooling2DSpec{.pool_size = {2, 2}, .strides = {}});
   c.inputs = {{6, 7, 5}};
-  c.undoes = behind(nn::Activation::kRelu).front();
+  c.undoes = tail_of(nn::Activation::kRelu).front();
   return c;
 });
 

@@ -19,7 +19,7 @@ Tensor as_image(Tensor tensor) {
 }
 
 /// The case of the sister, and its data.
-std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
+std::pair<Case, Data> equivalent_image_case(const Case& c, const Data& data) {
   Case image = c;
   image.layer = nn::computed_as(c.layer);
   image.inputs = {nn::with_height(c.inputs[0])};
@@ -31,9 +31,9 @@ std::pair<Case, Data> sister_of(const Case& c, const Data& data) {
   return {image, same};
 }
 
-void expect_sisters_bits(backend::Device& device, const Case& c) {
+void expect_bits_of_equivalent(backend::Device& device, const Case& c) {
   const Data data = make_data(c);
-  const auto [image, same] = sister_of(c, data);
+  const auto [image, same] = equivalent_image_case(c, data);
   const std::vector<nn::WeightDef> weights = weights_of(c), sisters = weights_of(image);
   ASSERT_EQ(weights.size(), sisters.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -50,7 +50,7 @@ void expect_sisters_bits(backend::Device& device, const Case& c) {
   EXPECT_EQ(implementation(device, c), implementation(device, image));
 }
 
-TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
+TEST(OverSteps, MatchTheirImageLayerBitForBit) {
   nlohmann::json cases = golden("layers_of_steps.json");
   cases.push_back({{"layer", "SpatialDropout1D"},
                    {"arguments", {{"rate", 0.4}}},
@@ -65,13 +65,13 @@ TEST(OverSteps, ComputeTheBitsOfTheirSisters) {
     const config::Typed full = from_keras(nn::layer_family(), entry.at("layer"), entry.at("arguments"));
     Case c;
     c.layer = nn::without_activation(full);
-    c.tail = behind(nn::activation_of(full).value_or(nn::Activation::kLinear));
+    c.tail = tail_of(nn::activation_of(full).value_or(nn::Activation::kLinear));
     const auto dims = entry.at("inputs")[0].at("shape").get<std::vector<std::int64_t>>();
     c.inputs = {Shape({dims.begin() + 1, dims.end()})};
     c.rows = dims[0];
     for (const auto& device : devices()) {
       SCOPED_TRACE(device->description());
-      expect_sisters_bits(*device, c);
+      expect_bits_of_equivalent(*device, c);
     }
   }
 }

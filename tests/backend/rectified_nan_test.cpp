@@ -53,7 +53,7 @@ TEST(RectifiedNaN, ComesThroughConvolutions) {
     Case c;
     c.layer = layer(spec);
     c.inputs = {{9, 8, s.channels}};
-    c.tail = behind(nn::Activation::kRelu);
+    c.tail = tail_of(nn::Activation::kRelu);
     check_nan(c, s.what);
   }
 }
@@ -64,7 +64,7 @@ TEST(RectifiedNaN, ComesThroughDense) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {{33}};
-  c.tail = behind(nn::Activation::kRelu);
+  c.tail = tail_of(nn::Activation::kRelu);
   check_nan(c, "Dense");
 }
 

@@ -65,7 +65,7 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
 
 /// Devices have ops only of the sister over images, or of the layers that compute its passes. OverSteps compares the
 /// layer with her, and with Keras's values.
-void expect_sister(const nn::LayerType& type, const nlohmann::json& golden_cases) {
+void expect_computed_as_image_layer(const nn::LayerType& type, const nlohmann::json& golden_cases) {
   for (const auto& [kind, word] : kinds())
     EXPECT_FALSE(backend::has_op(kind, type.type))
         << type.name << " is computed as another layer, but has an op: " << word;
@@ -96,7 +96,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
       continue;
     }
     if (type.computed_as || type.passes) {
-      expect_sister(type, computed);
+      expect_computed_as_image_layer(type, computed);
       continue;
     }
     for (const auto& [kind, word] : kinds())

@@ -73,14 +73,14 @@ TEST(SeparableConv2DOp, DilatedWithoutBias) {
 
 const FusionExample kSeparableActivation([] {
   Case c = with(separable(5, {3, 3}, Padding::kSame), {5, 4, 4});
-  c.tail = behind(Activation::kRelu);
+  c.tail = tail_of(Activation::kRelu);
   return c;
 });
 
 TEST(SeparableConv2DOp, Activations) {
   for (const Activation f : {Activation::kRelu, Activation::kTanh}) {
     Case c = with(separable(5, {3, 3}, Padding::kSame), {5, 4, 4});
-    c.tail = behind(f);
+    c.tail = tail_of(f);
     check_separable(c);
   }
 }

@@ -59,13 +59,14 @@ struct Arena {
 /// The arenas in device memory, and the device's update of them.
 class OnDevice {
  public:
-  OnDevice(backend::Device& device, Arena& arena, const config::Typed& optimizer, bool goes_on = false)
+  OnDevice(backend::Device& device, Arena& arena, const config::Typed& optimizer, bool continue_after_nonfinite = false)
       : device_(device), arena_(arena) {
     shuffle();
     device.enter();
     arena.plan.compute = device.options().compute;
     stream_ = device.make_stream();
-    update_ = device.make_update({.plan = arena.plan, .optimizer = optimizer, .goes_on = goes_on});
+    update_ = device.make_update(
+        {.plan = arena.plan, .optimizer = optimizer, .continue_after_nonfinite = continue_after_nonfinite});
     state_ = device.allocate(sizeof(kernels::StepState));
     for (std::vector<float>* array : arrays()) memory_.push_back(device.allocate(array->size() * sizeof(float)));
     compute_ = device.allocate(arena.weights.size() * sizeof(float));

@@ -47,7 +47,7 @@ void check_pool3d(const Spec& spec, const Shape& in, bool undoes_relu, const F& 
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  if (undoes_relu) c.undoes = behind(nn::Activation::kRelu).front();
+  if (undoes_relu) c.undoes = tail_of(nn::Activation::kRelu).front();
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     return over_windows(spec, inputs[0], 0, f);
   });

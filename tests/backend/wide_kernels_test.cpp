@@ -60,7 +60,7 @@ TEST(WideKernels, BatchNormalization) {
   c.inputs = {{4, 3, 8}};
   c.weights = [](std::vector<Tensor>& weights) { weights.back() = Tensor(weights.back().dims, 1.25); };
   expect_wide_batch_normalization(c);
-  c.tail = behind(nn::Activation::kRelu);
+  c.tail = tail_of(nn::Activation::kRelu);
   expect_wide_batch_normalization(c);
   c.inputs.push_back(c.inputs[0]);
   c.tail.insert(c.tail.begin(), layer(nn::AddSpec{}));

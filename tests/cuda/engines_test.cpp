@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/cuda/cudnn_tuner.h"
-#include "backend/cuda/paper_runtime.h"
+#include "backend/cuda/plan_only_runtime.h"
 #include "core/error.h"
 
 namespace dptrain::test {
@@ -108,7 +108,7 @@ TEST(CudnnPass, ARefusedPlanIsMadeOnceMore) {
 
 TEST(PaperRuntime, HasFiguresAndNoMemory) {
   const auto runtime =
-      make_paper_runtime({.name = "h200", .description = "on paper", .multiprocessors = 132, .memory_bytes = 5});
+      make_plan_only_runtime({.name = "h200", .description = "on paper", .multiprocessors = 132, .memory_bytes = 5});
   EXPECT_EQ(runtime->multiprocessors(), 132);
   EXPECT_EQ(runtime->memory().free, 5U);
   EXPECT_THROW(runtime->allocate(1), Error);

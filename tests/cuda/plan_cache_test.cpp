@@ -38,7 +38,7 @@ class PlanCacheTest : public testing::Test {
 TEST_F(PlanCacheTest, KeepsTheLastEngineOfAKey) {
   {
     PlanCache cache(path());
-    ASSERT_TRUE(cache.kept());
+    ASSERT_TRUE(cache.is_open());
     EXPECT_EQ(cache.find("forward f32"), std::nullopt);
     EXPECT_TRUE(cache.store("forward f32", "eng1 k2=3", 12.5));
     EXPECT_TRUE(cache.store("data f32", "eng7", 3));
@@ -69,7 +69,7 @@ TEST_F(PlanCacheTest, DamageIsSkippedAndHealed) {
 TEST_F(PlanCacheTest, WithoutAPlaceItForgets) {
   for (const std::string nowhere : {"", "/proc/no/such/folder/plans.txt"}) {
     PlanCache cache(nowhere);
-    EXPECT_FALSE(cache.kept());
+    EXPECT_FALSE(cache.is_open());
     EXPECT_FALSE(cache.store("key", "eng1", 1));
   }
 }

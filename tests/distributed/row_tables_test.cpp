@@ -107,7 +107,7 @@ TableOutcome train_words(const TableRun& run) {
                            .batch_sizes = {kBatchOfWords},
                            .optimizer = value_of(nn::optimizer_family(), run.optimizer),
                            .check_every = run.interrupted ? 3 : 0,
-                           .goes_on = true});
+                           .continue_after_nonfinite = true});
   set.push(outcome.model);
   for (std::int64_t number = 0; number < run.steps; ++number) {
     WordBatch batch(kBatchOfWords, static_cast<std::uint64_t>(number));
@@ -184,7 +184,7 @@ TEST(RowTables, AddUpOverCallsReplicasAndMicroBatches) {
 
 /// More steps than a row may have pending.
 TEST(RowTables, ApplyAllStepsOfALongRun) {
-  const std::int64_t steps = backend::RowTable::kMostBehind * 5 / 2;
+  const std::int64_t steps = backend::RowTable::kMaxDeferred * 5 / 2;
   expect_same_bits(train_words({.steps = steps}), train_words({.tables = false, .steps = steps}));
 }
 

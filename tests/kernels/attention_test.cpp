@@ -19,7 +19,7 @@ struct AttentionCase {
   int64_t rows, heads, queries, keys, key_dim, value_dim;
   bool causal = false, mask_queries = false, mask_values = false, mask_keys = false;
   float rate = 0;
-  bool blind_scores_count = false;
+  bool fully_masked_scores_count = false;
   bool additive = false, one_weight = false;
 };
 
@@ -80,7 +80,7 @@ struct AttentionData {
                       .one_weight = c.one_weight,
                       .scale = 0.5F,
                       .causal = c.causal,
-                      .blind_scores_count = c.blind_scores_count},
+                      .fully_masked_scores_count = c.fully_masked_scores_count},
             .rows = c.rows,
             .q = {q.data(), q_stride},
             .k = {k.data(), k_stride},
@@ -91,7 +91,7 @@ struct AttentionData {
             .key_mask = c.mask_keys ? keys.data() : nullptr,
             .dropout = {.rate = c.rate, .seed = 5, .layer = 6, .step = 7, .first_row = 8}};
   }
-  bool sees(int64_t row, int64_t i, int64_t j) const {
+  bool is_visible(int64_t row, int64_t i, int64_t j) const {
     return (!c.causal || j <= i) && (!c.mask_queries || queries[at(row * c.queries + i)] != 0) &&
            (!c.mask_values || values[at(row * c.keys + j)] != 0) && (!c.mask_keys || keys[at(row * c.keys + j)] != 0);
   }
@@ -134,7 +134,7 @@ AttentionResult attention_reference(const AttentionData& d) {
         bool blind = true;
         double sum = 0;
         for (int64_t j = 0; j < c.keys; ++j) {
-          if (!d.sees(row, i, j)) continue;
+          if (!d.is_visible(row, i, j)) continue;
           blind = false;
           sum += weight[at(j)] = std::exp(d.score(q, k(j)));
         }
@@ -142,15 +142,15 @@ AttentionResult attention_reference(const AttentionData& d) {
           weight[at(j)] = blind ? 1.0 / static_cast<double>(c.keys) : weight[at(j)] / sum;
         double along = 0;
         for (int64_t j = 0; j < c.keys; ++j) {
-          const double kept = weight[at(j)] * d.factor(row, head, i, j);
+          const double saved_tensors = weight[at(j)] * d.factor(row, head, i, j);
           for (int64_t e = 0; e < c.value_dim; ++e) {
-            all.y[at(y + e)] += kept * test::at(d.v, v(j) + e);
-            all.dv[at(v(j) + e)] += kept * test::at(d.dy, y + e);
+            all.y[at(y + e)] += saved_tensors * test::at(d.v, v(j) + e);
+            all.dv[at(v(j) + e)] += saved_tensors * test::at(d.dy, y + e);
             slope[at(j)] += test::at(d.dy, y + e) * test::at(d.v, v(j) + e) * d.factor(row, head, i, j);
           }
           along += weight[at(j)] * slope[at(j)];
         }
-        if (blind && !c.blind_scores_count) continue;
+        if (blind && !c.fully_masked_scores_count) continue;
         for (int64_t j = 0; j < c.keys; ++j)
           for (int64_t e = 0; e < c.key_dim; ++e) {
             const double of_score = weight[at(j)] * (slope[at(j)] - along);
@@ -172,11 +172,11 @@ TEST_P(AttentionKernel, FollowsItsEquations) {
   const AttentionData d(GetParam());
   const AttentionResult expected = attention_reference(d);
   const AttentionInputs of = d.inputs();
-  std::vector<float> kept(at(attention_kept(of.shape, of.rows)));
+  std::vector<float> saved_tensors(at(attention_saved_floats(of.shape, of.rows)));
   std::vector<float> y(d.dy.size());
   const auto forward = [&](float* to) {
     std::vector<float> workspace(at(attention_forward_workspace(of.shape, 3)), std::nanf(""));
-    attention_forward({.of = of, .y = to, .kept = kept.data()}, workspace.data());
+    attention_forward({.of = of, .y = to, .saved_tensors = saved_tensors.data()}, workspace.data());
   };
   test::agrees(expected.y, 1e-5, 1e-5,
                [&] { return test::written_floats(static_cast<int64_t>(d.dy.size()), forward); });
@@ -191,7 +191,7 @@ TEST_P(AttentionKernel, FollowsItsEquations) {
     attention_backward({.of = moved,
                         .y = y.data(),
                         .dy = d.dy.data(),
-                        .kept = kept.data(),
+                        .saved_tensors = saved_tensors.data(),
                         .dq = {q.data(), d.q_stride},
                         .dk = {k.data(), d.k_stride},
                         .dv = {v.data(), d.v_stride},

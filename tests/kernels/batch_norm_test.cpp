@@ -293,8 +293,8 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
   static_assert(kSize > int64_t{2} << 20);
   const std::vector<float> x = random_floats(kSize, 26), scale = random_floats(kChannels, 27),
                            offset = random_floats(kChannels, 28);
-  std::vector<float> room(static_cast<size_t>(kSize) + 2 * 16, 7.0F);
-  float* const line = room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64) / sizeof(float);
+  std::vector<float> scratch(static_cast<size_t>(kSize) + 2 * 16, 7.0F);
+  float* const line = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) / sizeof(float);
   test::on_every_target([&] {
     for (const bool relu : {false, true}) {
       BatchNormAffine affine{
@@ -310,7 +310,7 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
       affine.kept = false;
       batch_norm_apply(x.data(), affine, kPositions, kChannels, line);
       EXPECT_EQ(std::memcmp(streamed.data(), line, streamed.size() * sizeof(float)), 0);
-      std::fill(room.begin(), room.end(), 7.0F);
+      std::fill(scratch.begin(), scratch.end(), 7.0F);
     }
   });
 }
@@ -408,9 +408,9 @@ TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
       };
       EXPECT_TRUE(same(results(by_input, nullptr, by_input)));
       for (const bool in_place : {false, true}) {
-        std::vector<float> room = dy, masked(room.size());
-        float* const to = in_place ? room.data() : masked.data();
-        const BatchNormGradient first{x.data(), room.data(), output.data(), mean.data(), inv_std.data()};
+        std::vector<float> scratch = dy, masked(scratch.size());
+        float* const to = in_place ? scratch.data() : masked.data();
+        const BatchNormGradient first{x.data(), scratch.data(), output.data(), mean.data(), inv_std.data()};
         const BatchNormGradient then{x.data(), to, nullptr, mean.data(), inv_std.data()};
         EXPECT_TRUE(same(results(first, to, then))) << (in_place ? "in place" : "beside");
         for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(to[i], output[i] > 0.0F ? dy[i] : 0.0F) << i;

@@ -72,9 +72,9 @@ TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
     return written_floats(in, [&](float* to) { depthwise_backward_data(s, dy.data(), weights.data(), rows, to); });
   };
   const auto gradient = [&] {
-    std::vector<float> room(static_cast<size_t>(depthwise_workspace(s, rows)), NAN);
+    std::vector<float> scratch(static_cast<size_t>(depthwise_workspace(s, rows)), NAN);
     return written_floats(
-        s.weights(), [&](float* to) { depthwise_backward_weights(s, x.data(), dy.data(), rows, room.data(), to); });
+        s.weights(), [&](float* to) { depthwise_backward_weights(s, x.data(), dy.data(), rows, scratch.data(), to); });
   };
   on_every_target([&] {
     use_threads(1);
@@ -94,7 +94,7 @@ TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
 INSTANTIATE_TEST_SUITE_P(Shapes, DepthwiseKernel, testing::ValuesIn(kDepthwiseShapes));
 
 /// A sample's activations are the same bits alone and in a batch.
-TEST(DepthwiseKernel, RowsDoNotKnowEachOther) {
+TEST(DepthwiseKernel, RowsAreIndependent) {
   const DepthwiseShape s = kDepthwiseShapes[0];
   const int64_t in = s.in_h * s.in_w * s.channels, out = s.out_h * s.out_w * s.out_channels();
   const auto x = random_floats(5 * in, 1), weights = random_floats(s.weights(), 2);

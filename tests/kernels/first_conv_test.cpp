@@ -32,36 +32,37 @@ struct FirstProblem {
         bias(random_floats(window.out_channels, seed + 2)) {}
 
   std::vector<float> forward(bool relu, bool with_bias = true) const {
-    std::vector<float> room(static_cast<size_t>(first_conv_workspace(w, kSlots)), NAN);
+    std::vector<float> scratch(static_cast<size_t>(first_conv_workspace(w, kSlots)), NAN);
     return written_floats(rows * out_size(w), [&](float* y) {
-      first_conv_forward(w, x.data(), weights.data(), with_bias ? bias.data() : nullptr, relu, rows, room.data(), y);
+      first_conv_forward(w, x.data(), weights.data(), with_bias ? bias.data() : nullptr, relu, rows, scratch.data(), y);
     });
   }
   struct Pooled {
     std::vector<float> y;
-    std::vector<uint8_t> taken;
-    const uint8_t* where() const { return y.empty() ? &kNothingTaken : taken.data(); }  // never null
+    std::vector<uint8_t> argmax;
+    const uint8_t* where() const { return y.empty() ? &kNoArgmax : argmax.data(); }  // never null
     friend bool operator==(const Pooled&, const Pooled&) = default;
   };
   PoolWindow pool() const { return {w.out_h, w.out_w, w.out_channels, w.out_h / 2, w.out_w / 2, 2, 2, 2, 2, 0, 0}; }
   int64_t pooled_size() const { return rows * (w.out_h / 2) * (w.out_w / 2) * w.out_channels; }
   Pooled pooled(bool relu) const {
-    std::vector<float> room(static_cast<size_t>(first_conv_workspace(w, kSlots)), NAN);
+    std::vector<float> scratch(static_cast<size_t>(first_conv_workspace(w, kSlots)), NAN);
     Pooled p;
     p.y = written_floats(pooled_size(), [&](float* y) {
-      p.taken = written<uint8_t>(pooled_size(), 77, [&](uint8_t* taken) {
-        first_conv_pool_forward(w, x.data(), weights.data(), bias.data(), relu, rows, room.data(), y, taken);
+      p.argmax = written<uint8_t>(pooled_size(), 77, [&](uint8_t* argmax) {
+        first_conv_pool_forward(w, x.data(), weights.data(), bias.data(), relu, rows, scratch.data(), y, argmax);
       });
     });
     return p;
   }
   /// Of the weights, then of the bias.
-  std::vector<float> gradient(const std::vector<float>& dy, const uint8_t* taken) const {
-    std::vector<float> room(static_cast<size_t>(first_conv_gradient_workspace(w, taken != nullptr, rows, kSlots)), NAN);
+  std::vector<float> gradient(const std::vector<float>& dy, const uint8_t* argmax) const {
+    std::vector<float> scratch(static_cast<size_t>(first_conv_gradient_workspace(w, argmax != nullptr, rows, kSlots)),
+                               NAN);
     std::vector<float> dbias;
     std::vector<float> all = written_floats(w.weights(), [&](float* dweights) {
       dbias = written_floats(w.out_channels, [&](float* to) {
-        first_conv_backward_weights(w, x.data(), dy.data(), taken, rows, room.data(), dweights, to);
+        first_conv_backward_weights(w, x.data(), dy.data(), argmax, rows, scratch.data(), dweights, to);
       });
     });
     all.insert(all.end(), dbias.begin(), dbias.end());
@@ -73,18 +74,18 @@ struct FirstProblem {
 FirstProblem::Pooled pool_of(const FirstProblem& problem, const std::vector<float>& y, bool relu) {
   FirstProblem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
                          std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
-  max_pool_forward({}, DType::kF32, problem.pool(), y.data(), problem.rows, p.y.data(), p.taken.data());
+  max_pool_forward({}, DType::kF32, problem.pool(), y.data(), problem.rows, p.y.data(), p.argmax.data());
   for (size_t i = 0; relu && i < p.y.size(); ++i)
-    if (p.y[i] <= 0.0F) p.y[i] = 0.0F, p.taken[i] = kNothingTaken;
+    if (p.y[i] <= 0.0F) p.y[i] = 0.0F, p.argmax[i] = kNoArgmax;
   return p;
 }
 
 std::vector<float> expanded(const FirstProblem& problem, const std::vector<float>& dy,
-                            const std::vector<uint8_t>& taken) {
+                            const std::vector<uint8_t>& argmax) {
   std::vector<float> masked = dy, full(static_cast<size_t>(problem.rows * out_size(problem.w)));
-  std::vector<uint8_t> position = taken;
+  std::vector<uint8_t> position = argmax;
   for (size_t i = 0; i < masked.size(); ++i)
-    if (taken[i] == kNothingTaken) masked[i] = 0.0F, position[i] = 0;
+    if (argmax[i] == kNoArgmax) masked[i] = 0.0F, position[i] = 0;
   max_pool_backward({}, DType::kF32, problem.pool(), masked.data(), position.data(), nullptr, problem.rows,
                     full.data());
   return full;
@@ -109,7 +110,7 @@ void check(const FirstProblem& problem) {
       const auto pooled = problem.pooled(relu);
       EXPECT_EQ(pooled, pool_of(problem, problem.forward(false), relu)) << "pooled, relu " << relu;
       const auto from_pooled = problem.gradient(dpooled, pooled.where());
-      expect_near(naive_weight_gradient(w, problem.x, expanded(problem, dpooled, pooled.taken), problem.rows),
+      expect_near(naive_weight_gradient(w, problem.x, expanded(problem, dpooled, pooled.argmax), problem.rows),
                   from_pooled, 1e-6, 1e-3);
       use_threads(3);
       EXPECT_EQ(pooled, problem.pooled(relu));
@@ -145,7 +146,7 @@ const FirstConvCase kFirstConvCases[] = {
 INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kFirstConvCases));
 
 /// The sums of a sample are the same bits alone and in a batch, in every pass that writes samples.
-TEST(FirstConvKernel, RowsDoNotKnowEachOther) {
+TEST(FirstConvKernel, RowsAreIndependent) {
   const FirstProblem all(conv_window(19, 21, 3, 24, 3, 1, 1, 1), 7);
   FirstProblem one(all.w, 1);
   one.weights = all.weights;
@@ -177,21 +178,21 @@ TEST(FirstConvKernel, LargeOutputs) {
   const FirstProblem problem(conv_window(96, 96, 1, 32, 3, 1, 1, 1), 72);
   const int64_t n = problem.rows * out_size(problem.w), pooled = problem.pooled_size();
   ASSERT_GT(pooled * static_cast<int64_t>(sizeof(float)), bytes_found_in_caches());
-  std::vector<float> room(static_cast<size_t>(first_conv_workspace(problem.w, kSlots)));
+  std::vector<float> scratch(static_cast<size_t>(first_conv_workspace(problem.w, kSlots)));
   const auto y = aligned_floats(n), y_pooled = aligned_floats(pooled);
-  std::vector<uint8_t> taken(static_cast<size_t>(pooled));
+  std::vector<uint8_t> argmax(static_cast<size_t>(pooled));
   on_every_target([&] {
     const std::vector<float> written = problem.forward(true);  // guarded, hence at no such address
     std::fill(y.get(), y.get() + n, NAN);
     first_conv_forward(problem.w, problem.x.data(), problem.weights.data(), problem.bias.data(), true, problem.rows,
-                       room.data(), y.get());
+                       scratch.data(), y.get());
     EXPECT_TRUE(std::equal(written.begin(), written.end(), y.get()));
     const FirstProblem::Pooled expected = problem.pooled(true);
     std::fill(y_pooled.get(), y_pooled.get() + pooled, NAN);
     first_conv_pool_forward(problem.w, problem.x.data(), problem.weights.data(), problem.bias.data(), true,
-                            problem.rows, room.data(), y_pooled.get(), taken.data());
+                            problem.rows, scratch.data(), y_pooled.get(), argmax.data());
     EXPECT_TRUE(std::equal(expected.y.begin(), expected.y.end(), y_pooled.get()));
-    EXPECT_EQ(expected.taken, taken);
+    EXPECT_EQ(expected.argmax, argmax);
   });
 }
 
@@ -233,7 +234,7 @@ TEST(FirstConvKernel, RandomShapes) {
     EXPECT_EQ(pooled, pool_of(problem, plain, relu));
     const auto dy = random_floats(problem.rows * out_size(w), 5), dpooled = random_floats(problem.pooled_size(), 6);
     expect_near(naive_weight_gradient(w, problem.x, dy, problem.rows), problem.gradient(dy, nullptr), 1e-6, 1e-3);
-    expect_near(naive_weight_gradient(w, problem.x, expanded(problem, dpooled, pooled.taken), problem.rows),
+    expect_near(naive_weight_gradient(w, problem.x, expanded(problem, dpooled, pooled.argmax), problem.rows),
                 problem.gradient(dpooled, pooled.where()), 1e-6, 1e-3);
     if (testing::Test::HasFailure()) break;
   }

@@ -19,17 +19,17 @@ std::vector<float> weight_gradient(const ConvWindow& w, const std::vector<float>
                                    int64_t rows, bool bias) {
   constexpr int64_t kGuard = 32;
   const int64_t floats = gemm_conv_backward_weights_workspace(w, rows, thread_count());
-  std::vector<float> room(static_cast<size_t>(floats + 2 * kGuard), NAN), dbias(static_cast<size_t>(w.out_channels));
+  std::vector<float> scratch(static_cast<size_t>(floats + 2 * kGuard), NAN), dbias(static_cast<size_t>(w.out_channels));
   for (int64_t i = 0; i < kGuard; ++i)
-    room[static_cast<size_t>(i)] = room[static_cast<size_t>(floats + kGuard + i)] = 7;
+    scratch[static_cast<size_t>(i)] = scratch[static_cast<size_t>(floats + kGuard + i)] = 7;
   std::vector<float> gradient(static_cast<size_t>(w.weights() + 2 * kGuard), NAN);
   float* const dweights = gradient.data() + (64 - reinterpret_cast<uintptr_t>(gradient.data()) % 64) / sizeof(float);
-  gemm_conv_backward_weights(w, x.data(), dy.data(), rows, room.data() + kGuard, dweights,
+  gemm_conv_backward_weights(w, x.data(), dy.data(), rows, scratch.data() + kGuard, dweights,
                              bias ? dbias.data() : nullptr);
   std::vector<float> result(dweights, dweights + w.weights());
   EXPECT_TRUE(std::isnan(dweights[-1]) && std::isnan(dweights[w.weights()])) << "wrote outside of the gradient";
   for (int64_t i = 0; i < kGuard; ++i)
-    EXPECT_TRUE(room[static_cast<size_t>(i)] == 7 && room[static_cast<size_t>(floats + kGuard + i)] == 7)
+    EXPECT_TRUE(scratch[static_cast<size_t>(i)] == 7 && scratch[static_cast<size_t>(floats + kGuard + i)] == 7)
         << "wrote outside of the workspace";
   result.insert(result.end(), dbias.begin(), dbias.end());
   return result;
@@ -69,7 +69,7 @@ TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
   check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 130, 3);
 }
 
-TEST(GemmConvTest, ManyRowsAreReadWhereTheyStand) {
+TEST(GemmConvTest, ManyRowsAreReadInPlace) {
   check(matrix_window(64, 64), 256, 12);  // every count of a tile's rows and vectors, on any instruction set
   check(matrix_window(4, 16), 300, 13);
   check(matrix_window(44, 80), 257, 14);
@@ -82,7 +82,7 @@ TEST(GemmConvTest, ManyRowsAreReadWhereTheyStand) {
   check(matrix_window(28, 91), 1030, 28);
 }
 
-TEST(GemmConvTest, StridedPixelsAreReadWhereTheyStand) {
+TEST(GemmConvTest, StridedPixelsAreReadInPlace) {
   check(conv_window(14, 14, 16, 48, 1, 2, 0, 0), 21, 19);
   check(conv_window(9, 7, 28, 32, 1, 2, 0, 0), 30, 20);
   check(conv_window(13, 10, 12, 16, 1, 3, 0, 0), 40, 21);

@@ -29,8 +29,8 @@ struct Tensors {
 };
 
 /// y; or, where memory is given, it is written there.
-std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* before = nullptr,
-                       const PiecePass* after = nullptr, float* y = nullptr) {
+std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* prologue = nullptr,
+                       const PiecePass* epilogue = nullptr, float* y = nullptr) {
   const int64_t floats = gemm_forward_workspace(c.window, c.rows, thread_count());
   const auto into = [&](float* out) {
     written<float>(floats, NAN, [&](float* workspace) {
@@ -41,8 +41,8 @@ std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* before 
                     .relu = c.relu,
                     .rows = c.rows,
                     .y = out,
-                    .before = before,
-                    .after = after},
+                    .prologue = prologue,
+                    .epilogue = epilogue},
                    workspace);
     });
   };
@@ -100,7 +100,7 @@ TEST(GemmForwardTest, TurnedWeights) {
                      gemm_forward({.window = c.window,
                                    .x = t.x.data(),
                                    .weights = t.weights.data(),
-                                   .turned = true,
+                                   .transposed_weights = true,
                                    .rows = rows,
                                    .y = y},
                                   workspace);
@@ -151,8 +151,8 @@ struct Passes {
         made(static_cast<size_t>(positions)),
         followed(static_cast<size_t>(positions)),
         end_of_step(static_cast<size_t>(positions / step_ + 1)) {}
-  PiecePass before() const { return {.pass = this, .run = make, .reads = {values.data(), nullptr}}; }
-  PiecePass after() const { return {.step = step, .pass = this, .run = follow}; }
+  PiecePass prologue() const { return {.pass = this, .run = make, .reads = {values.data(), nullptr}}; }
+  PiecePass epilogue() const { return {.step = step, .pass = this, .run = follow}; }
 
   static void make(const void* self, int64_t begin, int64_t end) {
     auto& p = *static_cast<Passes*>(const_cast<void*>(self));
@@ -186,8 +186,8 @@ TEST(GemmForwardTest, PassesSeeEveryPositionOnceInOrderAndInTime) {
         std::fill(later.x.begin(), later.x.end(), NAN);
         std::vector<float> y(twice.size(), NAN);
         Passes passes(t.x, later.x.data(), y.data(), c.window, positions, step);
-        const PiecePass before = passes.before(), after = passes.after();
-        run(c, later, &before, &after, y.data());
+        const PiecePass prologue = passes.prologue(), epilogue = passes.epilogue();
+        run(c, later, &prologue, &epilogue, y.data());
         use_threads(1);
         EXPECT_EQ(y, twice);
         EXPECT_EQ(passes.wrong_order, 0);

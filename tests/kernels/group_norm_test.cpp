@@ -71,18 +71,18 @@ TEST(GroupNormKernel, AgreesWithTheFormulas) {
     const Naive expected(e, x, dy, gamma, beta);
     const auto run = [&] {
       Found f;
-      std::vector<float> room(static_cast<size_t>(group_norm_workspace(n, e.rows)), NAN);
+      std::vector<float> scratch(static_cast<size_t>(group_norm_workspace(n, e.rows)), NAN);
       f.inv_std.resize(static_cast<size_t>(statistics));
       f.mean = written_floats(statistics, [&](float* mean) {
         f.y = written_floats(size, [&](float* y) {
-          group_norm_forward(n, x.data(), gamma.data(), beta.data(), e.rows, room.data(), y, mean, f.inv_std.data());
+          group_norm_forward(n, x.data(), gamma.data(), beta.data(), e.rows, scratch.data(), y, mean, f.inv_std.data());
         });
       });
       const GroupNormGradient g{x.data(), dy.data(), gamma.data(), f.mean.data(), f.inv_std.data()};
       f.dbeta.resize(static_cast<size_t>(n.channels));
       f.dgamma = written_floats(n.channels, [&](float* dgamma) {
         f.dx = written_floats(
-            size, [&](float* dx) { group_norm_backward(n, g, e.rows, room.data(), dx, dgamma, f.dbeta.data()); });
+            size, [&](float* dx) { group_norm_backward(n, g, e.rows, scratch.data(), dx, dgamma, f.dbeta.data()); });
       });
       return f;
     };

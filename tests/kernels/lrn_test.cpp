@@ -59,10 +59,10 @@ TEST(Lrn, ForwardAndBackward) {
     SCOPED_TRACE(testing::Message() << c.pixels << " x " << c.channels << ", radius " << c.lrn.radius);
     const std::vector<float> x = random_floats(n, 1), dy = random_floats(n, 2);
     const Reference expected = reference(c, x, dy);
-    const int64_t room = lrn_workspace(c.lrn, c.pixels, c.channels);
+    const int64_t scratch = lrn_workspace(c.lrn, c.pixels, c.channels);
     const auto with_workspace = [&](const std::function<void(float* workspace, float* out)>& run) {
-      return written_floats(n,
-                            [&](float* out) { written_floats(room, [&](float* workspace) { run(workspace, out); }); });
+      return written_floats(
+          n, [&](float* out) { written_floats(scratch, [&](float* workspace) { run(workspace, out); }); });
     };
     std::vector<float> scale;
     agrees(expected.y, 2e-6, 1e-7, [&] {

@@ -39,7 +39,7 @@ TEST(ZeroPad, ForwardAndBackward) {
 }
 
 TEST(SpreadPixels, LeavesZerosBetween) {
-  for (const auto& [s, rows] : {std::pair<Spreading, int64_t>{{2, 3, 5, 2, 2, 4, 5}, 3},
+  for (const auto& [s, rows] : {std::pair<ZeroInsertion, int64_t>{{2, 3, 5, 2, 2, 4, 5}, 3},
                                 {{2, 3, 5, 2, 2, 3, 6}, 3},
                                 {{3, 1, 7, 3, 2, 9, 1}, 2},
                                 {{1, 1, 1, 1, 1, 1, 1}, 1},
@@ -55,7 +55,8 @@ TEST(SpreadPixels, LeavesZerosBetween) {
             const int64_t pixel = (row * s.out_h + h * s.stride_h) * s.out_w + w * s.stride_w;
             y[static_cast<size_t>(pixel * s.channels + c)] = at(x, ((row * s.in_h + h) * s.in_w + w) * s.channels + c);
           }
-    agrees(y, 0.0, 0.0, [&] { return written_floats(out, [&](float* to) { spread_pixels(s, x.data(), rows, to); }); });
+    agrees(y, 0.0, 0.0,
+           [&] { return written_floats(out, [&](float* to) { insert_zero_pixels(s, x.data(), rows, to); }); });
   }
 }
 

@@ -79,8 +79,8 @@ struct Way {
 /// `cell(steps, z, forward kernel, backward kernel)` runs both passes on sums z.
 template <class Cell>
 Results results(const Inputs& in, const Way& way, const Cell& cell) {
-  std::vector<int32_t> order(of(in.rows)), room(of(2 * in.rows)), places(of(in.rows * kSteps));
-  order_by_length(in.mask.data(), in.rows, kSteps, order.data(), room.data());
+  std::vector<int32_t> order(of(in.rows)), scratch(of(2 * in.rows)), places(of(in.rows * kSteps));
+  order_by_length(in.mask.data(), in.rows, kSteps, order.data(), scratch.data());
   const int64_t valid = place_valid_steps(in.mask.data(), in.rows, kSteps, places.data());
   const RecurrentSteps steps{.rows = in.rows,
                              .steps = kSteps,
@@ -119,8 +119,8 @@ Floats outputs(const Inputs& in) { return Floats(of(in.rows * kSteps * in.units)
 Floats last(const Inputs& in) { return Floats(of(in.rows * in.units), std::nanf("")); }
 
 template <class Pass>
-void run(RecurrentWork (*work)(const Pass&), const Pass& pass, int64_t room) {
-  Floats workspace(of(recurrent_workspace(room, 3)));
+void run(RecurrentWork (*work)(const Pass&), const Pass& pass, int64_t scratch) {
+  Floats workspace(of(recurrent_workspace(scratch, 3)));
   const RecurrentWork one = work(pass);
   run_recurrent({&one, 1}, workspace.data());
 }
@@ -128,28 +128,28 @@ void run(RecurrentWork (*work)(const Pass&), const Pass& pass, int64_t room) {
 Results lstm(const Inputs& in, const RecurrentSteps& steps, Floats z, const float* forward, const float* backward) {
   Results found{outputs(in), last(in), {}, last(in), states(in, z)};
   Floats cell = states(in, z), squashed = cell, c = last(in), dc0 = c;
-  const LstmKept kept{z.data(), found.hidden.data(), cell.data(), squashed.data()};
+  const LstmSaved saved{z.data(), found.hidden.data(), cell.data(), squashed.data()};
   run<LstmForward>(lstm_work,
                    {.steps = steps,
                     .kernel = forward,
                     .h0 = in.h0.data(),
                     .c0 = in.h0.data(),
-                    .kept = kept,
+                    .saved = saved,
                     .y = found.y.data(),
                     .h = found.h.data(),
                     .c = c.data()},
-                   lstm_room(in.units));
+                   lstm_scratch(in.units));
   run<LstmBackward>(lstm_work,
                     {.steps = steps,
                      .kernel = backward,
                      .c0 = in.h0.data(),
-                     .kept = kept,
+                     .saved = saved,
                      .y = in.dy.data(),
                      .h = in.h0.data(),
                      .c = in.h0.data(),
                      .dh0 = found.dh0.data(),
                      .dc0 = dc0.data()},
-                    lstm_room(in.units));
+                    lstm_scratch(in.units));
   found.h.insert(found.h.end(), c.begin(), c.end());
   found.dh0.insert(found.dh0.end(), dc0.begin(), dc0.end());
   found.gradients = z;
@@ -160,27 +160,27 @@ template <bool kResetAfter>
 Results gru(const Inputs& in, const RecurrentSteps& steps, Floats z, const float* forward, const float* backward) {
   Results found{outputs(in), last(in), {}, last(in), states(in, z)};
   Floats inner = states(in, z), recurrent(z.size(), std::nanf(""));
-  const GruKept kept{z.data(), found.hidden.data(), inner.data()};
+  const GruSaved saved{z.data(), found.hidden.data(), inner.data()};
   run<GruForward>(gru_work,
                   {.steps = steps,
                    .reset_after = kResetAfter,
                    .kernel = forward,
                    .bias = nullptr,
                    .h0 = in.h0.data(),
-                   .kept = kept,
+                   .saved = saved,
                    .y = found.y.data(),
                    .h = found.h.data()},
-                  gru_room(in.units));
+                  gru_scratch(in.units));
   run<GruBackward>(gru_work,
                    {.steps = steps,
                     .reset_after = kResetAfter,
                     .kernel = backward,
-                    .kept = kept,
+                    .saved = saved,
                     .y = in.dy.data(),
                     .h = in.h0.data(),
                     .dh0 = found.dh0.data(),
                     .recurrent = recurrent.data()},
-                   gru_room(in.units));
+                   gru_scratch(in.units));
   for (const float value : inner) EXPECT_TRUE(std::isfinite(value)) << "what zeros multiply";
   for (const float value : recurrent) EXPECT_TRUE(!kResetAfter || std::isfinite(value));
   found.gradients = z;
@@ -190,26 +190,30 @@ Results gru(const Inputs& in, const RecurrentSteps& steps, Floats z, const float
 Results simple_rnn(const Inputs& in, const RecurrentSteps& steps, Floats z, const float* forward,
                    const float* backward) {
   Results found{outputs(in), last(in), {}, last(in), states(in, z)};
-  const SimpleRnnKept kept{z.data(), found.hidden.data()};
+  const SimpleRnnSaved saved{z.data(), found.hidden.data()};
   run<SimpleRnnForward>(
       simple_rnn_work,
-      {.steps = steps, .kernel = forward, .h0 = in.h0.data(), .kept = kept, .y = found.y.data(), .h = found.h.data()},
-      simple_rnn_room(in.units));
-  run<SimpleRnnBackward>(
-      simple_rnn_work,
-      {.steps = steps, .kernel = backward, .kept = kept, .y = in.dy.data(), .h = in.h0.data(), .dh0 = found.dh0.data()},
-      simple_rnn_room(in.units));
+      {.steps = steps, .kernel = forward, .h0 = in.h0.data(), .saved = saved, .y = found.y.data(), .h = found.h.data()},
+      simple_rnn_scratch(in.units));
+  run<SimpleRnnBackward>(simple_rnn_work,
+                         {.steps = steps,
+                          .kernel = backward,
+                          .saved = saved,
+                          .y = in.dy.data(),
+                          .h = in.h0.data(),
+                          .dh0 = found.dh0.data()},
+                         simple_rnn_scratch(in.units));
   found.gradients = z;
   return found;
 }
 
 /// Of the steps that are valid; the others' zeros.
 Floats valid_of(const Inputs& in, const Floats& values) {
-  Floats kept = values;
+  Floats saved = values;
   const size_t width = values.size() / in.mask.size();
-  for (size_t i = 0; i < kept.size(); ++i)
-    if (in.mask[i / width] == 0) kept[i] = 0;
-  return kept;
+  for (size_t i = 0; i < saved.size(); ++i)
+    if (in.mask[i / width] == 0) saved[i] = 0;
+  return saved;
 }
 
 /// Bits, but for the sign of zero.
@@ -273,8 +277,8 @@ TEST(RecurrentLengths, SimpleRnn) { check_lengths(1, simple_rnn); }
 TEST(ValidSteps, OrderOfRows) {
   // Steps [begin, end) of each row: 1-3, 0-4, none, 0-2, 0-4.
   const std::vector<uint8_t> mask{0, 1, 1, 0, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1};
-  std::vector<int32_t> order(5), room(10), places(20);
-  order_by_length(mask.data(), 5, 4, order.data(), room.data());
+  std::vector<int32_t> order(5), scratch(10), places(20);
+  order_by_length(mask.data(), 5, 4, order.data(), scratch.data());
   EXPECT_EQ(order, (std::vector<int32_t>{1, 4, 3, 0, 2}));
   EXPECT_EQ(place_valid_steps(mask.data(), 5, 4, places.data()), 11);
   EXPECT_EQ(places, (std::vector<int32_t>{-1, 0, 1, -1, 2, -1, 3, 4, -1, -1, -1, -1, 5, 6, -1, -1, 7, 8, 9, 10}));

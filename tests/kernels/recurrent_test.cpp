@@ -59,11 +59,11 @@ struct StepsData {
   }
   /// Runs a pass, its kernel packed.
   template <class Pass, class Work>
-  void run(Pass pass, bool backward, int64_t room, const Work& work) const {
+  void run(Pass pass, bool backward, int64_t scratch, const Work& work) const {
     AlignedFloats packed(place(packed_recurrent_kernel(c.units, gates)));
     pack_recurrent_kernel(kernel.data(), c.units, gates, backward, packed.data());
     pass.kernel = packed.data();
-    std::vector<float> workspace(place(recurrent_workspace(room, 3)));
+    std::vector<float> workspace(place(recurrent_workspace(scratch, 3)));
     const RecurrentWork one = work(pass);
     run_recurrent({&one, 1}, workspace.data());
   }
@@ -137,7 +137,7 @@ TEST(RecurrentKernels, LstmValuesAndGradients) {
     const auto expected = [&](const Doubles& sums) { return lstm_outputs(d, sums); };
     const size_t states = d.dy.size();
     std::vector<float> gates(d.z.size()), hidden(states), cell(states), squashed(states);
-    const LstmKept kept{gates.data(), hidden.data(), cell.data(), squashed.data()};
+    const LstmSaved saved{gates.data(), hidden.data(), cell.data(), squashed.data()};
     const auto work = [](const auto& pass) { return lstm_work(pass); };
     const auto forward = [&] {
       std::copy(d.z.begin(), d.z.end(), gates.begin());
@@ -146,11 +146,11 @@ TEST(RecurrentKernels, LstmValuesAndGradients) {
                         .kernel = nullptr,
                         .h0 = d.h0.data(),
                         .c0 = d.c0.data(),
-                        .kept = kept,
+                        .saved = saved,
                         .y = y.data(),
                         .h = nullptr,
                         .c = nullptr},
-            false, lstm_room(c.units), work);
+            false, lstm_scratch(c.units), work);
       return y;
     };
     agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
@@ -159,13 +159,13 @@ TEST(RecurrentKernels, LstmValuesAndGradients) {
       d.run(LstmBackward{.steps = d.steps(),
                          .kernel = nullptr,
                          .c0 = d.c0.data(),
-                         .kept = kept,
+                         .saved = saved,
                          .y = d.dy.data(),
                          .h = nullptr,
                          .c = nullptr,
                          .dh0 = nullptr,
                          .dc0 = nullptr},
-            true, lstm_room(c.units), work);
+            true, lstm_scratch(c.units), work);
       return gates;
     });
   }
@@ -201,7 +201,7 @@ TEST(RecurrentKernels, GruValuesAndGradients) {
       const auto expected = [&](const Doubles& sums) { return gru_outputs(d, reset_after, sums); };
       const size_t states = d.dy.size();
       std::vector<float> gates(d.z.size()), hidden(states), inner(states), recurrent(3 * states);
-      const GruKept kept{gates.data(), hidden.data(), inner.data()};
+      const GruSaved saved{gates.data(), hidden.data(), inner.data()};
       const auto work = [](const auto& pass) { return gru_work(pass); };
       const auto forward = [&] {
         std::copy(d.z.begin(), d.z.end(), gates.begin());
@@ -211,10 +211,10 @@ TEST(RecurrentKernels, GruValuesAndGradients) {
                          .kernel = nullptr,
                          .bias = reset_after ? d.bias.data() : nullptr,
                          .h0 = d.h0.data(),
-                         .kept = kept,
+                         .saved = saved,
                          .y = y.data(),
                          .h = nullptr},
-              false, gru_room(c.units), work);
+              false, gru_scratch(c.units), work);
         return y;
       };
       agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
@@ -223,12 +223,12 @@ TEST(RecurrentKernels, GruValuesAndGradients) {
         d.run(GruBackward{.steps = d.steps(),
                           .reset_after = reset_after,
                           .kernel = nullptr,
-                          .kept = kept,
+                          .saved = saved,
                           .y = d.dy.data(),
                           .h = nullptr,
                           .dh0 = nullptr,
                           .recurrent = recurrent.data()},
-              true, gru_room(c.units), work);
+              true, gru_scratch(c.units), work);
         return gates;
       });
     }
@@ -248,15 +248,15 @@ TEST(RecurrentKernels, SimpleRnnValuesAndGradients) {
     const auto expected = [&](const Doubles& sums) { return simple_rnn_outputs(d, sums); };
     const size_t states = d.dy.size();
     std::vector<float> sums(states), hidden(states);
-    const SimpleRnnKept kept{sums.data(), hidden.data()};
+    const SimpleRnnSaved saved{sums.data(), hidden.data()};
     const auto work = [](const auto& pass) { return simple_rnn_work(pass); };
     const auto forward = [&] {
       std::copy(d.z.begin(), d.z.end(), sums.begin());
       std::vector<float> y(states, std::nanf(""));
       d.run(
           SimpleRnnForward{
-              .steps = d.steps(), .kernel = nullptr, .h0 = d.h0.data(), .kept = kept, .y = y.data(), .h = nullptr},
-          false, simple_rnn_room(c.units), work);
+              .steps = d.steps(), .kernel = nullptr, .h0 = d.h0.data(), .saved = saved, .y = y.data(), .h = nullptr},
+          false, simple_rnn_scratch(c.units), work);
       return y;
     };
     agrees(expected(wide(d.z)), 1e-5, 1e-5, forward);
@@ -264,8 +264,8 @@ TEST(RecurrentKernels, SimpleRnnValuesAndGradients) {
       forward();
       d.run(
           SimpleRnnBackward{
-              .steps = d.steps(), .kernel = nullptr, .kept = kept, .y = d.dy.data(), .h = nullptr, .dh0 = nullptr},
-          true, simple_rnn_room(c.units), work);
+              .steps = d.steps(), .kernel = nullptr, .saved = saved, .y = d.dy.data(), .h = nullptr, .dh0 = nullptr},
+          true, simple_rnn_scratch(c.units), work);
       return sums;
     });
   }
@@ -287,12 +287,12 @@ TEST(RecurrentKernels, TwoPassesAtOnce) {
       passes.push_back({.steps = of[i]->steps(),
                         .kernel = packed.data(),
                         .h0 = of[i]->h0.data(),
-                        .kept = {sums[i].data(), nullptr},
+                        .saved = {sums[i].data(), nullptr},
                         .y = y[i].data(),
                         .h = nullptr});
     std::vector<RecurrentWork> works;
     for (const SimpleRnnForward& pass : passes) works.push_back(simple_rnn_work(pass));
-    std::vector<float> workspace(place(recurrent_workspace(simple_rnn_room(5), 3)));
+    std::vector<float> workspace(place(recurrent_workspace(simple_rnn_scratch(5), 3)));
     run_recurrent(works, workspace.data());
     return y;
   };

@@ -26,7 +26,7 @@ int threads_alive() {
 
 /// True as soon as this process has `count` threads: one that was joined is listed until the system has cleared it
 /// away.
-bool becomes_threads_alive(int count) {
+bool wait_for_threads_alive(int count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (threads_alive() != count) {
     if (std::chrono::steady_clock::now() > end) return false;
@@ -52,7 +52,7 @@ TEST(ThreadPool, ManySmallJobsSeeWhatTheCallerWroteAndItSeesTheirs) {
 }
 
 /// Ends only if `threads` threads take part.
-void meet_in_pieces(int threads) {
+void wait_in_all_pieces(int threads) {
   std::atomic<int> arrived = 0;
   parallel_for(threads, [&](int64_t) {
     ++arrived;
@@ -66,16 +66,16 @@ TEST(ThreadPool, HelpersThatSleptWakeUp) {
     set_thread_count(threads);
     for (int round = 0; round < 20; ++round) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // far longer than they spin
-      meet_in_pieces(threads);
+      wait_in_all_pieces(threads);
     }
   }
   set_thread_count(1);
 }
 
-TEST(ThreadPool, AsManyThreadsAsPiecesTakePartWhoeverSleeps) {
+TEST(ThreadPool, AsManyThreadsAsPiecesTakePart) {
   set_thread_count(9);
   for (int round = 0; round < 300; ++round) {
-    meet_in_pieces(2 + round * 5 % 8);
+    wait_in_all_pieces(2 + round * 5 % 8);
     if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));  // around what they spin
   }
   set_thread_count(1);
@@ -171,14 +171,14 @@ TEST(ThreadPool, HelpersEndWithTheirCaller) {
   std::thread caller([&] {
     with_caller = threads_alive();
     set_thread_count(4);
-    EXPECT_TRUE(becomes_threads_alive(with_caller + 3)) << threads_alive();
+    EXPECT_TRUE(wait_for_threads_alive(with_caller + 3)) << threads_alive();
     set_thread_count(2);
-    EXPECT_TRUE(becomes_threads_alive(with_caller + 1)) << threads_alive();
+    EXPECT_TRUE(wait_for_threads_alive(with_caller + 1)) << threads_alive();
     set_thread_count(3);
     parallel_for(10, [](int64_t) {});
   });
   caller.join();
-  EXPECT_TRUE(becomes_threads_alive(with_caller - 1)) << threads_alive();
+  EXPECT_TRUE(wait_for_threads_alive(with_caller - 1)) << threads_alive();
 }
 
 }  // namespace

@@ -73,16 +73,17 @@ struct Problem {
     use_threads(threads);
     Results r;
     r.taken.assign(dy.size(), 77);
-    r.y = pass(rows * output_size(s), winograd_forward_workspace(s, rows, threads), [&](float* room, float* to) {
-      winograd_forward(s, x.data(), weights.data(), bias.data(), rows, room, to, s.pool ? r.taken.data() : nullptr);
+    r.y = pass(rows * output_size(s), winograd_forward_workspace(s, rows, threads), [&](float* scratch, float* to) {
+      winograd_forward(s, x.data(), weights.data(), bias.data(), rows, scratch, to, s.pool ? r.taken.data() : nullptr);
     });
-    r.dx = pass(rows * input_size(s), winograd_backward_data_workspace(s, rows, threads), [&](float* room, float* to) {
-      winograd_backward_data(s, dy.data(), r.taken.data(), weights.data(), rows, room, to);
-    });
+    r.dx =
+        pass(rows * input_size(s), winograd_backward_data_workspace(s, rows, threads), [&](float* scratch, float* to) {
+          winograd_backward_data(s, dy.data(), r.taken.data(), weights.data(), rows, scratch, to);
+        });
     r.dbias = written_floats(s.out_channels, [&](float* dbias) {
       r.dweights =
-          pass(weights_size(s), winograd_backward_weights_workspace(s, rows, threads), [&](float* room, float* to) {
-            winograd_backward_weights(s, x.data(), dy.data(), r.taken.data(), rows, room, to, dbias);
+          pass(weights_size(s), winograd_backward_weights_workspace(s, rows, threads), [&](float* scratch, float* to) {
+            winograd_backward_weights(s, x.data(), dy.data(), r.taken.data(), rows, scratch, to, dbias);
           });
     });
     if (winograd_backward_workspace(s, rows, threads) > 0) expect_the_same_together(threads, r);
@@ -95,8 +96,8 @@ struct Problem {
     std::vector<float> dx, dweights;
     const std::vector<float> dbias = written_floats(s.out_channels, [&](float* to_dbias) {
       dweights = written_floats(weights_size(s), [&](float* to_dweights) {
-        dx = pass(rows * input_size(s), winograd_backward_workspace(s, rows, threads), [&](float* room, float* to) {
-          winograd_backward(s, x.data(), dy.data(), apart.taken.data(), weights.data(), rows, room, to, to_dweights,
+        dx = pass(rows * input_size(s), winograd_backward_workspace(s, rows, threads), [&](float* scratch, float* to) {
+          winograd_backward(s, x.data(), dy.data(), apart.taken.data(), weights.data(), rows, scratch, to, to_dweights,
                             to_dbias);
         });
       });
@@ -109,11 +110,12 @@ struct Problem {
   static std::vector<float> pass(int64_t size, int64_t workspace, const std::function<void(float*, float*)>& f) {
     std::vector<float> result;
     constexpr size_t kGuard = 32;
-    std::vector<float> room(static_cast<size_t>(workspace) + 2 * kGuard, NAN);
-    for (size_t i = 0; i < kGuard; ++i) room[i] = room[room.size() - 1 - i] = 123.0F;
-    result = written_floats(size, [&](float* to) { f(room.data() + kGuard, to); });
+    std::vector<float> scratch(static_cast<size_t>(workspace) + 2 * kGuard, NAN);
+    for (size_t i = 0; i < kGuard; ++i) scratch[i] = scratch[scratch.size() - 1 - i] = 123.0F;
+    result = written_floats(size, [&](float* to) { f(scratch.data() + kGuard, to); });
     for (size_t i = 0; i < kGuard; ++i)
-      EXPECT_TRUE(room[i] == 123.0F && room[room.size() - 1 - i] == 123.0F) << "wrote outside of the workspace";
+      EXPECT_TRUE(scratch[i] == 123.0F && scratch[scratch.size() - 1 - i] == 123.0F)
+          << "wrote outside of the workspace";
     return result;
   }
 };
@@ -189,8 +191,8 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
           const size_t to = pooled.size();
           pooled.push_back(std::max({full[at(0)], full[at(1)], full[at(2)], full[at(3)]}));
           const int64_t taken = r.taken[to];
-          EXPECT_LE(taken, s.relu ? kNothingTaken : 3);
-          if (taken == kNothingTaken) {
+          EXPECT_LE(taken, s.relu ? kNoArgmax : 3);
+          if (taken == kNoArgmax) {
             EXPECT_LE(pooled[to], tolerance);
             EXPECT_EQ(r.y[to], 0.0F);
           } else if (taken < 4) {
@@ -319,7 +321,7 @@ TEST(Winograd, FewTilesAndManyChannels) {
 }
 
 /// A sample's outputs and data gradients are the same bits alone and in a batch.
-TEST(Winograd, SamplesDoNotKnowEachOther) {
+TEST(Winograd, SamplesAreIndependent) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
   for (const WinogradShape& s :
        {shape(13, 13, 32, 64, 3, 0, 0, 0, 0), with(shape(9, 9, 19, 37, 3, 1, 1, 1, 1), true, true),
@@ -347,9 +349,9 @@ TEST(Winograd, WithoutBiasAndPositions) {
   Problem p(with(shape(9, 8, 17, 21, 3, 1, 1, 1, 1), true, true), 2, 9);
   std::fill(p.bias.begin(), p.bias.end(), 0.0F);
   const Results with_zeros = p.run(1);
-  std::vector<float> room(static_cast<size_t>(winograd_forward_workspace(p.s, p.rows, 1)));
+  std::vector<float> scratch(static_cast<size_t>(winograd_forward_workspace(p.s, p.rows, 1)));
   EXPECT_EQ(with_zeros.y, written_floats(p.rows * output_size(p.s), [&](float* to) {
-              winograd_forward(p.s, p.x.data(), p.weights.data(), nullptr, p.rows, room.data(), to, nullptr);
+              winograd_forward(p.s, p.x.data(), p.weights.data(), nullptr, p.rows, scratch.data(), to, nullptr);
             }));
 }
 

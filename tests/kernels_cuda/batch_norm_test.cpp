@@ -72,9 +72,9 @@ TEST(BatchNorm, WorkspaceRisesWithPositions) {
   for (const std::int64_t channels : {3, 64, 600}) {
     std::int64_t last = 0;
     for (std::int64_t positions = 0; positions < 200000; positions += 777) {
-      const std::int64_t room = batch_norm_workspace(DType::kBf16, positions, channels);
-      EXPECT_GE(room, last);
-      last = room;
+      const std::int64_t scratch = batch_norm_workspace(DType::kBf16, positions, channels);
+      EXPECT_GE(scratch, last);
+      last = scratch;
     }
   }
 }
@@ -397,7 +397,7 @@ TEST(BatchNorm, NoPositions) {
   batch_norm_apply(at_once(), DType::kF16, nullptr, {}, 0, 3, nullptr);
 }
 
-TEST(BatchNorm, NanGoesOn) {
+TEST(BatchNorm, PropagatesNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Array<float> x(std::vector<float>{1, nan, 2, 3}), one(std::vector<float>{1, 1}), zero(std::vector<float>{0, 0});
   batch_norm_apply(at_once(), DType::kF32, x.data(),

@@ -8,17 +8,17 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-Array<StepState>& state_at(std::uint64_t step, Array<StepState>& room) {
+Array<StepState>& state_at(std::uint64_t step, Array<StepState>& scratch) {
   const StepState state{.step = static_cast<std::int64_t>(step)};
-  copy_bytes(room.data(), &state, sizeof state);
-  return room;
+  copy_bytes(scratch.data(), &state, sizeof state);
+  return scratch;
 }
 
 TEST(GpuDropout, IsTheCpusBitForBit) {
   const Dropout dropout_{.rate = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
   for (const std::uint64_t step : {std::uint64_t{0}, (std::uint64_t{5} << 32) + 9}) {
-    Array<StepState> room(1);
-    const StepState* const state = state_at(step, room).data();
+    Array<StepState> scratch(1);
+    const StepState* const state = state_at(step, scratch).data();
     const cpu::Dropout reference{
         .rate = dropout_.rate, .seed = dropout_.seed, .layer = dropout_.layer, .step = step, .first_row = 1000};
     for (const auto& [rows, width] :
@@ -41,8 +41,8 @@ TEST(GpuDropout, IsTheCpusBitForBit) {
 
 TEST(GpuDropout, OfWholeChannelsIsTheCpusBitForBit) {
   const Dropout dropout_{.rate = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
-  Array<StepState> room(1);
-  const StepState* const state = state_at(9, room).data();
+  Array<StepState> scratch(1);
+  const StepState* const state = state_at(9, scratch).data();
   const cpu::Dropout reference{.rate = 0.4F, .seed = 17, .layer = 3, .step = 9, .first_row = 1000};
   struct Size {
     std::int64_t rows, positions, channels;

@@ -161,7 +161,7 @@ TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {
   }
 }
 
-TEST(GpuSumRanks, RefusesMoreRanksThanItHasRoomFor) {
+TEST(GpuSumRanks, RefusesTooManyRanks) {
   EXPECT_THROW(sum_ranks(at_once(), RankArrays{.array = {}, .ranks = kMaxRanks + 1}, 0, 1), std::invalid_argument);
   EXPECT_THROW(sum_ranks(at_once(), RankArrays{}, 0, 1), std::invalid_argument);
 }

@@ -13,12 +13,12 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
   const Array<float> gamma(random_floats(n.channels, 3), offset), beta(random_floats(n.channels, 4), offset);
   Tensor y(type, size, offset), dx(type, size, offset);
   Array<float> mean(rows * n.groups), inv_std(rows * n.groups), dgamma(n.channels, offset), dbeta(n.channels, offset),
-      room(group_norm_workspace(type, n, rows));
+      scratch(group_norm_workspace(type, n, rows));
   group_norm_forward(at_once(), type, n, x.data(), gamma.data(), beta.data(), rows, y.data(), mean.data(),
                      inv_std.data());
   const GroupNormGradient through{x.data(), dy.data(), gamma.data(), mean.data(), inv_std.data()};
   group_norm_backward_data(at_once(), type, n, through, rows, dx.data());
-  group_norm_backward_weights(at_once(), type, n, through, rows, room.data(), dgamma.data(), dbeta.data());
+  group_norm_backward_weights(at_once(), type, n, through, rows, scratch.data(), dgamma.data(), dbeta.data());
 
   const auto from = x.read(), g = dy.read(), scale = gamma.read(), shift = beta.read();
   const auto all = static_cast<std::size_t>(size), channels = static_cast<std::size_t>(n.channels);
@@ -53,7 +53,7 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
   expect_near(type, data, dx.read(), 1e-5, 2e-5);
   expect_near(DType::kF32, of_gamma, dgamma.read(), 1e-5, 1e-4);
   expect_near(DType::kF32, of_beta, dbeta.read(), 1e-5, 1e-4);
-  room.read();
+  scratch.read();
 }
 
 TEST(GpuGroupNorm, AgreesWithTheFormulas) {

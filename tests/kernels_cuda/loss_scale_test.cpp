@@ -65,7 +65,7 @@ TEST(LossScale, CountsWhatWasLeftOut) {
   EXPECT_EQ(next.scale, 8.0F);
 }
 
-TEST(LossScale, ALossThatIsNotFiniteTaintsAGradient) {
+TEST(LossScale, ALossThatIsNotFiniteMarksAGradient) {
   for (const double bad : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN()}) {
     Array<double> loss(std::vector<double>{bad});

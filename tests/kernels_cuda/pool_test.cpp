@@ -94,7 +94,7 @@ TEST(GpuMaxPool, TakesTheFirstLargest) {
   });
 }
 
-TEST(GpuMaxPool, HandsGradientsBack) {
+TEST(GpuMaxPool, Backward) {
   on_every_window([](const PoolWindow& w, DType type, int offset) {
     const Sizes size(w);
     const Tensor x(type, coarse(size.in, 2), offset), dy(type, random_floats(size.out, 3), offset);

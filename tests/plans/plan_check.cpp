@@ -1,7 +1,7 @@
 // dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: has every convolution of the
 // lists an engine of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each
 // list. dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
-// backend/cuda/paper_gpus.h.
+// backend/cuda/plan_only_gpus.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
 //   --threads  that make plans side by side, as a replica's do (1)
@@ -32,7 +32,7 @@
 #include "backend/cuda/cudnn_descriptor.h"
 #include "backend/cuda/cudnn_pass.h"
 #include "backend/cuda/cudnn_planner.h"
-#include "backend/cuda/paper_gpus.h"
+#include "backend/cuda/plan_only_gpus.h"
 #include "backend/gpu/convolution.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -273,7 +273,7 @@ bool open_cudnn() {
 }
 
 int run(std::vector<std::string> arguments) {
-  std::string properties{backend::cuda::kPaperH200};
+  std::string properties{backend::cuda::kH200Properties};
   if (arguments.size() >= 2 && arguments[0] == "--gpu") {
     if (!open_driver() || !open_cudnn()) return kSkipped;
     properties = backend::cuda::DeviceProperties::from_device(std::stoi(arguments[1])).json();

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/piecewise.h"
+#include "backend/fusible_passes.h"
 #include "runtime/arenas.h"
 #include "runtime/sample_batch.h"
 
@@ -62,7 +62,7 @@ layers:
 struct PairsOutcome {
   graph::Model model;
   std::vector<double> losses;
-  int leads = 0, after = 0;
+  int defers_last_pass = 0, epilogue = 0;
 };
 
 PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int threads, std::int64_t rows) {
@@ -84,9 +84,9 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
 
   std::vector<std::unique_ptr<backend::Op>> ops;
   for (const plan::Step& step : plan.steps) ops.push_back(device->make_op({.plan = plan, .step = step, .rows = rows}));
-  const backend::PiecePairs found = backend::piece_pairs(plan, ops);
-  outcome.leads = static_cast<int>(std::ranges::count(found.leads, true));
-  outcome.after = static_cast<int>(std::ranges::count(found.after, true));
+  const backend::FusedPasses found = backend::fused_passes(plan, ops);
+  outcome.defers_last_pass = static_cast<int>(std::ranges::count(found.defers_last_pass, true));
+  outcome.epilogue = static_cast<int>(std::ranges::count(found.epilogue, true));
   return outcome;
 }
 
@@ -94,7 +94,7 @@ TEST(Pairs, GiveTheBitsOfSeparatePasses) {
   struct Network {
     const char* text;
     std::int64_t floats, rows;
-    int leads, after;
+    int defers_last_pass, epilogue;
   };
   const Network networks[] = {
       // Prologues: bn1 of expand, the sum of next. Epilogues: of reduce, expand, shortcut, next.
@@ -110,8 +110,8 @@ TEST(Pairs, GiveTheBitsOfSeparatePasses) {
       EXPECT_EQ(together.losses, apart.losses);
       for (std::size_t w = 0; w < apart.model.weights.size(); ++w)
         EXPECT_EQ(together.model.weights[w].values, apart.model.weights[w].values) << w;
-      EXPECT_EQ(together.leads, c.leads);
-      EXPECT_EQ(together.after, c.after);
+      EXPECT_EQ(together.defers_last_pass, c.defers_last_pass);
+      EXPECT_EQ(together.epilogue, c.epilogue);
     }
 }
 

@@ -295,7 +295,7 @@ __global__ void return_early(int n) {
   if (static_cast<int>(threadIdx.x) >= n) return;
   __syncthreads();
 }
-__global__ void part_ways() {
+__global__ void diverge() {
   if (threadIdx.x % 2 == 0) {
     __syncthreads();
   } else {
@@ -306,10 +306,10 @@ __global__ void shuffle_in_half(int* out) {
   if (threadIdx.x < 16) *out = __shfl_xor_sync(kFullMask, 1, 1);
 }
 __global__ void shuffle_with_mask(int* out) { *out = __shfl_xor_sync(0xFFFFU, 1, 1); }
-__global__ void shuffle_from_nowhere(int* out) { *out = __shfl_xor_sync(kFullMask, 1, 16); }
+__global__ void shuffle_from_missing_lane(int* out) { *out = __shfl_xor_sync(kFullMask, 1, 16); }
 
-void launch_part_ways() {
-  DPTRAIN_LAUNCH(kNow, (+[](int) { part_ways(); }), 1, 64, 0);
+void launch_divergent() {
+  DPTRAIN_LAUNCH(kNow, (+[](int) { diverge(); }), 1, 64, 0);
 }
 
 TEST(SimtDeathTest, DivergentBarriers) {
@@ -317,12 +317,12 @@ TEST(SimtDeathTest, DivergentBarriers) {
   int out = 0;
   EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, return_early, 2, 64, 40),
                "kernel return_early: divergent barrier: 40 of 64 threads wait at .*simt_test.cpp:[0-9]+");
-  EXPECT_DEATH(launch_part_ways(), "divergent barrier: some threads wait at .*simt_test.cpp:[0-9]+, others at");
+  EXPECT_DEATH(launch_divergent(), "divergent barrier: some threads wait at .*simt_test.cpp:[0-9]+, others at");
   EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_in_half, 1, 32, &out),
                "kernel shuffle_in_half: divergent barrier: 16 of 32");
 }
 
-TEST(SimtDeathTest, MeetingInAFlatLaunch) {
+TEST(SimtDeathTest, BarrierInAFlatLaunch) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int out = 0;
   EXPECT_DEATH(DPTRAIN_LAUNCH_FLAT(kNow, return_early, 1, 32, 32), "kernel return_early: a thread of a flat launch");
@@ -334,19 +334,19 @@ TEST(SimtDeathTest, WrongShuffles) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int out = 0;
   EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_with_mask, 1, 32, &out), "the full mask");
-  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_from_nowhere, 1, 16, &out),
+  EXPECT_DEATH(DPTRAIN_LAUNCH(kNow, shuffle_from_missing_lane, 1, 16, &out),
                "a shuffle reads lane (1[6-9]|2[0-9]|3[01]), which the warp does");
 }
 
 #ifdef __SANITIZE_ADDRESS__
-__global__ void write_behind(int n) {
+__global__ void write_past_end(int n) {
   DPTRAIN_DYNAMIC_SHARED(float, kept);
   kept[n] = 1;
 }
 
-TEST(SimtDeathTest, BehindDynamicSharedMemory) {
+TEST(SimtDeathTest, PastDynamicSharedMemory) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(DPTRAIN_LAUNCH_SHARED(kNow, write_behind, 1, 32, 36, 9), "heap-buffer-overflow");
+  EXPECT_DEATH(DPTRAIN_LAUNCH_SHARED(kNow, write_past_end, 1, 32, 36, 9), "heap-buffer-overflow");
 }
 #endif
 

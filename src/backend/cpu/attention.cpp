@@ -14,7 +14,7 @@
 #include "kernels/cpu/masked_steps.h"
 #include "kernels/cpu/pad.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/room.h"
+#include "kernels/cpu/workspace.h"
 #include "nn/attention.h"
 
 namespace dptrain::backend::cpu {
@@ -30,7 +30,7 @@ class AttentionOp final : public Op {
   AttentionOp(const Spec& spec, const OpContext& context, Device&)
       : scores_(spec, context),
         rows_(context.rows),
-        keeps_(context.step.has_backward),
+        has_backward_(context.step.has_backward),
         key_(context.inputs() - 1),
         query_mask_(context.mask(0)),
         value_mask_(context.mask(1)),
@@ -38,25 +38,27 @@ class AttentionOp final : public Op {
         stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {}
 
   plan::Need need() const override {
-    kernels::cpu::Room scratch(nullptr);
-    rooms(scratch);
-    const std::int64_t kept = keeps_ ? kernels::cpu::attention_kept(scores_.shape, rows_) : 0;
-    return {.saved = static_cast<std::uint64_t>(kept) * sizeof(float),
+    kernels::cpu::WorkspaceParts scratch(nullptr);
+    allocate_scratch(scratch);
+    const std::int64_t saved_tensors = has_backward_ ? kernels::cpu::attention_saved_floats(scores_.shape, rows_) : 0;
+    return {.saved = static_cast<std::uint64_t>(saved_tensors) * sizeof(float),
             .scratch = static_cast<std::uint64_t>(scratch.taken()) * sizeof(float)};
   }
 
   void forward(const OpArgs& a) override {
-    kernels::cpu::Room scratch(static_cast<float*>(a.scratch));
-    const Rooms own = rooms(scratch);
+    kernels::cpu::WorkspaceParts scratch(static_cast<float*>(a.scratch));
+    const Scratch own = allocate_scratch(scratch);
     kernels::cpu::attention_forward(
-        {.of = inputs_of(a), .y = a.out(), .kept = keeps_ && a.training ? static_cast<float*>(a.saved) : nullptr},
+        {.of = inputs_of(a),
+         .y = a.out(),
+         .saved_tensors = has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr},
         own.workspace);
     keep_valid(a, a.out());
   }
 
   void backward(const OpArgs& a) override {
-    kernels::cpu::Room scratch(static_cast<float*>(a.scratch));
-    const Rooms own = rooms(scratch);
+    kernels::cpu::WorkspaceParts scratch(static_cast<float*>(a.scratch));
+    const Scratch own = allocate_scratch(scratch);
     const kernels::AttentionShape& s = scores_.shape;
     keep_valid(a, a.dy());
     const auto rows_of = [](float* data, std::int64_t stride) {
@@ -68,15 +70,15 @@ class AttentionOp final : public Op {
         {.of = inputs_of(a),
          .y = a.out(),
          .dy = a.dy(),
-         .kept = static_cast<const float*>(a.saved),
+         .saved_tensors = static_cast<const float*>(a.saved),
          .dq = rows_of(a.dx(0), s.key_dim),
          .dk = rows_of(value_is_key ? (dv == nullptr ? nullptr : own.dk) : a.dx(2), s.key_dim),
          .dv = rows_of(dv, s.value_dim),
          .of_scores = own.of_scores},
         own.workspace);
     if (value_is_key && dv != nullptr) kernels::cpu::accumulate(own.dk, dv, a.rows * s.keys * s.key_dim);
-    give(a, own, scores_.scale, kernels::cpu::score_gradients(s) - 1, 1, 1);
-    give(a, own, scores_.weights, 0, scores_.weight_numbers(), s.one_weight ? s.key_dim : 1);
+    write_gradient(a, own, scores_.scale, kernels::cpu::score_gradients(s) - 1, 1, 1);
+    write_gradient(a, own, scores_.weights, 0, scores_.weight_numbers(), s.one_weight ? s.key_dim : 1);
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -87,18 +89,18 @@ class AttentionOp final : public Op {
   }
 
  private:
-  struct Rooms {
+  struct Scratch {
     float *dk, *of_scores, *workspace;
   };
-  Rooms rooms(kernels::cpu::Room& room) const {
+  Scratch allocate_scratch(kernels::cpu::WorkspaceParts& parts) const {
     const kernels::AttentionShape& s = scores_.shape;
     const int threads = kernels::cpu::thread_count();
-    const bool trains = keeps_ && (scores_.scale || scores_.weights);
-    Rooms own{};
-    own.dk = room.take(keeps_ && key_ == 1 ? rows_ * s.keys * s.key_dim : 0);
-    own.of_scores = trains ? room.take(rows_ * kernels::cpu::score_gradients(s)) : nullptr;
-    own.workspace = room.take(std::max(kernels::cpu::attention_forward_workspace(s, threads),
-                                       keeps_ ? kernels::cpu::attention_backward_workspace(s, threads) : 0));
+    const bool trains = has_backward_ && (scores_.scale || scores_.weights);
+    Scratch own{};
+    own.dk = parts.take(has_backward_ && key_ == 1 ? rows_ * s.keys * s.key_dim : 0);
+    own.of_scores = trains ? parts.take(rows_ * kernels::cpu::score_gradients(s)) : nullptr;
+    own.workspace = parts.take(std::max(kernels::cpu::attention_forward_workspace(s, threads),
+                                        has_backward_ ? kernels::cpu::attention_backward_workspace(s, threads) : 0));
     return own;
   }
 
@@ -127,8 +129,8 @@ class AttentionOp final : public Op {
   }
 
   /// Writes the gradient of a weight: each element is a sum over the rows and over `joined` adjacent numbers.
-  void give(const OpArgs& a, const Rooms& own, std::optional<std::size_t> weight, std::int64_t first,
-            std::int64_t numbers, std::int64_t joined) const {
+  void write_gradient(const OpArgs& a, const Scratch& own, std::optional<std::size_t> weight, std::int64_t first,
+                      std::int64_t numbers, std::int64_t joined) const {
     if (!weight || a.weight_gradients[*weight] == nullptr) return;
     const std::int64_t stride = kernels::cpu::score_gradients(scores_.shape);
     for (std::int64_t n = 0; n < numbers; ++n) {
@@ -143,7 +145,7 @@ class AttentionOp final : public Op {
   static constexpr float kOne = 1;
   AttentionScores scores_;
   std::int64_t rows_;
-  bool keeps_;
+  bool has_backward_;
   std::size_t key_;  ///< index of the key in the inputs
   std::optional<std::size_t> query_mask_, value_mask_;
   std::uint32_t seed_, stream_;
@@ -163,8 +165,8 @@ class MultiHeadAttentionOp final : public Op {
         rows_(context.rows),
         heads_width_(spec.num_heads * spec.value_width()),
         out_(context.output().back()),
-        keeps_(context.step.has_backward),
-        trains_(keeps_ && context.step.parameter_gradients[0]),
+        has_backward_(context.step.has_backward),
+        trains_(has_backward_ && context.step.parameter_gradients[0]),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {
     shape_ = {.heads = spec.num_heads,
@@ -180,7 +182,8 @@ class MultiHeadAttentionOp final : public Op {
     bool any_dx = false;
     for (const AttentionProjection& p : projections_.all()) {
       bool dx = false;
-      for (const std::size_t input : p.inputs) dx |= keeps_ && context.step.input_gradients[input] != plan::kAbsent;
+      for (const std::size_t input : p.inputs)
+        dx |= has_backward_ && context.step.input_gradients[input] != plan::kAbsent;
       any_dx |= dx;
       wants_dx_.push_back(dx);
       products_.push_back(std::make_unique<Products>([this, &p, dx](std::int64_t rows) {
@@ -202,10 +205,10 @@ class MultiHeadAttentionOp final : public Op {
   }
 
   plan::Need need() const override {
-    kernels::cpu::Room saved(nullptr), scratch(nullptr);
-    if (keeps_) keep(saved, true);
-    keep(scratch, false);
-    rooms(scratch);
+    kernels::cpu::WorkspaceParts saved(nullptr), scratch(nullptr);
+    if (has_backward_) allocate_saved(saved, true);
+    allocate_saved(scratch, false);
+    allocate_scratch(scratch);
     return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed(nullptr).bytes};
   }
   std::string implementation() const override { return implementation_; }
@@ -228,39 +231,41 @@ class MultiHeadAttentionOp final : public Op {
   }
 
   void forward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, keeps_ && a.training);
+    const auto [saved_tensors, own] = places(a, has_backward_ && a.training);
     const Packed of = packed(a.packed);
     for (std::size_t p = 0; p < products_.size(); ++p) {
       const AttentionProjection& projection = projections_.all()[p];
       InnerProduct& product = products_[p]->at(a.rows);
-      product.forward(a.in(projection.inputs.front()), kernel(a, of, p), bias(a, of, p), kept.projected[p],
+      product.forward(a.in(projection.inputs.front()), kernel(a, of, p), bias(a, of, p), saved_tensors.projected[p],
                       products_[p]->scratch(product, own.workspace));
     }
-    kernels::cpu::attention_forward({.of = inputs_of(a, kept), .y = kept.heads, .kept = kept.scores}, own.workspace);
+    kernels::cpu::attention_forward(
+        {.of = inputs_of(a, saved_tensors), .y = saved_tensors.heads, .saved_tensors = saved_tensors.scores},
+        own.workspace);
     InnerProduct& product = output_->at(a.rows);
-    product.forward(kept.heads, a.weights[weights_.kernel_of(kOutputRole)],
+    product.forward(saved_tensors.heads, a.weights[weights_.kernel_of(kOutputRole)],
                     spec_.use_bias ? a.weights[weights_.bias_of(kOutputRole)] : nullptr, a.out(),
                     output_->scratch(product, own.workspace));
   }
 
   void backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
+    const auto [saved_tensors, own] = places(a, true);
     InnerProduct& product = output_->at(a.rows);
     void* const scratch = output_->scratch(product, own.workspace);
     if (float* const gradient = gradient_of(a, weights_.kernel_of(kOutputRole)))
-      product.backward_weights(kept.heads, a.dy(), gradient,
+      product.backward_weights(saved_tensors.heads, a.dy(), gradient,
                                spec_.use_bias ? gradient_of(a, weights_.bias_of(kOutputRole)) : nullptr, scratch);
     if (!reaches_heads_) return;
     product.backward_data(a.dy(), a.weights[weights_.kernel_of(kOutputRole)], own.heads_gradient, scratch);
-    kernels::cpu::attention_backward({.of = inputs_of(a, kept),
-                                      .y = kept.heads,
+    kernels::cpu::attention_backward({.of = inputs_of(a, saved_tensors),
+                                      .y = saved_tensors.heads,
                                       .dy = own.heads_gradient,
-                                      .kept = kept.scores,
-                                      .dq = projected<float>(kept, kQuery),
-                                      .dk = projected<float>(kept, kKey),
-                                      .dv = projected<float>(kept, kValue)},
+                                      .saved_tensors = saved_tensors.scores,
+                                      .dq = projected<float>(saved_tensors, kQuery),
+                                      .dk = projected<float>(saved_tensors, kKey),
+                                      .dv = projected<float>(saved_tensors, kValue)},
                                      own.workspace);
-    for (std::size_t p = 0; p < products_.size(); ++p) differentiate(a, p, kept.projected[p], own);
+    for (std::size_t p = 0; p < products_.size(); ++p) differentiate(a, p, saved_tensors.projected[p], own);
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -279,11 +284,11 @@ class MultiHeadAttentionOp final : public Op {
   }
 
  private:
-  struct Kept {
+  struct SavedTensors {
     std::array<float*, 3> projected{};  ///< by projection
     float *heads = nullptr, *scores = nullptr;
   };
-  struct Rooms {
+  struct Scratch {
     float *heads_gradient, *kernel_gradient, *bias_gradient, *workspace;
   };
   struct Packed {
@@ -291,57 +296,58 @@ class MultiHeadAttentionOp final : public Op {
     std::uint64_t bytes = 0;
   };
 
-  static std::uint64_t bytes(const kernels::cpu::Room& room) {
-    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
+  static std::uint64_t bytes(const kernels::cpu::WorkspaceParts& parts) {
+    return static_cast<std::uint64_t>(parts.taken()) * sizeof(float);
   }
 
-  Kept keep(kernels::cpu::Room& room, bool for_backward) const {
-    Kept kept;
+  SavedTensors allocate_saved(kernels::cpu::WorkspaceParts& parts, bool for_backward) const {
+    SavedTensors saved_tensors;
     for (std::size_t p = 0; p < projections_.all().size(); ++p)
-      kept.projected[p] = room.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns);
-    kept.heads = room.take(rows_ * shape_.queries * heads_width_);
-    if (for_backward) kept.scores = room.take(kernels::cpu::attention_kept(shape_, rows_));
-    return kept;
+      saved_tensors.projected[p] = parts.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns);
+    saved_tensors.heads = parts.take(rows_ * shape_.queries * heads_width_);
+    if (for_backward) saved_tensors.scores = parts.take(kernels::cpu::attention_saved_floats(shape_, rows_));
+    return saved_tensors;
   }
 
-  Rooms rooms(kernels::cpu::Room& room) const {
+  Scratch allocate_scratch(kernels::cpu::WorkspaceParts& parts) const {
     std::int64_t kernel = 0, bias = 0;
     for (const AttentionProjection& p : projections_.all()) {
       if (!p.fused() || !trains_) continue;
       kernel = std::max(kernel, p.features * p.columns);
       bias = std::max(bias, p.columns);
     }
-    Rooms own{};
-    own.heads_gradient = room.take(reaches_heads_ ? rows_ * shape_.queries * heads_width_ : 0);
-    own.kernel_gradient = room.take(kernel);
-    own.bias_gradient = room.take(bias);
+    Scratch own{};
+    own.heads_gradient = parts.take(reaches_heads_ ? rows_ * shape_.queries * heads_width_ : 0);
+    own.kernel_gradient = parts.take(kernel);
+    own.bias_gradient = parts.take(bias);
     std::size_t products = output_->planned_scratch();
     for (const auto& product : products_) products = std::max(products, product->planned_scratch());
     const int threads = kernels::cpu::thread_count();
-    own.workspace = room.take(std::max({static_cast<std::int64_t>((products + sizeof(float) - 1) / sizeof(float)),
-                                        kernels::cpu::attention_forward_workspace(shape_, threads),
-                                        keeps_ ? kernels::cpu::attention_backward_workspace(shape_, threads) : 0}));
+    own.workspace =
+        parts.take(std::max({static_cast<std::int64_t>((products + sizeof(float) - 1) / sizeof(float)),
+                             kernels::cpu::attention_forward_workspace(shape_, threads),
+                             has_backward_ ? kernels::cpu::attention_backward_workspace(shape_, threads) : 0}));
     return own;
   }
 
-  std::pair<Kept, Rooms> places(const OpArgs& a, bool saved) const {
-    kernels::cpu::Room kept(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
-    const Kept passing = keep(scratch, false);
-    return {saved ? keep(kept, true) : passing, rooms(scratch)};
+  std::pair<SavedTensors, Scratch> places(const OpArgs& a, bool saved) const {
+    kernels::cpu::WorkspaceParts saved_tensors(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
+    const SavedTensors passing = allocate_saved(scratch, false);
+    return {saved ? allocate_saved(saved_tensors, true) : passing, allocate_scratch(scratch)};
   }
 
   Packed packed(void* memory) const {
-    kernels::cpu::Room room(static_cast<float*>(memory));
+    kernels::cpu::WorkspaceParts parts(static_cast<float*>(memory));
     Packed all;
     bool any = false;
     for (std::size_t p = 0; p < projections_.all().size(); ++p) {
       const AttentionProjection& projection = projections_.all()[p];
       if (!projection.fused()) continue;
       any = true;
-      all.kernels[p] = room.take(projection.features * projection.columns);
-      if (spec_.use_bias) all.biases[p] = room.take(projection.columns);
+      all.kernels[p] = parts.take(projection.features * projection.columns);
+      if (spec_.use_bias) all.biases[p] = parts.take(projection.columns);
     }
-    all.bytes = any ? bytes(room) : 0;
+    all.bytes = any ? bytes(parts) : 0;
     return all;
   }
 
@@ -359,19 +365,19 @@ class MultiHeadAttentionOp final : public Op {
   }
 
   template <class T>
-  AttentionRows<T> projected(const Kept& kept, std::size_t role) const {
+  AttentionRows<T> projected(const SavedTensors& saved_tensors, std::size_t role) const {
     const std::size_t p = projections_.place(role);
-    return {kept.projected[p] + projections_.first(role), projections_.all()[p].columns};
+    return {saved_tensors.projected[p] + projections_.first(role), projections_.all()[p].columns};
   }
   const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
     return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
   }
-  kernels::cpu::AttentionInputs inputs_of(const OpArgs& a, const Kept& kept) const {
+  kernels::cpu::AttentionInputs inputs_of(const OpArgs& a, const SavedTensors& saved_tensors) const {
     return {.shape = shape_,
             .rows = a.rows,
-            .q = projected<const float>(kept, kQuery),
-            .k = projected<const float>(kept, kKey),
-            .v = projected<const float>(kept, kValue),
+            .q = projected<const float>(saved_tensors, kQuery),
+            .k = projected<const float>(saved_tensors, kKey),
+            .v = projected<const float>(saved_tensors, kValue),
             .query_mask = mask(a, kQuery),
             .value_mask = mask(a, kValue),
             .key_mask = mask(a, kKey),
@@ -383,7 +389,7 @@ class MultiHeadAttentionOp final : public Op {
   }
 
   /// Writes the gradients of a projection's kernels, biases and inputs from that of its output.
-  void differentiate(const OpArgs& a, std::size_t p, const float* gradient, const Rooms& own) {
+  void differentiate(const OpArgs& a, std::size_t p, const float* gradient, const Scratch& own) {
     const AttentionProjection& projection = projections_.all()[p];
     InnerProduct& product = products_[p]->at(a.rows);
     void* const scratch = products_[p]->scratch(product, own.workspace);
@@ -395,12 +401,13 @@ class MultiHeadAttentionOp final : public Op {
                                  spec_.use_bias ? gradient_of(a, weights_.bias_of(role)) : nullptr, scratch);
     } else if (trains_) {
       product.backward_weights(x, gradient, own.kernel_gradient, spec_.use_bias ? own.bias_gradient : nullptr, scratch);
-      for (std::size_t i = 0; i < projection.roles.size(); ++i) give_part(a, projection, i, own);
+      for (std::size_t i = 0; i < projection.roles.size(); ++i) write_projection_gradient(a, projection, i, own);
     }
-    give_input_gradient(a, p, gradient, scratch);
+    write_input_gradient(a, p, gradient, scratch);
   }
 
-  void give_part(const OpArgs& a, const AttentionProjection& projection, std::size_t i, const Rooms& own) const {
+  void write_projection_gradient(const OpArgs& a, const AttentionProjection& projection, std::size_t i,
+                                 const Scratch& own) const {
     const std::size_t role = projection.roles[i];
     const std::int64_t first = projection.first[i], width = AttentionProjections::width_of(spec_, role);
     if (float* const of_kernel = gradient_of(a, weights_.kernel_of(role)))
@@ -412,7 +419,7 @@ class MultiHeadAttentionOp final : public Op {
   }
 
   /// If a tensor is several inputs, the first gradient is the whole one and the others are zero.
-  void give_input_gradient(const OpArgs& a, std::size_t p, const float* gradient, void* scratch) {
+  void write_input_gradient(const OpArgs& a, std::size_t p, const float* gradient, void* scratch) {
     const AttentionProjection& projection = projections_.all()[p];
     bool given = !wants_dx_[p];
     for (const std::size_t input : projection.inputs) {
@@ -431,7 +438,7 @@ class MultiHeadAttentionOp final : public Op {
   AttentionProjections projections_;
   AttentionWeights weights_;
   std::int64_t rows_, heads_width_, out_;
-  bool keeps_, trains_, reaches_heads_ = false;
+  bool has_backward_, trains_, reaches_heads_ = false;
   std::uint32_t seed_, stream_;
   kernels::AttentionShape shape_;
   std::array<std::optional<std::size_t>, 3> masks_;

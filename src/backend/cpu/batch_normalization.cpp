@@ -8,8 +8,8 @@
 #include "backend/batch_norm_weights.h"
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "backend/fusible_passes.h"
 #include "backend/ops/activations.h"
-#include "backend/piecewise.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "kernels/cpu/batch_norm.h"
@@ -27,7 +27,7 @@ using kernels::cpu::BatchNormGradient;
 /// backward leaves the gradient of the sum in dy.
 ///
 /// An adjacent convolution may run the first pass of forward (sums over x) and the last one (y), see piecewise.h.
-class BatchNormalizationOp final : public Op, private PieceWise {
+class BatchNormalizationOp final : public Op, private FusiblePasses {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
       : channels_(context.input(0).back()),
@@ -48,7 +48,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     const auto messages = static_cast<std::uint64_t>((replicas_ > 1 ? 1 + replicas_ : 1) * message_doubles());
     const auto vectors = static_cast<std::uint64_t>((kVectors + kSavedVectors) * channels_);
     return {.saved = static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float),
-            .beside = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
+            .prologue_scratch = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
@@ -57,55 +57,55 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   }
 
   void forward(const OpArgs& a) override {
-    Room room(*this, a);
+    Buffers buffers(*this, a);
     if (!a.training || inference_mode_) {
       if (a.rows == 0) return;
       const float* const mean = a.weights[weights_.moving_mean];
       const float* const variance = a.weights[weights_.moving_variance];
       if (a.training) write_statistics(a, mean, variance);
-      normalize(a, room, mean, variance);
+      normalize(a, buffers, mean, variance);
       return;
     }
     const std::int64_t positions = a.rows * spatial_;
-    if (a.followed)
-      kernels::cpu::batch_norm_add_up(positions, channels_, room.workspace, room.sums, room.products);
+    if (a.first_pass_done)
+      kernels::cpu::batch_norm_add_up(positions, channels_, buffers.workspace, buffers.sums, buffers.products);
     else
-      kernels::cpu::batch_norm_sums(a.in(), positions, channels_, room.workspace, room.sums, room.products);
-    const std::int64_t total = add_replicas(a, room, positions);
-    kernels::cpu::batch_norm_moments(room.sums, room.products, total, epsilon_, channels_, room.mean, room.variance,
-                                     room.inv_std);
-    normalize(a, room, room.mean, room.variance);
+      kernels::cpu::batch_norm_sums(a.in(), positions, channels_, buffers.workspace, buffers.sums, buffers.products);
+    const std::int64_t total = add_replicas(a, buffers, positions);
+    kernels::cpu::batch_norm_moments(buffers.sums, buffers.products, total, epsilon_, channels_, buffers.mean,
+                                     buffers.variance, buffers.inv_std);
+    normalize(a, buffers, buffers.mean, buffers.variance);
     if (unbiased_ && total > 1) {
       const float factor = static_cast<float>(total) / static_cast<float>(total - 1);
-      for (std::int64_t c = 0; c < channels_; ++c) room.variance[c] *= factor;
+      for (std::int64_t c = 0; c < channels_; ++c) buffers.variance[c] *= factor;
     }
-    write_statistics(a, room.mean, room.variance);
+    write_statistics(a, buffers.mean, buffers.variance);
   }
 
   void backward(const OpArgs& a) override {
-    Room room(*this, a);
-    const float* mean = room.mean;
+    Buffers buffers(*this, a);
+    const float* mean = buffers.mean;
     if (inference_mode_) {
       mean = a.weights[weights_.moving_mean];
       for (std::int64_t c = 0; c < channels_; ++c)
-        room.inv_std[c] = 1.0F / std::sqrt(a.weights[weights_.moving_variance][c] + epsilon_);
+        buffers.inv_std[c] = 1.0F / std::sqrt(a.weights[weights_.moving_variance][c] + epsilon_);
     }
     const bool by_output = masks_ && (adds_ || inference_mode_);
     BatchNormGradient gradient{.x = a.in(),
                                .dy = a.dy(),
                                .output = by_output ? a.out() : nullptr,
                                .mean = mean,
-                               .inv_std = room.inv_std,
-                               .scale = masks_ && !by_output ? room.scale : nullptr,
-                               .offset = room.offset,
+                               .inv_std = buffers.inv_std,
+                               .scale = masks_ && !by_output ? buffers.scale : nullptr,
+                               .offset = buffers.offset,
                                .ceiling = ceiling()};
     const std::int64_t positions = a.rows * spatial_;
     const bool wants_dx = a.dx() != nullptr, leaves_sum_gradient = adds_ && masks_;
     if ((wants_dx && !inference_mode_) || wants(a, weights_.gamma) || wants(a, weights_.beta)) {
-      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, room.workspace, room.sums, room.products,
-                                             leaves_sum_gradient ? a.dy() : nullptr);
-      if (wants(a, weights_.gamma)) round(room.products, a.weight_gradients[weights_.gamma]);
-      if (wants(a, weights_.beta)) round(room.sums, a.weight_gradients[weights_.beta]);
+      kernels::cpu::batch_norm_gradient_sums(gradient, positions, channels_, buffers.workspace, buffers.sums,
+                                             buffers.products, leaves_sum_gradient ? a.dy() : nullptr);
+      if (wants(a, weights_.gamma)) round(buffers.products, a.weight_gradients[weights_.gamma]);
+      if (wants(a, weights_.beta)) round(buffers.sums, a.weight_gradients[weights_.beta]);
     } else if (leaves_sum_gradient) {
       activate_backward({}, DType::kF32, activation_, nullptr, a.out(), a.dy(), a.dy(), positions, channels_);
     }
@@ -113,24 +113,24 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     if (!wants_dx) return;
     if (inference_mode_) {
       kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
-                                            nullptr, epsilon_, channels_, room.scale, room.offset);
-      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, ceiling(), room.scale, positions, channels_,
+                                            nullptr, epsilon_, channels_, buffers.scale, buffers.offset);
+      kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, ceiling(), buffers.scale, positions, channels_,
                                                a.dx());
       return;
     }
-    const std::int64_t total = add_replicas(a, room, positions);
-    round(room.sums, room.sum_dy);
-    round(room.products, room.sum_dy_xhat);
-    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, weights_.gamma), room.sum_dy, room.sum_dy_xhat, total,
-                                            positions, channels_, a.dx());
+    const std::int64_t total = add_replicas(a, buffers, positions);
+    round(buffers.sums, buffers.sum_dy);
+    round(buffers.products, buffers.sum_dy_xhat);
+    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, weights_.gamma), buffers.sum_dy, buffers.sum_dy_xhat,
+                                            total, positions, channels_, a.dx());
   }
 
-  PieceWise* piecewise() override { return this; }
-  bool follows() const override { return !inference_mode_; }
-  bool leads() const override { return !inference_mode_; }
+  FusiblePasses* fusible_passes() override { return this; }
+  bool has_first_pass() const override { return !inference_mode_; }
+  bool defers_last_pass() const override { return !inference_mode_; }
 
-  kernels::cpu::PiecePass follow(const OpArgs& a) override {
-    first_ = {.x = a.in(), .positions = a.rows * spatial_, .workspace = Room(*this, a).workspace};
+  kernels::cpu::PiecePass first_pass(const OpArgs& a) override {
+    first_ = {.x = a.in(), .positions = a.rows * spatial_, .workspace = Buffers(*this, a).workspace};
     const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
       const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
       kernels::cpu::batch_norm_add(op.first_.x, begin, end, op.first_.positions, op.channels_, op.first_.workspace);
@@ -138,7 +138,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     return {.step = kernels::cpu::batch_norm_step(first_.positions, channels_), .pass = this, .run = run};
   }
 
-  kernels::cpu::PiecePass lead() override {
+  kernels::cpu::PiecePass last_pass() override {
     const auto run = [](const void* pass, std::int64_t begin, std::int64_t end) {
       const auto& op = *static_cast<const BatchNormalizationOp*>(pass);
       const LastPass& last = op.last_;
@@ -165,15 +165,15 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   };
 
   /// Parts of OpArgs::saved and OpArgs::beside.
-  struct Room {
+  struct Buffers {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel
     double *sums, *products;  // parts of `mine`
     float *mean, *inv_std, *scale, *offset;
     float *variance, *sum_dy, *sum_dy_xhat;
 
-    Room(const BatchNormalizationOp& op, const OpArgs& a)
-        : workspace(static_cast<double*>(a.beside)),
+    Buffers(const BatchNormalizationOp& op, const OpArgs& a)
+        : workspace(static_cast<double*>(a.prologue_scratch)),
           mine(workspace + op.workspace_bytes_ / sizeof(double)),
           all(mine + op.message_doubles()),
           sums(mine + 1),
@@ -198,17 +198,17 @@ class BatchNormalizationOp final : public Op, private PieceWise {
     std::transform(values, values + channels_, to, [](double value) { return static_cast<float>(value); });
   }
 
-  void normalize(const OpArgs& a, const Room& room, const float* mean, const float* variance) {
+  void normalize(const OpArgs& a, const Buffers& buffers, const float* mean, const float* variance) {
     kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_,
-                                          channels_, room.scale, room.offset);
-    const kernels::cpu::BatchNormAffine affine{.scale = room.scale,
-                                               .offset = room.offset,
+                                          channels_, buffers.scale, buffers.offset);
+    const kernels::cpu::BatchNormAffine affine{.scale = buffers.scale,
+                                               .offset = buffers.offset,
                                                .addend = adds_ ? a.in(1) : nullptr,
                                                .relu = activation_ != nn::Activation::kLinear,
                                                .ceiling = ceiling(),
                                                .kept = a.training};
     last_ = {affine, a.in(), a.out()};
-    if (!a.leads) kernels::cpu::batch_norm_apply(a.in(), affine, a.rows * spatial_, channels_, a.out());
+    if (!a.defers_last_pass) kernels::cpu::batch_norm_apply(a.in(), affine, a.rows * spatial_, channels_, a.out());
   }
 
   void write_statistics(const OpArgs& a, const float* mean, const float* variance) const {
@@ -220,19 +220,19 @@ class BatchNormalizationOp final : public Op, private PieceWise {
   }
 
   /// Replaces this replica's sums by those of all synchronized replicas; returns the total number of positions.
-  std::int64_t add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+  std::int64_t add_replicas(const OpArgs& a, const Buffers& buffers, std::int64_t positions) const {
     if (replicas_ == 1) return positions;
     if (a.collective == nullptr || a.collective->size() != replicas_)
       throw Error(ErrorKind::kInternal,
                   fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
                               a.collective == nullptr ? 1 : a.collective->size()));
     const std::int64_t size = message_doubles();
-    room.mine[0] = static_cast<double>(positions);
-    a.collective->all_gather(room.mine, size * std::int64_t{sizeof(double)}, room.all, *a.stream);
-    std::copy_n(room.all, size, room.mine);
-    for (const double* part = room.all + size; part < room.all + replicas_ * size; part += size)
-      std::transform(part, part + size, room.mine, room.mine, std::plus<>());
-    return static_cast<std::int64_t>(room.mine[0]);
+    buffers.mine[0] = static_cast<double>(positions);
+    a.collective->all_gather(buffers.mine, size * std::int64_t{sizeof(double)}, buffers.all, *a.stream);
+    std::copy_n(buffers.all, size, buffers.mine);
+    for (const double* part = buffers.all + size; part < buffers.all + replicas_ * size; part += size)
+      std::transform(part, part + size, buffers.mine, buffers.mine, std::plus<>());
+    return static_cast<std::int64_t>(buffers.mine[0]);
   }
 
   std::int64_t channels_, spatial_;
@@ -249,7 +249,7 @@ class BatchNormalizationOp final : public Op, private PieceWise {
 };
 
 const RegisteredOp kCpuBatchNormalization = op<nn::BatchNormalizationSpec, BatchNormalizationOp>(
-    DeviceKind::kCpu, {.fuses = {takes_sum(), takes_relu_behind_sum(true)}});
+    DeviceKind::kCpu, {.fuses = {fuses_add(), fuses_relu_after_add(true)}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

@@ -9,9 +9,9 @@
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "backend/fusible_passes.h"
 #include "backend/geometry.h"
 #include "backend/ops/activations.h"
-#include "backend/piecewise.h"
 #include "core/format.h"
 #include "kernels/cpu/depth_slabs.h"
 #include "kernels/cpu/depthwise.h"
@@ -46,9 +46,9 @@ class Conv2DOp final : public Op {
         epilogue_(context),
         wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
         wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
-        taken_bytes_(shape_.pool && context.step.has_backward
-                         ? static_cast<std::uint64_t>(context.rows * context.output().elements())
-                         : 0),
+        argmax_bytes_(shape_.pool && context.step.has_backward
+                          ? static_cast<std::uint64_t>(context.rows * context.output().elements())
+                          : 0),
         convolution_(shape_, {.forward = true, .data = wants_dx_, .weights = wants_dweights_}, device.options(),
                      static_cast<CpuDevice&>(device).dnnl()) {
     prepare(context.rows);
@@ -56,11 +56,12 @@ class Conv2DOp final : public Op {
   }
 
   void prepare(std::int64_t rows) override { convolution_.prepare(rows); }
-  Along takes_along() const override {
-    const bool pieces = convolution_.takes_pieces(ConvPassKind::kForward) && !epilogue_.follows(shape_.relu);
-    return {.before = pieces && kernels::cpu::gemm_forward_pairs(shape_), .after = pieces};
+  FusedPassSupport fused_pass_support() const override {
+    const bool pieces =
+        convolution_.supports_fused_passes(ConvPassKind::kForward) && !epilogue_.changes_output(shape_.relu);
+    return {.prologue = pieces && kernels::cpu::gemm_forward_is_pointwise(shape_), .epilogue = pieces};
   }
-  plan::Need need() const override { return {.saved = taken_bytes_, .scratch = convolution_.planned_scratch()}; }
+  plan::Need need() const override { return {.saved = argmax_bytes_, .scratch = convolution_.planned_scratch()}; }
   std::string implementation() const override { return implementation_; }
 
   void forward(const OpArgs& a) override {
@@ -69,9 +70,9 @@ class Conv2DOp final : public Op {
                       .weights = a.weights[0],
                       .bias = shape_.bias ? a.weights[1] : nullptr,
                       .y = a.out(),
-                      .taken = a.training ? taken(a) : nullptr,
-                      .before = a.before,
-                      .after = a.after},
+                      .argmax = a.training ? argmax(a) : nullptr,
+                      .prologue = a.prologue,
+                      .epilogue = a.epilogue},
                      a.scratch);
     if (!shape_.relu) epilogue_.apply({}, a.out(), a.rows);
   }
@@ -86,7 +87,7 @@ class Conv2DOp final : public Op {
                                .dx = wants_dx_ ? a.dx() : nullptr,
                                .dweights = dweights,
                                .dbias = dweights != nullptr && shape_.bias ? a.weight_gradients[1] : nullptr,
-                               .taken = taken(a)},
+                               .argmax = argmax(a)},
                               a.scratch);
   }
 
@@ -100,7 +101,8 @@ class Conv2DOp final : public Op {
     ConvShape shape = conv2d_shape(spec, context.input(0));
     shape.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
     shape.pool = plan::tail_has<nn::MaxPooling2DSpec>(context.step);
-    shape.pairs = !Epilogue(context).follows(shape.relu) && is_normalised(context.plan, context.step);
+    shape.next_to_normalization =
+        !Epilogue(context).changes_output(shape.relu) && is_normalised(context.plan, context.step);
     return shape;
   }
 
@@ -114,27 +116,27 @@ class Conv2DOp final : public Op {
       const plan::Step& its = plan.steps[other];
       return !its.inference_mode && its.spec.get_if<nn::BatchNormalizationSpec>() != nullptr;
     };
-    if (s > 0 && hands_on(plan, s - 1) && is(s - 1)) return true;
-    return hands_on(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
+    if (s > 0 && feeds_next_step(plan, s - 1) && is(s - 1)) return true;
+    return feeds_next_step(plan, s) && is(s + 1) && std::ranges::any_of(step.parameters, [&](int p) {
              return plan.parameters[static_cast<std::size_t>(p)].kind != plan::ParameterKind::kFrozen;
            });
   }
 
-  std::uint8_t* taken(const OpArgs& a) const {
-    return taken_bytes_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
+  std::uint8_t* argmax(const OpArgs& a) const {
+    return argmax_bytes_ > 0 ? static_cast<std::uint8_t*>(a.saved) : nullptr;
   }
 
   ConvShape shape_;  // rows unset
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
-  std::uint64_t taken_bytes_;  // size of ConvTensors::taken, the only saved tensor
+  std::uint64_t argmax_bytes_;  // size of ConvTensors::taken, the only saved tensor
   Convolution convolution_;
   std::string implementation_;
 };
 
 /// Fuses a 2x2 max-pooling that covers every output, as the last entry of the tail, if a kernel supports it. The kernel
 /// saves which of four outputs was the largest and whether it was positive, so backward reads no output.
-std::optional<plan::TailFusion> takes_pooling(const nn::MaxPooling2DSpec& pool, const plan::Follower& follower,
+std::optional<plan::TailFusion> fuses_pooling(const nn::MaxPooling2DSpec& pool, const plan::Follower& follower,
                                               const Device& device) {
   const nn::Activation activation = plan::tail_activation(follower.step).activation;
   if (activation != nn::Activation::kLinear && activation != nn::Activation::kRelu) return std::nullopt;
@@ -393,17 +395,17 @@ class VolumeKernels {
 };
 
 const RegisteredOp kCpuConv2D = op<nn::Conv2DSpec, Conv2DOp>(
-    DeviceKind::kCpu, {.fuses = {takes_activation(), fuses<nn::MaxPooling2DSpec>(takes_pooling)}});
+    DeviceKind::kCpu, {.fuses = {fuses_activation(), fuses<nn::MaxPooling2DSpec>(fuses_pooling)}});
 const RegisteredOp kCpuConv2DTranspose =
-    op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});
 const RegisteredOp kCpuDepthwiseConv2D =
-    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});
 const RegisteredOp kCpuSeparableConv2D =
-    op<nn::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+    op<nn::SeparableConv2DSpec, SeparableConv2DOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});
 const RegisteredOp kCpuConv3D = op<nn::Conv3DSpec, Conv3DOp<VolumeKernels>>(
-    DeviceKind::kCpu, {.fuses = {takes_activation(), takes_frame_pooling()}, .weight_orders = {{1, 2, 0, 3, 4}}});
+    DeviceKind::kCpu, {.fuses = {fuses_activation(), fuses_frame_pooling()}, .weight_orders = {{1, 2, 0, 3, 4}}});
 const RegisteredOp kCpuConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
-    DeviceKind::kCpu, {.fuses = {takes_activation()}, .weight_orders = {{1, 2, 0, 3, 4}}});
+    DeviceKind::kCpu, {.fuses = {fuses_activation()}, .weight_orders = {{1, 2, 0, 3, 4}}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

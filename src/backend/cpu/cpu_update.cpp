@@ -21,14 +21,14 @@ class CpuUpdate final : public Update {
       : plan_(context.plan),
         optimizer_(context.optimizer),
         common_(nn::common(optimizer_)),
-        goes_on_(context.goes_on),
+        continue_after_nonfinite_(context.continue_after_nonfinite),
         op_(make_optimizer_op(context, device)) {}
 
   void run(const UpdateBuffers& b, const UpdateArgs& args, const kernels::StepState*, Stream& stream) override {
     UpdateArgs update = args;
     if (b.loss_scale != nullptr) {
       update.step -= b.loss_scale->skipped;
-      if (leave_out(b)) {
+      if (skip_if_not_finite(b)) {
         if (common_.use_ema && update.step == 0)
           kernel::copy({}, DType::kF32, b.weights, b.average, plan_.trainable_end);
         return;
@@ -53,13 +53,13 @@ class CpuUpdate final : public Update {
 
  private:
   /// Whether this step changes nothing, because its gradients or those of an earlier step are not finite.
-  bool leave_out(const UpdateBuffers& b) const {
+  bool skip_if_not_finite(const UpdateBuffers& b) const {
     kernels::LossScale& account = *b.loss_scale;
     if (account.found_inf == 0 && kernel::all_finite(b.gradients, plan_.statistics_end) &&
         std::ranges::all_of(b.tables, &RowTable::is_finite))
       return false;
-    account.found_inf = goes_on_ ? 0 : 1;
-    if (goes_on_) ++account.skipped;
+    account.found_inf = continue_after_nonfinite_ ? 0 : 1;
+    if (continue_after_nonfinite_) ++account.skipped;
     return true;
   }
 
@@ -116,7 +116,7 @@ class CpuUpdate final : public Update {
   const plan::Plan& plan_;
   config::Typed optimizer_;
   const nn::OptimizerCommon& common_;  // part of optimizer_
-  const bool goes_on_;
+  const bool continue_after_nonfinite_;
   std::unique_ptr<OptimizerOp> op_;
 };
 

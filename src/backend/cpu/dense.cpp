@@ -72,7 +72,7 @@ class DenseOp final : public Op {
   std::string implementation_;
 };
 
-const RegisteredOp kCpuDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});
 
 }  // namespace
 }  // namespace dptrain::backend::cpu

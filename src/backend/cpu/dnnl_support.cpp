@@ -65,14 +65,14 @@ void Job::add(int argument, bool written, const Desc& have, const Desc& want, co
 }
 
 void Job::run(std::initializer_list<Pointer> pointers, void* scratch) try {
-  auto* const room = static_cast<std::byte*>(scratch);
-  scratchpad_.set_data_handle(room + scratchpad_offset_);
+  auto* const scratch_bytes = static_cast<std::byte*>(scratch);
+  scratchpad_.set_data_handle(scratch_bytes + scratchpad_offset_);
   for (Tensor& tensor : tensors_) {
     for (const auto& [argument, data] : pointers)
       if (argument == tensor.argument) tensor.outer.set_data_handle(const_cast<void*>(data));  // oneDNN takes no const
     if (!tensor.inner) continue;
-    tensor.inner.set_data_handle(room + tensor.offset);
-    if (tensor.seen) tensor.seen.set_data_handle(room + tensor.offset);
+    tensor.inner.set_data_handle(scratch_bytes + tensor.offset);
+    if (tensor.seen) tensor.seen.set_data_handle(scratch_bytes + tensor.offset);
     if (!tensor.written) tensor.reorder.execute(dnnl_->stream, tensor.outer, tensor.inner);
   }
   primitive_.execute(dnnl_->stream, arguments_);

@@ -60,7 +60,7 @@ class InnerProduct {
     else if (wants_dx)
       make_data(dnnl, pd);
     if (!wants_dweights) return;
-    if (own_gradient_pays(rounds))
+    if (own_gradient_is_faster(rounds))
       own_gradient_ = kernels::cpu::matrix_window(in, units);
     else
       make_weights(dnnl, pd, bias);
@@ -139,7 +139,7 @@ class InnerProduct {
   }
 
   /// Whether kernels/cpu compute the gradient of the weights faster.
-  bool own_gradient_pays(bool rounds) const {
+  bool own_gradient_is_faster(bool rounds) const {
     const std::int64_t weights = in_ * units_;
     const bool many_rows = positions_ >= kernels::cpu::kGemmConvManyWindows;
     if (weights >= kLargeWeights) return units_ % kAligned == 0 && !(many_rows && rounds);

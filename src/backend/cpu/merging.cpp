@@ -221,7 +221,7 @@ class AddOp final : public SumOp {
     epilogue_.apply({}, a.out(), a.rows);
   }
   void backward(const OpArgs& a) override {
-    if (of_two() && epilogue_.is_relu() && epilogue_.to_undo() && a.dx() != nullptr && a.dx(1) != nullptr)
+    if (of_two() && epilogue_.is_relu() && epilogue_.changes_gradient() && a.dx() != nullptr && a.dx(1) != nullptr)
       return kernels::cpu::add_relu_backward(a.out(), a.dy(), a.dx(), a.dx(1), a.rows * elements());
     epilogue_.undo({}, a.out(), a.dy(), a.rows);
     SumOp::backward(a);
@@ -378,7 +378,7 @@ class RepeatVectorOp final : public Op {
   Broadcast copies_;
 };
 
-const RegisteredOp kCpuAdd = op<nn::AddSpec, AddOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});
+const RegisteredOp kCpuAdd = op<nn::AddSpec, AddOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});
 const RegisteredOp kCpuAverage = op<nn::AverageSpec, SumOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuSubtract = op<nn::SubtractSpec, SubtractOp>(DeviceKind::kCpu);
 const RegisteredOp kCpuMultiply = op<nn::MultiplySpec, MultiplyOp>(DeviceKind::kCpu);

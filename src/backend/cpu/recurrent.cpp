@@ -49,10 +49,10 @@ template <class Cell, class Spec>
 class RecurrentOp : public RecurrentPasses {
  public:
   plan::Need need() const override {
-    kernels::cpu::Room saved(nullptr), scratch(nullptr);
-    if (keeps_) cell().keep(saved, true);
-    cell().keep(scratch, false);
-    rooms(scratch);
+    kernels::cpu::WorkspaceParts saved(nullptr), scratch(nullptr);
+    if (has_backward_) cell().allocate_saved(saved, true);
+    cell().allocate_saved(scratch, false);
+    allocate_scratch(scratch);
     return {.saved = bytes(saved), .scratch = bytes(scratch), .packed = packed_in(nullptr).bytes};
   }
   void prepare(std::int64_t rows) override { inputs_.prepare(rows, valid_); }
@@ -65,18 +65,18 @@ class RecurrentOp : public RecurrentPasses {
   void pack(const OpArgs& a) override {
     const Packed packed = packed_in(a.packed);
     kernels::cpu::pack_recurrent_kernel(a.weights[1], spec_.units, gates_, false, packed.forward);
-    if (keeps_) kernels::cpu::pack_recurrent_kernel(a.weights[1], spec_.units, gates_, true, packed.backward);
+    if (has_backward_) kernels::cpu::pack_recurrent_kernel(a.weights[1], spec_.units, gates_, true, packed.backward);
   }
 
  protected:
   /// single_gates: as in RecurrentWeights. room: floats of workspace for a piece of the steps.
-  RecurrentOp(const Spec& spec, std::int64_t gates, std::int64_t room, const OpContext& context, Device& device,
+  RecurrentOp(const Spec& spec, std::int64_t gates, std::int64_t scratch, const OpContext& context, Device& device,
               bool single_gates = false)
       : spec_(spec),
         rows_(context.rows),
         gates_(gates),
-        room_(room),
-        keeps_(context.step.has_backward),
+        scratch_(scratch),
+        has_backward_(context.step.has_backward),
         has_states_(context.inputs() > 1),
         inputs_(spec, gates, context, static_cast<CpuDevice&>(device)),
         valid_(rows_, inputs_.steps(), context.mask().has_value(), !inputs_.drops_states()),
@@ -89,24 +89,24 @@ class RecurrentOp : public RecurrentPasses {
   float* workspace(const OpArgs& a) const override { return places(a, false).second.workspace; }
 
   std::int64_t more_floats() const { return 0; }
-  struct Rooms {
+  struct Scratch {
     float *inputs, *factors, *more, *valid, *workspace;
   };
   /// Tensors of keep(), in saved memory if for_backward, else in scratch; and the rest of scratch.
   auto places(const OpArgs& a, bool for_backward) const {
-    kernels::cpu::Room saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
-    const auto passing = cell().keep(scratch, false);
-    return std::pair(for_backward ? cell().keep(saved, true) : passing, rooms(scratch));
+    kernels::cpu::WorkspaceParts saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
+    const auto passing = cell().allocate_saved(scratch, false);
+    return std::pair(for_backward ? cell().allocate_saved(saved, true) : passing, allocate_scratch(scratch));
   }
-  auto places_of_forward(const OpArgs& a) const { return places(a, keeps_ && a.training); }
+  auto places_of_forward(const OpArgs& a) const { return places(a, has_backward_ && a.training); }
 
   /// Calls begin_back() and computes the sums of the inputs.
-  void begin(const OpArgs& a, float* sums, const Rooms& own) {
-    begin_back(a, own);
+  void begin(const OpArgs& a, float* sums, const Scratch& own) {
+    prepare_backward(a, own);
     inputs_.forward(a, valid_, sums, own.inputs);
   }
   /// Finds the valid steps, and draws the factors of the state's dropout.
-  void begin_back(const OpArgs& a, const Rooms& own) {
+  void prepare_backward(const OpArgs& a, const Scratch& own) {
     valid_.find(mask_of(a), a.rows, own.valid);
     if (inputs_.drops_state(a)) inputs_.draw_state_factors(a, own.factors);
   }
@@ -119,12 +119,12 @@ class RecurrentOp : public RecurrentPasses {
     std::uint64_t bytes;
   };
   Packed packed_in(void* memory) const {
-    kernels::cpu::Room room(static_cast<float*>(memory));
+    kernels::cpu::WorkspaceParts scratch(static_cast<float*>(memory));
     const std::int64_t floats = kernels::cpu::packed_recurrent_kernel(spec_.units, gates_);
     Packed packed{};
-    packed.forward = room.take(floats);
-    packed.backward = room.take(keeps_ ? floats : 0);
-    packed.bytes = bytes(room);
+    packed.forward = scratch.take(floats);
+    packed.backward = scratch.take(has_backward_ ? floats : 0);
+    packed.bytes = bytes(scratch);
     return packed;
   }
   /// `factors`: of the state's dropout; read only if the call drops states.
@@ -146,9 +146,9 @@ class RecurrentOp : public RecurrentPasses {
   std::int64_t all_states() const { return rows_ * inputs_.steps() * spec_.units; }
 
   const Spec spec_;
-  const std::int64_t rows_, gates_, room_;
-  const bool keeps_;       ///< for backward
-  const bool has_states_;  ///< the initial state is an input
+  const std::int64_t rows_, gates_, scratch_;
+  const bool has_backward_;  ///< for backward
+  const bool has_states_;    ///< the initial state is an input
   RecurrentInputs inputs_;
   ValidSteps valid_;
   RecurrentWeights recurrent_;
@@ -156,18 +156,18 @@ class RecurrentOp : public RecurrentPasses {
  private:
   const std::uint8_t* mask_of(const OpArgs& a) const { return mask_ ? a.in<std::uint8_t>(*mask_) : nullptr; }
   const Cell& cell() const { return static_cast<const Cell&>(*this); }
-  static std::uint64_t bytes(const kernels::cpu::Room& room) {
-    return static_cast<std::uint64_t>(room.taken()) * sizeof(float);
+  static std::uint64_t bytes(const kernels::cpu::WorkspaceParts& scratch) {
+    return static_cast<std::uint64_t>(scratch.taken()) * sizeof(float);
   }
-  Rooms rooms(kernels::cpu::Room& room) const {
-    Rooms own{};
-    own.inputs = room.take(inputs_.scratch());
-    own.factors = room.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
-    own.more = room.take(cell().more_floats());
-    own.valid = room.take(valid_.room());
+  Scratch allocate_scratch(kernels::cpu::WorkspaceParts& scratch) const {
+    Scratch own{};
+    own.inputs = scratch.take(inputs_.scratch());
+    own.factors = scratch.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
+    own.more = scratch.take(cell().more_floats());
+    own.valid = scratch.take(valid_.scratch());
     // Workspace of the steps, and after them of the recurrent kernel's gradient.
-    own.workspace = room.take(
-        std::max(kernels::cpu::recurrent_workspace(room_, kernels::cpu::thread_count()), recurrent_.workspace()));
+    own.workspace = scratch.take(
+        std::max(kernels::cpu::recurrent_workspace(scratch_, kernels::cpu::thread_count()), recurrent_.workspace()));
     return own;
   }
 
@@ -181,18 +181,18 @@ constexpr std::int64_t kGates = 4;
 class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
  public:
   LSTMOp(const nn::LSTMSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, kGates, kernels::cpu::lstm_room(spec.units), context, device) {}
+      : RecurrentOp(spec, kGates, kernels::cpu::lstm_scratch(spec.units), context, device) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
-    const auto [kept, own] = places_of_forward(a);
-    begin(a, kept.steps.gates, own);
-    if (kept.c0 != nullptr) kernels::cpu::copy({}, DType::kF32, a.in(2), kept.c0, a.rows * spec_.units);
+    const auto [saved, own] = places_of_forward(a);
+    begin(a, saved.steps.gates, own);
+    if (saved.c0 != nullptr) kernels::cpu::copy({}, DType::kF32, a.in(2), saved.c0, a.rows * spec_.units);
     const bool states = spec_.return_state;
     forward_ = {.steps = steps_of(a, own.factors),
                 .kernel = packed_in(a.packed).forward,
                 .h0 = has_states_ ? a.in(1) : nullptr,
                 .c0 = has_states_ ? a.in(2) : nullptr,
-                .kept = kept.steps,
+                .saved = saved.steps,
                 .y = a.out(),
                 .h = states ? a.out(1) : nullptr,
                 .c = states ? a.out(2) : nullptr};
@@ -200,13 +200,13 @@ class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
   }
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
-    begin_back(a, own);
+    const auto [saved, own] = places(a, true);
+    prepare_backward(a, own);
     const bool states = spec_.return_state;
     backward_ = {.steps = steps_of(a, own.factors),
                  .kernel = packed_in(a.packed).backward,
-                 .c0 = kept.c0,
-                 .kept = kept.steps,
+                 .c0 = saved.c0,
+                 .saved = saved.steps,
                  .y = a.dy(),
                  .h = states ? a.dy(1) : nullptr,
                  .c = states ? a.dy(2) : nullptr,
@@ -216,25 +216,25 @@ class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
   }
 
   void end_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
+    const auto [saved, own] = places(a, true);
     if (wants_recurrent_weights(a))
-      recurrent_.differentiate(a, kept.steps.hidden, kept.steps.gates, a.weight_gradients[1], nullptr, own.workspace);
-    inputs_.backward(a, valid_, kept.steps.gates, own.inputs);
+      recurrent_.differentiate(a, saved.steps.hidden, saved.steps.gates, a.weight_gradients[1], nullptr, own.workspace);
+    inputs_.backward(a, valid_, saved.steps.gates, own.inputs);
   }
 
-  struct Kept {
-    kernels::cpu::LstmKept steps;
+  struct SavedTensors {
+    kernels::cpu::LstmSaved steps;
     float* c0;  ///< null: zeros, or not saved
   };
-  Kept keep(kernels::cpu::Room& room, bool for_backward) const {
-    Kept kept{};
-    kept.steps.gates = room.take(kGates * all_states());
-    if (!for_backward) return kept;
-    kept.steps.hidden = room.take(all_states());
-    kept.steps.cell = room.take(all_states());
-    kept.steps.squashed = room.take(all_states());
-    if (has_states_) kept.c0 = room.take(rows_ * spec_.units);
-    return kept;
+  SavedTensors allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
+    SavedTensors saved{};
+    saved.steps.gates = scratch.take(kGates * all_states());
+    if (!for_backward) return saved;
+    saved.steps.hidden = scratch.take(all_states());
+    saved.steps.cell = scratch.take(all_states());
+    saved.steps.squashed = scratch.take(all_states());
+    if (has_states_) saved.c0 = scratch.take(rows_ * spec_.units);
+    return saved;
   }
 
  private:
@@ -249,29 +249,29 @@ constexpr std::int64_t kGruBlocks = 3;
 class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
  public:
   GRUOp(const nn::GRUSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, kGruBlocks, kernels::cpu::gru_room(spec.units), context, device, !spec.reset_after) {}
+      : RecurrentOp(spec, kGruBlocks, kernels::cpu::gru_scratch(spec.units), context, device, !spec.reset_after) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
-    const auto [kept, own] = places_of_forward(a);
-    begin(a, kept.gates, own);
+    const auto [saved, own] = places_of_forward(a);
+    begin(a, saved.gates, own);
     forward_ = {.steps = steps_of(a, own.factors),
                 .reset_after = spec_.reset_after,
                 .kernel = packed_in(a.packed).forward,
                 .bias = has_state_bias() ? a.weights[2] + kGruBlocks * spec_.units : nullptr,
                 .h0 = has_states_ ? a.in(1) : nullptr,
-                .kept = kept,
+                .saved = saved,
                 .y = a.out(),
                 .h = spec_.return_state ? a.out(1) : nullptr};
     return kernels::cpu::gru_work(forward_);
   }
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
-    begin_back(a, own);
+    const auto [saved, own] = places(a, true);
+    prepare_backward(a, own);
     backward_ = {.steps = steps_of(a, own.factors),
                  .reset_after = spec_.reset_after,
                  .kernel = packed_in(a.packed).backward,
-                 .kept = kept,
+                 .saved = saved,
                  .y = a.dy(),
                  .h = spec_.return_state ? a.dy(1) : nullptr,
                  .dh0 = has_states_ ? a.dx(1) : nullptr,
@@ -280,29 +280,29 @@ class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
   }
 
   void end_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
-    if (wants_recurrent_weights(a)) differentiate_weights(a, kept, own);
-    inputs_.backward(a, valid_, kept.gates, own.inputs);
+    const auto [saved, own] = places(a, true);
+    if (wants_recurrent_weights(a)) differentiate_weights(a, saved, own);
+    inputs_.backward(a, valid_, saved.gates, own.inputs);
   }
 
-  kernels::cpu::GruKept keep(kernels::cpu::Room& room, bool for_backward) const {
-    kernels::cpu::GruKept kept{.gates = room.take(kGruBlocks * all_states())};
-    if (!for_backward) return kept;
-    kept.hidden = room.take(all_states());
-    kept.inner = room.take(all_states());
-    return kept;
+  kernels::cpu::GruSaved allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
+    kernels::cpu::GruSaved saved{.gates = scratch.take(kGruBlocks * all_states())};
+    if (!for_backward) return saved;
+    saved.hidden = scratch.take(all_states());
+    saved.inner = scratch.take(all_states());
+    return saved;
   }
   /// Scratch for the gradients of the states' sums.
-  std::int64_t more_floats() const { return keeps_ && spec_.reset_after ? kGruBlocks * all_states() : 0; }
+  std::int64_t more_floats() const { return has_backward_ && spec_.reset_after ? kGruBlocks * all_states() : 0; }
 
  private:
-  void differentiate_weights(const OpArgs& a, const kernels::cpu::GruKept& kept, const Rooms& own) const {
+  void differentiate_weights(const OpArgs& a, const kernels::cpu::GruSaved& saved, const Scratch& own) const {
     if (spec_.reset_after) {
       float* const bias = has_state_bias() ? a.weight_gradients[2] + kGruBlocks * spec_.units : nullptr;
-      return recurrent_.differentiate(a, kept.hidden, own.more, a.weight_gradients[1], bias, own.workspace);
+      return recurrent_.differentiate(a, saved.hidden, own.more, a.weight_gradients[1], bias, own.workspace);
     }
-    recurrent_.differentiate(a, kept.hidden, kept.gates, a.weight_gradients[1], nullptr, own.workspace);
-    recurrent_.differentiate_gate(a, 2, kept.inner, kept.gates, a.weight_gradients[1], nullptr, own.workspace);
+    recurrent_.differentiate(a, saved.hidden, saved.gates, a.weight_gradients[1], nullptr, own.workspace);
+    recurrent_.differentiate_gate(a, 2, saved.inner, saved.gates, a.weight_gradients[1], nullptr, own.workspace);
   }
 
   bool has_state_bias() const { return spec_.reset_after && spec_.use_bias; }
@@ -314,26 +314,26 @@ class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
 class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, nn::SimpleRNNSpec> {
  public:
   SimpleRNNOp(const nn::SimpleRNNSpec& spec, const OpContext& context, Device& device)
-      : RecurrentOp(spec, 1, kernels::cpu::simple_rnn_room(spec.units), context, device) {}
+      : RecurrentOp(spec, 1, kernels::cpu::simple_rnn_scratch(spec.units), context, device) {}
 
   kernels::cpu::RecurrentWork begin_forward(const OpArgs& a) override {
-    const auto [kept, own] = places_of_forward(a);
-    begin(a, kept.sums, own);
+    const auto [saved, own] = places_of_forward(a);
+    begin(a, saved.sums, own);
     forward_ = {.steps = steps_of(a, own.factors),
                 .kernel = packed_in(a.packed).forward,
                 .h0 = has_states_ ? a.in(1) : nullptr,
-                .kept = kept,
+                .saved = saved,
                 .y = a.out(),
                 .h = spec_.return_state ? a.out(1) : nullptr};
     return kernels::cpu::simple_rnn_work(forward_);
   }
 
   kernels::cpu::RecurrentWork begin_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
-    begin_back(a, own);
+    const auto [saved, own] = places(a, true);
+    prepare_backward(a, own);
     backward_ = {.steps = steps_of(a, own.factors),
                  .kernel = packed_in(a.packed).backward,
-                 .kept = kept,
+                 .saved = saved,
                  .y = a.dy(),
                  .h = spec_.return_state ? a.dy(1) : nullptr,
                  .dh0 = has_states_ ? a.dx(1) : nullptr};
@@ -341,16 +341,16 @@ class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, nn::SimpleRNNSpec> {
   }
 
   void end_backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
+    const auto [saved, own] = places(a, true);
     if (wants_recurrent_weights(a))
-      recurrent_.differentiate(a, kept.hidden, kept.sums, a.weight_gradients[1], nullptr, own.workspace);
-    inputs_.backward(a, valid_, kept.sums, own.inputs);
+      recurrent_.differentiate(a, saved.hidden, saved.sums, a.weight_gradients[1], nullptr, own.workspace);
+    inputs_.backward(a, valid_, saved.sums, own.inputs);
   }
 
-  kernels::cpu::SimpleRnnKept keep(kernels::cpu::Room& room, bool for_backward) const {
-    kernels::cpu::SimpleRnnKept kept{.sums = room.take(all_states())};
-    if (for_backward) kept.hidden = room.take(all_states());
-    return kept;
+  kernels::cpu::SimpleRnnSaved allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
+    kernels::cpu::SimpleRnnSaved saved{.sums = scratch.take(all_states())};
+    if (for_backward) saved.hidden = scratch.take(all_states());
+    return saved;
   }
 
  private:
@@ -372,7 +372,8 @@ class CpuBidirectionalOp final : public BidirectionalOp {
   void run_backward(const Both& both) override {
     const std::array works{passes_[0]->begin_backward(both[0]), passes_[1]->begin_backward(both[1])};
     kernels::cpu::run_recurrent(works, passes_[0]->workspace(both[0]));
-    for (std::size_t way = 0; way < both.size(); ++way) passes_[way]->end_backward(both[way]);
+    for (std::size_t direction = 0; direction < both.size(); ++direction)
+      passes_[direction]->end_backward(both[direction]);
   }
   void merge(const OpArgs&, const kernels::DirectionShape& shape, const void* forward, const void* backward,
              void* y) override {
@@ -401,7 +402,7 @@ class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
       : ConvLSTM2DOp(spec, context, device) {}
 
  protected:
-  void take_step(const OpArgs&, const Step& step) override {
+  void step_forward(const OpArgs&, const Step& step) override {
     kernels::cpu::lstm_gates_forward(gates_of(step.pixels), {.gates = of(step.gates),
                                                              .products = of(step.products),
                                                              .h = of(step.h),
@@ -410,7 +411,7 @@ class CpuConvLSTM2DOp final : public ConvLSTM2DOp {
                                                              .squashed = step.squashed,
                                                              .y = of(step.y)});
   }
-  void go_back(const OpArgs&, const StepBack& step) override {
+  void step_backward(const OpArgs&, const StepBack& step) override {
     kernels::cpu::lstm_gates_backward(gates_of(step.pixels), {.gates = of(step.gates),
                                                               .before = step.before,
                                                               .squashed = step.squashed,

@@ -38,24 +38,24 @@ void RecurrentInputs::prepare(std::int64_t rows, const ValidSteps& steps) {
 
 std::string RecurrentInputs::name() { return whole_.at(rows_ * steps_).name(); }
 
-RecurrentInputs::Rooms RecurrentInputs::rooms(float* scratch) const {
-  kernels::cpu::Room room(scratch);
+RecurrentInputs::Buffers RecurrentInputs::buffers(float* scratch) const {
+  kernels::cpu::WorkspaceParts memory(scratch);
   const bool drops = draws_.input_rate() > 0, by_gate = drops && draws_.input_masks() > 1;
   const std::int64_t positions = rows_ * steps_;
-  Rooms rooms{};
-  rooms.dropped = room.take(drops ? positions * features_ : 0);
-  rooms.factors = room.take(drops ? rows_ * features_ : 0);
-  rooms.gate_sums = room.take(by_gate ? positions * units_ : 0);
-  rooms.gate_kernel = room.take(by_gate ? 2 * features_ * units_ : 0);
-  rooms.packed = room.take(packs_ ? positions * features_ : 0);
-  rooms.product = room.take(0);
+  Buffers buffers{};
+  buffers.dropped = memory.take(drops ? positions * features_ : 0);
+  buffers.factors = memory.take(drops ? rows_ * features_ : 0);
+  buffers.gate_sums = memory.take(by_gate ? positions * units_ : 0);
+  buffers.gate_kernel = memory.take(by_gate ? 2 * features_ * units_ : 0);
+  buffers.packed = memory.take(packs_ ? positions * features_ : 0);
+  buffers.product = memory.take(0);
   const std::size_t bytes = std::max(whole_.planned_scratch(), single_.planned_scratch());
-  room.take(static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float)));
-  rooms.floats = room.taken();
-  return rooms;
+  memory.take(static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float)));
+  buffers.floats = memory.taken();
+  return buffers;
 }
 
-std::int64_t RecurrentInputs::scratch() const { return rooms(nullptr).floats; }
+std::int64_t RecurrentInputs::scratch() const { return buffers(nullptr).floats; }
 
 kernels::cpu::Dropout RecurrentInputs::dropout(const OpArgs& a, float rate, std::uint32_t stream) const {
   return {.rate = rate,
@@ -65,29 +65,29 @@ kernels::cpu::Dropout RecurrentInputs::dropout(const OpArgs& a, float rate, std:
           .first_row = a.first_row};
 }
 
-const float* RecurrentInputs::dropped(const OpArgs& a, std::int64_t mask, const Rooms& rooms) const {
+const float* RecurrentInputs::dropped(const OpArgs& a, std::int64_t mask, const Buffers& buffers) const {
   if (!a.training || draws_.input_rate() <= 0) return a.in();
   kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(mask)), a.in(), a.rows,
-                                steps_, features_, rooms.factors, rooms.dropped);
-  return rooms.dropped;
+                                steps_, features_, buffers.factors, buffers.dropped);
+  return buffers.dropped;
 }
 
-const float* RecurrentInputs::packed(const float* x, const ValidSteps& steps, const Rooms& rooms) const {
+const float* RecurrentInputs::packed(const float* x, const ValidSteps& steps, const Buffers& buffers) const {
   if (steps.places() == nullptr) return x;
-  kernels::cpu::gather_valid_steps(x, steps.places(), steps.positions(), features_, rooms.packed);
-  kernels::cpu::fill(0, rooms.packed + steps.valid() * features_, (steps.computed() - steps.valid()) * features_);
-  return rooms.packed;
+  kernels::cpu::gather_valid_steps(x, steps.places(), steps.positions(), features_, buffers.packed);
+  kernels::cpu::fill(0, buffers.packed + steps.valid() * features_, (steps.computed() - steps.valid()) * features_);
+  return buffers.packed;
 }
 
 void RecurrentInputs::forward(const OpArgs& a, const ValidSteps& steps, float* z, float* scratch) {
-  const Rooms own = rooms(scratch);
+  const Buffers own = buffers(scratch);
   if (by_gate(a)) return forward_by_gate(a, z, own);
   InnerProduct& product = whole_.at(steps.computed());
   product.forward(packed(dropped(a, 0, own), steps, own), a.weights[0], bias_ ? a.weights[2] : nullptr, z,
                   whole_.scratch(product, own.product));
 }
 
-void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Rooms& own) {
+void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Buffers& own) {
   InnerProduct& product = single_.at(a.rows * steps_);
   const std::int64_t columns = gates_ * units_;
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
@@ -99,17 +99,17 @@ void RecurrentInputs::forward_by_gate(const OpArgs& a, float* z, const Rooms& ow
 }
 
 void RecurrentInputs::backward(const OpArgs& a, const ValidSteps& steps, float* dz, float* scratch) {
-  const Rooms own = rooms(scratch);
+  const Buffers own = buffers(scratch);
   if (by_gate(a)) return backward_by_gate(a, dz, own);
   InnerProduct& product = whole_.at(steps.computed());
-  void* const room = whole_.scratch(product, own.product);
+  void* const memory = whole_.scratch(product, own.product);
   const std::int64_t columns = gates_ * units_;
   kernels::cpu::fill(0, dz + steps.valid() * columns, (steps.computed() - steps.valid()) * columns);
   if (wants_weights_ && a.weight_gradients[0] != nullptr)
     product.backward_weights(packed(dropped(a, 0, own), steps, own), dz, a.weight_gradients[0],
-                             bias_ ? a.weight_gradients[2] : nullptr, room);
+                             bias_ ? a.weight_gradients[2] : nullptr, memory);
   if (!wants_dx_ || a.dx() == nullptr) return;
-  product.backward_data(dz, a.weights[0], steps.places() == nullptr ? a.dx() : own.packed, room);
+  product.backward_data(dz, a.weights[0], steps.places() == nullptr ? a.dx() : own.packed, memory);
   if (steps.places() != nullptr)
     kernels::cpu::scatter_valid_steps(own.packed, steps.places(), steps.positions(), features_, a.dx());
   if (a.training && draws_.input_rate() > 0)
@@ -117,22 +117,22 @@ void RecurrentInputs::backward(const OpArgs& a, const ValidSteps& steps, float* 
                                   steps_, features_, own.factors, a.dx());
 }
 
-void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const Rooms& own) {
+void RecurrentInputs::backward_by_gate(const OpArgs& a, const float* dz, const Buffers& own) {
   InnerProduct& product = single_.at(a.rows * steps_);
-  void* const room = single_.scratch(product, own.product);
+  void* const memory = single_.scratch(product, own.product);
   const std::int64_t columns = gates_ * units_, positions = a.rows * steps_;
   float* const dkernel = own.gate_kernel + features_ * units_;
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
     copy_columns({}, DType::kF32, dz + gate * units_, columns, own.gate_sums, units_, positions, units_);
     if (wants_weights_ && a.weight_gradients[0] != nullptr) {
       product.backward_weights(dropped(a, gate, own), own.gate_sums, dkernel,
-                               bias_ ? a.weight_gradients[2] + gate * units_ : nullptr, room);
+                               bias_ ? a.weight_gradients[2] + gate * units_ : nullptr, memory);
       copy_columns({}, DType::kF32, dkernel, units_, a.weight_gradients[0] + gate * units_, columns, features_, units_);
     }
     if (!wants_dx_ || a.dx() == nullptr) continue;
     copy_columns({}, DType::kF32, a.weights[0] + gate * units_, columns, own.gate_kernel, units_, features_, units_);
     float* const part = gate == 0 ? a.dx() : own.dropped;
-    product.backward_data(own.gate_sums, own.gate_kernel, part, room);
+    product.backward_data(own.gate_sums, own.gate_kernel, part, memory);
     kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.input_rate(), draws_.of_input(gate)), part, a.rows,
                                   steps_, features_, own.factors, part);
     if (gate > 0) kernels::cpu::accumulate(part, a.dx(), positions * features_);
@@ -148,9 +148,9 @@ void RecurrentInputs::draw_state_factors(const OpArgs& a, float* factors) const 
   }
 }
 
-void RecurrentInputs::drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* room, float* to) const {
+void RecurrentInputs::drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* memory, float* to) const {
   kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.state_rate(), draws_.of_state(gate)), of, a.rows,
-                                steps_, units_, room, to);
+                                steps_, units_, memory, to);
 }
 
 using kernels::cpu::copy_columns;
@@ -171,12 +171,12 @@ RecurrentWeights::RecurrentWeights(const RecurrentInputs& inputs, const ValidSte
   };
   workspace_ = floats(gates * units);
   if (!single_gates && !inputs.drops_states()) return;
-  kernels::cpu::Room room(nullptr);
-  room.take(2 * positions * units);
-  room.take(units * units);
-  room.take(rows * units);
-  room.take(floats(units));
-  workspace_ = std::max(workspace_, room.taken());
+  kernels::cpu::WorkspaceParts memory(nullptr);
+  memory.take(2 * positions * units);
+  memory.take(units * units);
+  memory.take(rows * units);
+  memory.take(floats(units));
+  workspace_ = std::max(workspace_, memory.taken());
 }
 
 void RecurrentWeights::differentiate(const OpArgs& a, const float* hidden, const float* dz, float* gradient,
@@ -190,12 +190,12 @@ void RecurrentWeights::differentiate(const OpArgs& a, const float* hidden, const
 void RecurrentWeights::differentiate_gate(const OpArgs& a, std::int64_t gate, const float* hidden, const float* dz,
                                           float* gradient, float* bias, float* workspace) const {
   const std::int64_t units = inputs_.units(), positions = steps_.valid(), columns = gates_ * units;
-  kernels::cpu::Room room(workspace);
-  float* const dropped = room.take(2 * rows_ * inputs_.steps() * units);
+  kernels::cpu::WorkspaceParts memory(workspace);
+  float* const dropped = memory.take(2 * rows_ * inputs_.steps() * units);
   float* const of_gate = dropped + positions * units;
-  float* const square = room.take(units * units);
-  float* const factors = room.take(rows_ * units);
-  float* const product = room.take(0);
+  float* const square = memory.take(units * units);
+  float* const factors = memory.take(rows_ * units);
+  float* const product = memory.take(0);
   if (inputs_.drops_state(a)) {
     inputs_.drop_state(a, gate, hidden, factors, dropped);
     hidden = dropped;

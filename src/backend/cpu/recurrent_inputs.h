@@ -11,7 +11,7 @@
 #include "backend/recurrent_context.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/masked_steps.h"
-#include "kernels/cpu/room.h"
+#include "kernels/cpu/workspace.h"
 
 namespace dptrain::backend::cpu {
 
@@ -24,15 +24,15 @@ class ValidSteps {
       : most_rows_(rows), steps_(steps), masked_(masked), packs_(packs) {}
 
   /// Floats of scratch for find(): the order; then, in shared memory, temporaries of the order and the places.
-  std::int64_t room() const { return masked_ ? most_rows_ + std::max(2 * most_rows_, most_rows_ * steps_) : 0; }
+  std::int64_t scratch() const { return masked_ ? most_rows_ + std::max(2 * most_rows_, most_rows_ * steps_) : 0; }
   bool packs() const { return masked_ && packs_; }
 
   /// Prepares a pass. mask: [rows, steps], or null for none.
-  void find(const std::uint8_t* mask, std::int64_t rows, float* room) {
+  void find(const std::uint8_t* mask, std::int64_t rows, float* scratch) {
     positions_ = computed_ = valid_ = rows * steps_;
     order_ = places_ = nullptr;
     if (mask == nullptr) return;
-    auto* const numbers = reinterpret_cast<std::int32_t*>(room);
+    auto* const numbers = reinterpret_cast<std::int32_t*>(scratch);
     order_ = numbers;
     kernels::cpu::order_by_length(mask, rows, steps_, numbers, numbers + rows);
     if (!packs_) return;
@@ -97,7 +97,7 @@ class RecurrentInputs {
   /// Draws the factors of recurrent dropout, [gates, rows, units].
   void draw_state_factors(const OpArgs& a, float* factors) const;
   /// `of` [rows, steps, units] times a gate's factors.
-  void drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* room, float* to) const;
+  void drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* scratch, float* to) const;
   bool drops_states() const { return draws_.state_rate() > 0; }
   bool drops_state(const OpArgs& a) const { return a.training && drops_states(); }
 
@@ -108,20 +108,20 @@ class RecurrentInputs {
   bool wants_weights() const { return wants_weights_; }
 
  private:
-  struct Rooms {
+  struct Buffers {
     float *dropped, *factors, *gate_sums, *gate_kernel, *packed, *product;
     std::int64_t floats;
   };
-  Rooms rooms(float* scratch) const;
+  Buffers buffers(float* scratch) const;
   InnerProduct product(std::int64_t positions, std::int64_t columns);
   bool by_gate(const OpArgs& a) const { return a.training && draws_.input_rate() > 0 && draws_.input_masks() > 1; }
   kernels::cpu::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
   /// x after dropout with number `mask`.
-  const float* dropped(const OpArgs& a, std::int64_t mask, const Rooms& rooms) const;
+  const float* dropped(const OpArgs& a, std::int64_t mask, const Buffers& buffers) const;
   /// x of the steps that have places, followed by zeros up to computed().
-  const float* packed(const float* x, const ValidSteps& steps, const Rooms& rooms) const;
-  void forward_by_gate(const OpArgs& a, float* z, const Rooms& rooms);
-  void backward_by_gate(const OpArgs& a, const float* dz, const Rooms& rooms);
+  const float* packed(const float* x, const ValidSteps& steps, const Buffers& buffers) const;
+  void forward_by_gate(const OpArgs& a, float* z, const Buffers& buffers);
+  void backward_by_gate(const OpArgs& a, const float* dz, const Buffers& buffers);
 
   CpuDevice& device_;
   RecurrentDraws draws_;

@@ -32,21 +32,22 @@ class CpuRowTable final : public RowTable {
         slots_(context.slots),
         first_(nn::slots(context.optimizer)),
         optimizer_(context.optimizer),
-        rests_(nn::common(optimizer_).weight_decay.value_or(0) == 0),
+        skips_unused_rows_(nn::common(optimizer_).weight_decay.value_or(0) == 0),
         group_(std::max<std::int64_t>(1, kGroupFloats / width_)),
         stream_(device.make_stream()),
         op_(make_optimizer_op({.plan = context.plan, .optimizer = optimizer_}, device)),
         place_(count_of(rows_), kAbsent),
         made_(count_of(rows_), 0),
         history_(count_of(kHistory)) {
-    rooms_.reserve(count_of(kernel::thread_count()));
-    for (int thread = 0; thread < kernel::thread_count(); ++thread) rooms_.emplace_back(group_ * width_, slots_.size());
+    row_buffers_.reserve(count_of(kernel::thread_count()));
+    for (int thread = 0; thread < kernel::thread_count(); ++thread)
+      row_buffers_.emplace_back(group_ * width_, slots_.size());
     restart();
   }
 
   void read(const std::int32_t* ids, std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) note(ids[i]);
-    make_up();
+    apply_deferred();
   }
 
   void clear() override {
@@ -117,33 +118,34 @@ class CpuRowTable final : public RowTable {
 
   void update(const UpdateArgs& args) override {
     for (const std::int32_t row : touched_) note(row);  // some were read by other replicas only
-    make_up();
+    apply_deferred();
     history_[count_of(updates_ % kHistory)] = args;
     const auto count = static_cast<std::int64_t>(touched_.size());
     kernel::parallel_slots(kernel::pieces_of(count, group_), [&](std::int64_t group, int slot) {
       const std::int64_t begin = group * group_, rows = std::min(count - begin, group_);
-      Room& room = rooms_[count_of(slot)];
+      RowBuffers& buffer = row_buffers_[count_of(slot)];
       copy(
-          rows, room, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, true);
-      run(room, gradient_.data() + begin * width_, rows, updates_);
+          rows, buffer, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, true);
+      run(buffer, gradient_.data() + begin * width_, rows, updates_);
       copy(
-          rows, room, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, false);
+          rows, buffer, [&](std::int64_t i) { return touched_[count_of(begin + i)]; }, false);
     });
     ++updates_;
-    if (rests_ && slots_.empty()) return;  // updates are never deferred
+    if (skips_unused_rows_ && slots_.empty()) return;  // updates are never deferred
     for (const std::int32_t row : touched_) made_[count_of(row)] = updates_;
-    keep_near();
+    catch_up_some();
   }
 
   void catch_up() override {
     for (std::int64_t row = 0; row < rows_; ++row) note(row);
-    make_up();
+    apply_deferred();
   }
 
   void restart() override {
     updates_ = 0;
     next_ = 0;
-    for (std::int64_t row = 0; row < rows_; ++row) made_[count_of(row)] = rests_ && is_untouched(row) ? kUntouched : 0;
+    for (std::int64_t row = 0; row < rows_; ++row)
+      made_[count_of(row)] = skips_unused_rows_ && is_untouched(row) ? kUntouched : 0;
   }
 
   std::size_t bytes() const override {
@@ -156,12 +158,12 @@ class CpuRowTable final : public RowTable {
  private:
   static constexpr std::int32_t kAbsent = -1;
   static constexpr std::int64_t kUntouched = -1;  ///< an update with a zero gradient changes nothing
-  static constexpr std::int64_t kHistory = 2 * kMostBehind;
+  static constexpr std::int64_t kHistory = 2 * kMaxDeferred;
   static constexpr std::int64_t kGroupFloats = 4096;
 
   /// A thread's copies of the rows of a group.
-  struct Room {
-    Room(std::int64_t floats, std::size_t arrays)
+  struct RowBuffers {
+    RowBuffers(std::int64_t floats, std::size_t arrays)
         : weights(count_of(floats)), zeros(count_of(floats)), slots(arrays, weights) {
       for (auto& slot : slots) buffers.slots.push_back(slot.data());
       buffers.weights = weights.data();
@@ -170,7 +172,7 @@ class CpuRowTable final : public RowTable {
     std::vector<std::vector<float>> slots;
     UpdateBuffers buffers;
   };
-  struct Behind {
+  struct DeferredUpdates {
     std::int64_t made;  ///< updates
     std::int64_t row;
   };
@@ -187,37 +189,37 @@ class CpuRowTable final : public RowTable {
   void note(std::int64_t row) {
     std::int64_t& made = made_[count_of(row)];
     if (made == kUntouched || made == updates_) return;
-    behind_.push_back({made, row});
+    deferred_.push_back({made, row});
     made = updates_;
   }
 
   /// Applies the deferred updates of noted rows. In each group, rows with the most deferred updates are first, so that
   /// every update applies to the first rows of the group.
-  void make_up() {
-    if (behind_.empty()) return;
-    std::ranges::stable_sort(behind_, {}, &Behind::made);
-    const auto count = static_cast<std::int64_t>(behind_.size());
+  void apply_deferred() {
+    if (deferred_.empty()) return;
+    std::ranges::stable_sort(deferred_, {}, &DeferredUpdates::made);
+    const auto count = static_cast<std::int64_t>(deferred_.size());
     kernel::parallel_slots(kernel::pieces_of(count, group_), [&](std::int64_t group, int slot) {
       const std::int64_t begin = group * group_, rows = std::min(count - begin, group_);
-      const Behind* const first = behind_.data() + begin;
+      const DeferredUpdates* const first = deferred_.data() + begin;
       const auto row = [&](std::int64_t i) { return first[i].row; };
-      Room& room = rooms_[count_of(slot)];
-      copy(rows, room, row, true);
+      RowBuffers& buffer = row_buffers_[count_of(slot)];
+      copy(rows, buffer, row, true);
       std::int64_t joined = 0;
       for (std::int64_t update = first->made; update < updates_; ++update) {
         while (joined < rows && first[joined].made <= update) ++joined;
-        std::fill_n(room.zeros.data(), joined * width_, 0.0F);  // the op may have overwritten them
-        run(room, room.zeros.data(), joined, update);
+        std::fill_n(buffer.zeros.data(), joined * width_, 0.0F);  // the op may have overwritten them
+        run(buffer, buffer.zeros.data(), joined, update);
       }
-      copy(rows, room, row, false);
+      copy(rows, buffer, row, false);
     });
-    behind_.clear();
+    deferred_.clear();
   }
 
   /// Applies update number `update` to the first rows of the room.
-  void run(Room& room, float* gradient, std::int64_t rows, std::int64_t update) const {
-    room.buffers.gradients = gradient;
-    op_->run({.buffers = room.buffers,
+  void run(RowBuffers& buffer, float* gradient, std::int64_t rows, std::int64_t update) const {
+    buffer.buffers.gradients = gradient;
+    op_->run({.buffers = buffer.buffers,
               .n = rows * width_,
               .update = history_[count_of(update % kHistory)],
               .stream = *stream_});
@@ -225,34 +227,34 @@ class CpuRowTable final : public RowTable {
 
   /// Copies rows row(0), row(1), ... of weights and slots to the room (`in`) or back.
   template <class Row>
-  void copy(std::int64_t rows, Room& room, const Row& row, bool in) const {
-    const auto one = [&](float* array, float* room_array) {
+  void copy(std::int64_t rows, RowBuffers& buffer, const Row& row, bool in) const {
+    const auto one = [&](float* array, float* buffer_array) {
       for (std::int64_t i = 0; i < rows; ++i) {
         float* const there = array + row(i) * width_;
-        float* const here = room_array + i * width_;
+        float* const here = buffer_array + i * width_;
         in ? std::copy_n(there, width_, here) : std::copy_n(here, width_, there);
       }
     };
-    one(weights_, room.weights.data());
-    for (std::size_t s = 0; s < slots_.size(); ++s) one(slots_[s], room.slots[s].data());
+    one(weights_, buffer.weights.data());
+    for (std::size_t s = 0; s < slots_.size(); ++s) one(slots_[s], buffer.slots[s].data());
   }
 
   /// Catches up with the next part of the table, so that at most kMostBehind updates of a row are deferred.
-  void keep_near() {
+  void catch_up_some() {
     const std::int64_t end = std::min(next_ + pieces(), rows_);
     for (; next_ < end; ++next_) note(next_);
     if (next_ == rows_) next_ = 0;
-    make_up();
+    apply_deferred();
   }
-  std::int64_t pieces() const { return kernel::pieces_of(rows_, kMostBehind - 1); }
+  std::int64_t pieces() const { return kernel::pieces_of(rows_, kMaxDeferred - 1); }
 
   const std::int64_t rows_, width_;
   float* const weights_;
   const std::vector<float*> slots_;
   const std::vector<nn::SlotDef> first_;
   const config::Typed optimizer_;
-  const bool rests_;          ///< a zero gradient leaves a row unchanged while its slots have their initial values
-  const std::int64_t group_;  ///< rows of a group
+  const bool skips_unused_rows_;  ///< a zero gradient leaves a row unchanged while its slots have their initial values
+  const std::int64_t group_;      ///< rows of a group
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<OptimizerOp> op_;
 
@@ -266,8 +268,8 @@ class CpuRowTable final : public RowTable {
   std::int64_t next_ = 0;            ///< next row of keep_near()
 
   // Reused buffers.
-  std::vector<Room> rooms_;  ///< per thread
-  std::vector<Behind> behind_;
+  std::vector<RowBuffers> row_buffers_;  ///< per thread
+  std::vector<DeferredUpdates> deferred_;
   std::vector<std::int32_t> to_, ids_;
   std::vector<std::int64_t> counts_;
   std::vector<float> given_, got_;

@@ -2,8 +2,8 @@
 
 #include "backend/cuda/cuda_runtime.h"
 #include "backend/cuda/cudnn_convolution.h"
-#include "backend/cuda/paper_gpus.h"
-#include "backend/cuda/paper_runtime.h"
+#include "backend/cuda/plan_only_gpus.h"
+#include "backend/cuda/plan_only_runtime.h"
 #include "backend/gpu/make_device.h"
 #include "backend/gpu_facts.h"
 #include "core/error.h"
@@ -42,13 +42,13 @@ std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) 
   return cuda::make_gpu_device(std::move(runtime), std::move(convolutions), options);
 }
 
-std::unique_ptr<Device> make_paper_gpu(const std::string& model, const RuntimeOptions& options) {
-  for (const cuda::PaperModel& gpu : cuda::kPaperModels) {
+std::unique_ptr<Device> make_plan_only_gpu(const std::string& model, const RuntimeOptions& options) {
+  for (const cuda::GpuModel& gpu : cuda::kGpuModels) {
     if (gpu.name != model) continue;
-    return cuda::make_gpu_device(cuda::make_paper_runtime({.name = model,
-                                                           .description = std::string(gpu.description),
-                                                           .multiprocessors = gpu.multiprocessors,
-                                                           .memory_bytes = gpu.memory_bytes}),
+    return cuda::make_gpu_device(cuda::make_plan_only_runtime({.name = model,
+                                                               .description = std::string(gpu.description),
+                                                               .multiprocessors = gpu.multiprocessors,
+                                                               .memory_bytes = gpu.memory_bytes}),
                                  cuda::plan_cudnn_convolutions(gpu.properties, conv_options(options)), options);
   }
   throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there are h100 and h200", model));

@@ -53,7 +53,7 @@ class CudaRuntime final : public gpu::Runtime {
   int multiprocessors() const override { return properties_.multiProcessorCount; }
 
   gpu::MemoryInfo memory() const override {
-    const Here here(*this);
+    const DeviceGuard here(*this);
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     return {.total = total, .free = free};
@@ -65,7 +65,7 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   void* allocate(std::size_t bytes) override {
-    const Here here(*this);
+    const DeviceGuard here(*this);
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     void* memory = nullptr;
     const cudaError_t status = cudaMalloc(&memory, size);
@@ -85,12 +85,12 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   void free(void* memory) noexcept override {
-    const Here here(*this, std::nothrow);
+    const DeviceGuard here(*this, std::nothrow);
     cudaFree(memory);
   }
 
   void* allocate_host(std::size_t bytes) override {
-    const Here here(*this);
+    const DeviceGuard here(*this);
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     void* memory = nullptr;
     const cudaError_t status = cudaHostAlloc(&memory, size, cudaHostAllocPortable);
@@ -107,12 +107,12 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   void free_host(void* memory) noexcept override {
-    const Here here(*this, std::nothrow);
+    const DeviceGuard here(*this, std::nothrow);
     cudaFreeHost(memory);
   }
 
   gpu::StreamHandle make_stream(bool high_priority) override {
-    const Here here(*this);
+    const DeviceGuard here(*this);
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
                                        high_priority ? highest_priority_ : lowest_priority_),
@@ -121,7 +121,7 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   void destroy_stream(gpu::StreamHandle stream) noexcept override {
-    const Here here(*this, std::nothrow);
+    const DeviceGuard here(*this, std::nothrow);
     cudaStreamDestroy(stream_of(stream));
   }
 
@@ -151,13 +151,13 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   gpu::EventHandle make_event() override {
-    const Here here(*this);
+    const DeviceGuard here(*this);
     cudaEvent_t event = nullptr;
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     return event;
   }
   void destroy_event(gpu::EventHandle event) noexcept override {
-    const Here here(*this, std::nothrow);
+    const DeviceGuard here(*this, std::nothrow);
     cudaEventDestroy(event_of(event));
   }
   void record(gpu::EventHandle event, gpu::StreamHandle stream) override {
@@ -198,7 +198,7 @@ class CudaRuntime final : public gpu::Runtime {
     check(cudaGraphLaunch(graph_of(graph), stream_of(stream)), "cudaGraphLaunch");
   }
   void destroy_graph(gpu::GraphHandle graph) noexcept override {
-    const Here here(*this, std::nothrow);
+    const DeviceGuard here(*this, std::nothrow);
     cudaGraphExecDestroy(graph_of(graph));
   }
 
@@ -212,19 +212,19 @@ class CudaRuntime final : public gpu::Runtime {
   }
 
   /// Makes the device current, then restores the thread's. A thread without a device would open a context on GPU 0.
-  class Here {
+  class DeviceGuard {
    public:
-    explicit Here(const CudaRuntime& runtime) : runtime_(runtime) {
+    explicit DeviceGuard(const CudaRuntime& runtime) : runtime_(runtime) {
       if (entered != runtime.id_) runtime.check(cudaSetDevice(runtime.id_), "cudaSetDevice");
     }
-    Here(const CudaRuntime& runtime, std::nothrow_t) noexcept : runtime_(runtime) {
+    DeviceGuard(const CudaRuntime& runtime, std::nothrow_t) noexcept : runtime_(runtime) {
       if (entered != runtime.id_) cudaSetDevice(runtime.id_);
     }
-    ~Here() {
+    ~DeviceGuard() {
       if (entered >= 0 && entered != runtime_.id_) cudaSetDevice(entered);
     }
-    Here(const Here&) = delete;
-    Here& operator=(const Here&) = delete;
+    DeviceGuard(const DeviceGuard&) = delete;
+    DeviceGuard& operator=(const DeviceGuard&) = delete;
 
    private:
     const CudaRuntime& runtime_;

@@ -56,7 +56,7 @@ std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& d
 }
 
 /// The requirement that an engine with this note violates, or "".
-std::string objection(cudnnBackendNumericalNote_t note, const EngineQuery& query) {
+std::string rejection_reason(cudnnBackendNumericalNote_t note, const EngineQuery& query) {
   const bool strict = query.type == DType::kF32 && !query.options.tf32;
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return query.options.deterministic ? "not deterministic" : "";
@@ -102,7 +102,7 @@ bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQu
   if (!query.only.empty() && candidate.plan.name.text() != query.only) return false;
   std::string why = known_fault(candidate.plan.name.engine, query);
   for (const auto note : candidate.notes)
-    if (why.empty()) why = objection(note, query);
+    if (why.empty()) why = rejection_reason(note, query);
   if (!why.empty()) {
     rejections.add(why, candidate.label());
     return false;

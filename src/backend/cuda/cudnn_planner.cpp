@@ -50,8 +50,8 @@ std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::Conv
                      taken = taken_](const SharedEngine& engine) -> SharedPlan {
     try {
       ++*taken;
-      return std::make_shared<const EnginePlan>(
-          take_engine(engine, make_conv_graph(problem, pass, engine.fused), *device, query_of(problem, pass, options)));
+      return std::make_shared<const EnginePlan>(recreate_engine(engine, make_conv_graph(problem, pass, engine.fused),
+                                                                *device, query_of(problem, pass, options)));
     } catch (const Error& error) {
       throw error.within(where(problem, pass));
     }
@@ -82,7 +82,7 @@ std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, Co
   if (tries) query.wanted = kTried;
   try {
     const auto graph = make_conv_graph(problem, pass, fused);
-    if (tuner_ && options_.autotune && tuner_->remembers())
+    if (tuner_ && options_.autotune && tuner_->stores_measurements())
       return tuner_->choose(graph, plan_cache_key(problem, pass, fused, options_), problem, *device_, query,
                             rejections);
     auto plans = find_engines(graph, *device_, query, rejections);

@@ -146,14 +146,14 @@ CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<Cu
   cache_path_ = plan_cache_path(cudnn().version(), properties.name);
 }
 
-bool CudnnTuner::remembers() {
+bool CudnnTuner::stores_measurements() {
   std::call_once(asked_, [this] {
-    remembers_ = PlanCache(cache_path_).kept();
-    if (!remembers_)
+    stores_measurements_ = PlanCache(cache_path_).is_open();
+    if (!stores_measurements_)
       log::warn(fmt::format("the plan cache {} cannot be written; engines are not measured but taken by the heuristics",
                             cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
   });
-  return remembers_;
+  return stores_measurements_;
 }
 
 void CudnnTuner::store(PlanCache& cache, const std::string& key, const EnginePlan& plan, double microseconds) {

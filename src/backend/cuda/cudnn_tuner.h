@@ -20,7 +20,7 @@ class CudnnTuner {
 
   /// Whether measurements are stored. If not, do not measure: the next run would use other engines and give other bits.
   /// The first call warns if the result is false.
-  bool remembers();
+  bool stores_measurements();
 
   /// The fastest engine of the problem's graph, stored under the key; nullopt without engines. Uses a valid entry of
   /// the cache, else measures the first eight engines of find_engines (32 for less aligned addresses). Without memory
@@ -46,7 +46,7 @@ class CudnnTuner {
   std::mutex measuring_;  // guards handle_ and warned_
   bool warned_ = false;
   std::once_flag asked_;
-  bool remembers_ = false;  // set by the first remembers()
+  bool stores_measurements_ = false;  // set by the first remembers()
 };
 
 /// Number of runs between two events for runs of this length: more for short runs, to reduce the effect of jitter.

@@ -75,8 +75,8 @@ std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan) {
                                                            .plan = text_of(plan)});
 }
 
-EnginePlan take_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
-                       const DeviceProperties& device, EngineQuery query) {
+EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
+                           const DeviceProperties& device, EngineQuery query) {
   if (auto plan = read_plan(engine, device)) {
     plan->graph = std::move(graph);
     plan->name = engine.name;

@@ -61,11 +61,11 @@ std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu
 }
 
 PlanCache::PlanCache(const std::string& path) : file_(open_locked(path)) {
-  if (kept()) read();
+  if (is_open()) read();
 }
 
 PlanCache::~PlanCache() {
-  if (kept()) close(file_);  // also releases the lock
+  if (is_open()) close(file_);  // also releases the lock
 }
 
 std::optional<std::string> PlanCache::find(const std::string& key) const {
@@ -76,7 +76,7 @@ std::optional<std::string> PlanCache::find(const std::string& key) const {
 
 bool PlanCache::store(const std::string& key, const std::string& engine, double microseconds) {
   engines_[key] = engine;
-  if (!kept()) return false;
+  if (!is_open()) return false;
   // Ends a line that a crash cut off. Readers skip it.
   const std::string line = fmt::format("{}{}\t{}\t{:.1f}\n", ends_in_line_end_ ? "" : "\n", key, engine, microseconds);
   ends_in_line_end_ = write_all(file_, line);

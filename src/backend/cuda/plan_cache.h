@@ -22,7 +22,7 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  bool kept() const noexcept { return file_ >= 0; }
+  bool is_open() const noexcept { return file_ >= 0; }
   std::optional<std::string> find(const std::string& key) const;
   /// Key and engine must not contain tabs or line ends. Returns false if the line could not be written.
   bool store(const std::string& key, const std::string& engine, double microseconds);

@@ -13,7 +13,7 @@ std::size_t Capture::join(EmuStream& stream) {
 
 void Capture::close() {
   closed_ = true;
-  if (!spoiled_.empty()) throw Error(ErrorKind::kDevice, spoiled_);
+  if (!invalid_reason_.empty()) throw Error(ErrorKind::kDevice, invalid_reason_);
 
   // The number of operations of each branch that must be finished when the first branch is.
   std::vector<std::size_t> over(branches_.size(), 0);

@@ -29,8 +29,8 @@ class Capture {
   std::thread::id thread() const { return thread_; }
 
   /// Marks the recording as failed; close() reports `why`.
-  void spoil(const std::string& why) {
-    if (spoiled_.empty()) spoiled_ = why;
+  void invalidate(const std::string& why) {
+    if (invalid_reason_.empty()) invalid_reason_ = why;
   }
   /// Throws Error{kDevice} if the recording has failed, or if the first branch does not wait for all others.
   void close();
@@ -39,7 +39,7 @@ class Capture {
  private:
   std::vector<Branch> branches_;
   std::thread::id thread_;
-  std::string spoiled_;
+  std::string invalid_reason_;
   bool closed_ = false;
 };
 

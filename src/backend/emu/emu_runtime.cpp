@@ -183,7 +183,7 @@ class EmuRuntime final : public gpu::Runtime {
   }
   void free(void* memory) noexcept override {
     if (memory == nullptr) return;
-    scheduler().spoil_recording("free");
+    scheduler().invalidate_recording("free");
     scheduler().finish(device_);
     memory_.free(memory);
   }
@@ -198,7 +198,7 @@ class EmuRuntime final : public gpu::Runtime {
   }
   void free_host(void* memory) noexcept override {
     if (memory == nullptr) return;
-    scheduler().spoil_recording("free_host");
+    scheduler().invalidate_recording("free_host");
     scheduler().finish(device_);
     host_blocks().remove(memory, "free_host");
   }

@@ -60,7 +60,7 @@ void Scheduler::add(EmuStream& stream) {
 void Scheduler::remove(EmuStream& stream) noexcept {
   Lock lock(mutex_);
   run_until(lock, [&] { return stream.queue_.empty() && !stream.busy_; });
-  if (stream.capture_ != nullptr) stream.capture_->spoil("a stream was destroyed while it was recorded");
+  if (stream.capture_ != nullptr) stream.capture_->invalidate("a stream was destroyed while it was recorded");
   std::erase(streams_, &stream);
   if (favourite_ == &stream) favourite_ = nullptr;
 }
@@ -140,16 +140,16 @@ void Scheduler::forbid_while_recording(const std::string& what) {
   const Lock lock(mutex_);
   for (const auto& capture : captures_) {
     if (capture->thread() != std::this_thread::get_id()) continue;
-    capture->spoil(what + " was called while a stream was recorded");
+    capture->invalidate(what + " was called while a stream was recorded");
     throw Error(ErrorKind::kDevice, what + " is not allowed while this thread records a stream");
   }
 }
 
-void Scheduler::spoil_recording(const std::string& what) noexcept {
+void Scheduler::invalidate_recording(const std::string& what) noexcept {
   const Lock lock(mutex_);
   for (const auto& capture : captures_) {
     if (capture->thread() == std::this_thread::get_id())
-      capture->spoil(what + " was called while a stream was recorded");
+      capture->invalidate(what + " was called while a stream was recorded");
   }
 }
 
@@ -198,7 +198,7 @@ EmuStream* Scheduler::pick() {
 }
 
 /// Whether a stream waits for `ready`, which depends on code outside the emulator.
-bool Scheduler::outsiders_hold() const {
+bool Scheduler::waits_for_external_work() const {
   return std::ranges::any_of(
       streams_, [](const EmuStream* stream) { return !stream->queue_.empty() && stream->queue_.front().ready; });
 }
@@ -239,7 +239,7 @@ bool Scheduler::run_one(Lock& lock) {
 void Scheduler::run_until(Lock& lock, const std::function<bool()>& reached) {
   while (!reached()) {
     if (run_one(lock)) continue;
-    if (running_ == 0 && outsiders_hold()) {
+    if (running_ == 0 && waits_for_external_work()) {
       changed_.wait_for(lock, std::chrono::milliseconds(1));
       continue;
     }

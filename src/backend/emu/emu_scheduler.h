@@ -96,7 +96,7 @@ class Scheduler {
   /// Throws Error{kDevice} if the calling thread is recording; `what` is the forbidden operation.
   void forbid_while_recording(const std::string& what);
   /// For functions that cannot throw: makes the recording fail at its end.
-  void spoil_recording(const std::string& what) noexcept;
+  void invalidate_recording(const std::string& what) noexcept;
 
   /// Runs operations until the stream is empty. Throws its device's error.
   void synchronize(EmuStream& stream);
@@ -114,7 +114,7 @@ class Scheduler {
   using Lock = std::unique_lock<std::mutex>;
 
   EmuStream* pick();
-  bool outsiders_hold() const;
+  bool waits_for_external_work() const;
   bool run_one(Lock& lock);
   void run_until(Lock& lock, const std::function<bool()>& reached);
   void insert(EmuStream& stream, Operation operation);

@@ -35,7 +35,7 @@ class AttentionOp final : public GpuOp {
       : GpuOp(context, device),
         scores_(spec, context),
         rows_(context.rows),
-        keeps_(context.step.has_backward),
+        has_backward_(context.step.has_backward),
         key_(context.inputs() - 1),
         query_mask_(context.mask(0)),
         value_mask_(context.mask(1)),
@@ -46,34 +46,34 @@ class AttentionOp final : public GpuOp {
 
   plan::Need need() const override {
     Parts saved(nullptr), scratch(nullptr);
-    if (keeps_) saved.floats(kernel::attention_kept(scores_.shape, rows_));
-    rooms(scratch);
+    if (has_backward_) saved.floats(kernel::attention_saved_floats(scores_.shape, rows_));
+    allocate_scratch(scratch);
     return {.saved = saved.taken(), .scratch = scratch.taken()};
   }
 
   void forward(const OpArgs& a) override {
     Parts scratch(a.scratch);
-    const Rooms own = rooms(scratch);
+    const Scratch own = allocate_scratch(scratch);
     kernel::attention_forward(at(a), type_, inputs_of(a, own), a.out<void>(),
-                              keeps_ && a.training ? static_cast<float*>(a.saved) : nullptr);
+                              has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr);
     keep_valid(a, a.out<void>());
   }
 
   void backward(const OpArgs& a) override {
     Parts scratch(a.scratch);
-    const Rooms own = rooms(scratch);
+    const Scratch own = allocate_scratch(scratch);
     const kernels::AttentionShape& s = scores_.shape;
     keep_valid(a, a.dy<void>());
     void* const dv = a.input_gradients[1];
     const bool value_is_key = key_ == 1;
     kernel::attention_backward(
-        at(a), type_, inputs_of(a, own), a.out<void>(), a.dy<void>(), static_cast<const float*>(a.saved), own.along,
+        at(a), type_, inputs_of(a, own), a.out<void>(), a.dy<void>(), static_cast<const float*>(a.saved), own.delta,
         {.dq = {a.input_gradients[0], s.key_dim},
          .dk = {value_is_key ? (dv == nullptr ? nullptr : own.dk) : a.input_gradients[2], s.key_dim},
          .dv = {dv, s.value_dim},
          .of_scores = own.of_scores});
     if (value_is_key && dv != nullptr) kernel::accumulate(at(a), type_, own.dk, dv, a.rows * s.keys * s.key_dim);
-    if (own.of_scores != nullptr) give(a, own);
+    if (own.of_scores != nullptr) write_gradient(a, own);
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -84,18 +84,18 @@ class AttentionOp final : public GpuOp {
   }
 
  private:
-  struct Rooms {
+  struct Scratch {
     void* dk;
-    float *along, *one, *of_scores, *sums, *bias_sums;
+    float *delta, *one, *of_scores, *sums, *bias_sums;
   };
-  Rooms rooms(Parts& parts) const {
+  Scratch allocate_scratch(Parts& parts) const {
     const kernels::AttentionShape& s = scores_.shape;
     const std::int64_t numbers = kernel::score_gradients(s), all = kernel::attention_parts(s, rows_);
-    Rooms own{};
+    Scratch own{};
     own.one = parts.floats(1);
-    if (!keeps_) return own;
+    if (!has_backward_) return own;
     own.dk = parts.take(key_ == 1 ? rows_ * s.keys * s.key_dim : 0, type_);
-    own.along = parts.floats(rows_ * s.queries);
+    own.delta = parts.floats(rows_ * s.queries);
     if (!scores_.scale && !scores_.weights) return own;
     own.of_scores = parts.floats(all * numbers);
     own.sums = parts.floats(numbers);
@@ -104,7 +104,7 @@ class AttentionOp final : public GpuOp {
     return own;
   }
 
-  kernel::AttentionInputs inputs_of(const OpArgs& a, const Rooms& own) const {
+  kernel::AttentionInputs inputs_of(const OpArgs& a, const Scratch& own) const {
     const kernels::AttentionShape& s = scores_.shape;
     const auto rows_of = [](const void* data, std::int64_t stride) {
       return kernel::AttentionRows{const_cast<void*>(data), stride};  // NOLINT: read alone
@@ -133,7 +133,7 @@ class AttentionOp final : public GpuOp {
   }
 
   /// Sums the weights' gradients over all parts, and over features if there is only one weight.
-  void give(const OpArgs& a, const Rooms& own) const {
+  void write_gradient(const OpArgs& a, const Scratch& own) const {
     const kernels::AttentionShape& s = scores_.shape;
     const std::int64_t numbers = kernel::score_gradients(s);
     kernel::bias_gradient(at(a), DType::kF32, own.of_scores, kernel::attention_parts(s, a.rows), numbers, own.bias_sums,
@@ -153,7 +153,7 @@ class AttentionOp final : public GpuOp {
 
   AttentionScores scores_;
   std::int64_t rows_;
-  bool keeps_;
+  bool has_backward_;
   std::size_t key_;  ///< index of the key input
   std::optional<std::size_t> query_mask_, value_mask_;
   std::uint32_t seed_, stream_;
@@ -170,8 +170,8 @@ class MultiHeadAttentionOp final : public GpuOp {
         weights_{spec.use_bias},
         rows_(context.rows),
         heads_width_(spec.num_heads * spec.value_width()),
-        keeps_(context.step.has_backward),
-        trains_(keeps_ && context.step.parameter_gradients[0]),
+        has_backward_(context.step.has_backward),
+        trains_(has_backward_ && context.step.parameter_gradients[0]),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
         shape_{.heads = spec.num_heads,
@@ -187,7 +187,8 @@ class MultiHeadAttentionOp final : public GpuOp {
     if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
     for (const AttentionProjection& p : projections_.all()) {
       bool dx = false;
-      for (const std::size_t input : p.inputs) dx |= keeps_ && context.step.input_gradients[input] != plan::kAbsent;
+      for (const std::size_t input : p.inputs)
+        dx |= has_backward_ && context.step.input_gradients[input] != plan::kAbsent;
       reaches_heads_ = reaches_heads_ || dx;
       add_product(p.features, p.columns, p.steps, dx);
     }
@@ -201,9 +202,9 @@ class MultiHeadAttentionOp final : public GpuOp {
   }
   plan::Need need() const override {
     Parts saved(nullptr), scratch(nullptr), packed(nullptr);
-    if (keeps_) keep(saved, true);
-    keep(scratch, false);
-    rooms(scratch);
+    if (has_backward_) allocate_saved(saved, true);
+    allocate_saved(scratch, false);
+    allocate_scratch(scratch);
     pack_in(packed);
     return {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};
   }
@@ -214,7 +215,7 @@ class MultiHeadAttentionOp final : public GpuOp {
     const Packed to = pack_in(parts);
     for (std::size_t p = 0; p < products_.size(); ++p)
       each_part(p, [&](std::size_t role, std::int64_t first, std::int64_t width, std::int64_t features) {
-        kernel::permute(at(a), type_, turned(features, width), a.compute_weights[weights_.kernel_of(role)], 1,
+        kernel::permute(at(a), type_, transposed(features, width), a.compute_weights[weights_.kernel_of(role)], 1,
                         elements(to.kernels[p], first * features));
         if (spec_.use_bias)
           kernel::copy(at(a), type_, a.compute_weights[weights_.bias_of(role)], elements(to.biases[p], first), width);
@@ -222,19 +223,20 @@ class MultiHeadAttentionOp final : public GpuOp {
   }
 
   void forward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, keeps_ && a.training);
+    const auto [saved_tensors, own] = places(a, has_backward_ && a.training);
     for (std::size_t p = 0; p < projections_.all().size(); ++p)
-      multiply(a, p, a.inputs[projections_.all()[p].inputs.front()], kept.projected[p], own);
-    kernel::attention_forward(at(a), type_, inputs_of(a, kept), kept.heads, kept.scores);
-    multiply(a, output(), kept.heads, a.out<void>(), own);
+      multiply(a, p, a.inputs[projections_.all()[p].inputs.front()], saved_tensors.projected[p], own);
+    kernel::attention_forward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, saved_tensors.scores);
+    multiply(a, output(), saved_tensors.heads, a.out<void>(), own);
   }
 
   void backward(const OpArgs& a) override {
-    const auto [kept, own] = places(a, true);
-    differentiate(a, output(), kept.heads, a.dy<void>(), own);
+    const auto [saved_tensors, own] = places(a, true);
+    differentiate(a, output(), saved_tensors.heads, a.dy<void>(), own);
     if (!reaches_heads_) return;
     multiply_back(a, output(), a.dy<void>(), own.heads_gradient, own);
-    kernel::attention_backward(at(a), type_, inputs_of(a, kept), kept.heads, own.heads_gradient, kept.scores, own.along,
+    kernel::attention_backward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, own.heads_gradient,
+                               saved_tensors.scores, own.delta,
                                {.dq = part_of(own.gradients, kQuery),
                                 .dk = part_of(own.gradients, kKey),
                                 .dv = part_of(own.gradients, kValue)});
@@ -267,15 +269,15 @@ class MultiHeadAttentionOp final : public GpuOp {
 
  private:
   using Arrays = std::array<void*, 3>;  ///< per projection
-  struct Kept {
+  struct SavedTensors {
     Arrays projected{};
     void* heads = nullptr;
     float* scores = nullptr;
   };
-  struct Rooms {
+  struct Scratch {
     Arrays gradients{};
     void* heads_gradient;
-    float *along, *filter, *bias, *bias_sums;
+    float *delta, *filter, *bias, *bias_sums;
     std::byte* convolution;
   };
   struct Packed {
@@ -288,39 +290,41 @@ class MultiHeadAttentionOp final : public GpuOp {
   }
   std::size_t output() const { return projections_.all().size(); }
 
-  Kept keep(Parts& parts, bool for_backward) const {
-    Kept kept;
+  SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
+    SavedTensors saved_tensors;
     for (std::size_t p = 0; p < output(); ++p)
-      kept.projected[p] = parts.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns, type_);
-    kept.heads = parts.take(rows_ * shape_.queries * heads_width_, type_);
-    if (for_backward) kept.scores = parts.floats(kernel::attention_kept(shape_, rows_));
-    return kept;
+      saved_tensors.projected[p] =
+          parts.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns, type_);
+    saved_tensors.heads = parts.take(rows_ * shape_.queries * heads_width_, type_);
+    if (for_backward) saved_tensors.scores = parts.floats(kernel::attention_saved_floats(shape_, rows_));
+    return saved_tensors;
   }
-  Rooms rooms(Parts& parts) const {
-    Rooms own{};
+  Scratch allocate_scratch(Parts& parts) const {
+    Scratch own{};
     std::int64_t filter = 0, columns = 0, sums = 0;
     std::uint64_t workspace = 0;
     for (std::size_t p = 0; p < products_.size(); ++p) {
       const gpu::ConvProblem& sample = products_[p].sample();
       workspace = std::max(workspace, products_[p].planned());
-      if (p < output() && keeps_) own.gradients[p] = parts.take(rows_ * sample.rows * sample.out_channels, type_);
+      if (p < output() && has_backward_)
+        own.gradients[p] = parts.take(rows_ * sample.rows * sample.out_channels, type_);
       if (!trains_) continue;
       filter = std::max(filter, sample.in_channels * sample.out_channels);
       columns = std::max(columns, sample.out_channels);
       sums = std::max(sums, kernel::bias_gradient_workspace(rows_ * sample.rows, sample.out_channels));
     }
     own.heads_gradient = parts.take(reaches_heads_ ? rows_ * shape_.queries * heads_width_ : 0, type_);
-    own.along = parts.floats(reaches_heads_ ? rows_ * shape_.heads * shape_.queries : 0);
+    own.delta = parts.floats(reaches_heads_ ? rows_ * shape_.heads * shape_.queries : 0);
     own.filter = parts.floats(filter);
     own.bias = parts.floats(spec_.use_bias ? columns : 0);
     own.bias_sums = parts.floats(spec_.use_bias ? sums : 0);
     own.convolution = parts.take(workspace);
     return own;
   }
-  std::pair<Kept, Rooms> places(const OpArgs& a, bool saved) const {
-    Parts kept(a.saved), scratch(a.scratch);
-    const Kept passing = keep(scratch, false);
-    return {saved ? keep(kept, true) : passing, rooms(scratch)};
+  std::pair<SavedTensors, Scratch> places(const OpArgs& a, bool saved) const {
+    Parts saved_tensors(a.saved), scratch(a.scratch);
+    const SavedTensors passing = allocate_saved(scratch, false);
+    return {saved ? allocate_saved(saved_tensors, true) : passing, allocate_scratch(scratch)};
   }
   Packed pack_in(Parts& parts) const {
     Packed all;
@@ -342,7 +346,7 @@ class MultiHeadAttentionOp final : public GpuOp {
       f(p.roles[i], p.first[i], AttentionProjections::width_of(spec_, p.roles[i]), p.features);
   }
   /// Transposes [rows, columns].
-  static kernel::Permutation turned(std::int64_t rows, std::int64_t columns) {
+  static kernel::Permutation transposed(std::int64_t rows, std::int64_t columns) {
     return kernel::Permutation({rows, columns}, {1, 0});
   }
 
@@ -356,12 +360,12 @@ class MultiHeadAttentionOp final : public GpuOp {
   const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
     return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
   }
-  kernel::AttentionInputs inputs_of(const OpArgs& a, const Kept& kept) const {
+  kernel::AttentionInputs inputs_of(const OpArgs& a, const SavedTensors& saved_tensors) const {
     return {.shape = shape_,
             .rows = a.rows,
-            .q = part_of(kept.projected, kQuery),
-            .k = part_of(kept.projected, kKey),
-            .v = part_of(kept.projected, kValue),
+            .q = part_of(saved_tensors.projected, kQuery),
+            .k = part_of(saved_tensors.projected, kKey),
+            .v = part_of(saved_tensors.projected, kValue),
             .query_mask = mask(a, kQuery),
             .value_mask = mask(a, kValue),
             .key_mask = mask(a, kKey),
@@ -372,33 +376,34 @@ class MultiHeadAttentionOp final : public GpuOp {
             .state = a.state};
   }
 
-  void multiply(const OpArgs& a, std::size_t p, const void* x, void* y, const Rooms& own) {
+  void multiply(const OpArgs& a, std::size_t p, const void* x, void* y, const Scratch& own) {
     Parts parts(a.packed);
     const Packed packed = pack_in(parts);
     ConvSets::Set& set = products_[p].at(a.rows);
     set.convolution->forward(x, packed.kernels[p], packed.biases[p], y, workspace(p, set, own), a.stream->native());
   }
-  void multiply_back(const OpArgs& a, std::size_t p, const void* dy, void* dx, const Rooms& own) {
+  void multiply_back(const OpArgs& a, std::size_t p, const void* dy, void* dx, const Scratch& own) {
     Parts parts(a.packed);
     const Packed packed = pack_in(parts);
     ConvSets::Set& set = products_[p].at(a.rows);
     set.convolution->backward_data(dy, packed.kernels[p], dx, workspace(p, set, own), a.stream->native());
   }
-  std::byte* workspace(std::size_t p, ConvSets::Set& set, const Rooms& own) {
-    return products_[p].room(set, own.convolution) + rounded_filter_bytes(products_[p].sample(), products_[p].passes());
+  std::byte* workspace(std::size_t p, ConvSets::Set& set, const Scratch& own) {
+    return products_[p].memory(set, own.convolution) +
+           rounded_filter_bytes(products_[p].sample(), products_[p].passes());
   }
 
-  void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Rooms& own) {
+  void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Scratch& own) {
     if (!trains_) return;
     const gpu::ConvProblem& sample = products_[p].sample();
     ConvSets::Set& set = products_[p].at(a.rows);
-    differentiate_filter(at(a), sample, *set.convolution, x, dy, products_[p].room(set, own.convolution),
+    differentiate_filter(at(a), sample, *set.convolution, x, dy, products_[p].memory(set, own.convolution),
                          workspace(p, set, own), own.filter);
     if (spec_.use_bias)
       kernel::bias_gradient(at(a), type_, dy, a.rows * sample.rows, sample.out_channels, own.bias_sums, own.bias);
     each_part(p, [&](std::size_t role, std::int64_t first, std::int64_t width, std::int64_t features) {
       if (float* const gradient = a.weight_gradients[weights_.kernel_of(role)])
-        kernel::permute(at(a), DType::kF32, turned(width, features), own.filter + first * features, 1, gradient);
+        kernel::permute(at(a), DType::kF32, transposed(width, features), own.filter + first * features, 1, gradient);
       if (!spec_.use_bias) return;
       if (float* const gradient = a.weight_gradients[weights_.bias_of(role)])
         kernel::copy(at(a), DType::kF32, own.bias + first, gradient, width);
@@ -409,7 +414,7 @@ class MultiHeadAttentionOp final : public GpuOp {
   AttentionProjections projections_;
   AttentionWeights weights_;
   std::int64_t rows_, heads_width_;
-  bool keeps_, trains_, reaches_heads_ = false;
+  bool has_backward_, trains_, reaches_heads_ = false;
   std::uint32_t seed_, stream_;
   kernels::AttentionShape shape_;
   std::array<std::optional<std::size_t>, 3> masks_;

@@ -47,61 +47,61 @@ class BatchNormalizationOp final : public GpuOp {
   }
 
   void forward(const OpArgs& a) override {
-    const Room room(*this, a);
-    if (!a.training || inference_mode_) return normalize_by_moving(a, room);
+    const Buffers buffers(*this, a);
+    if (!a.training || inference_mode_) return normalize_by_moving(a, buffers);
     const std::int64_t positions = a.rows * spatial_;
     const float *const gamma = weight(a, weights_.gamma), *const beta = weight(a, weights_.beta);
-    const kernel::BatchNormMoments moments{.mean = room.mean,
-                                           .inv_std = room.inv_std,
-                                           .scale = room.scale,
-                                           .offset = room.offset,
+    const kernel::BatchNormMoments moments{.mean = buffers.mean,
+                                           .inv_std = buffers.inv_std,
+                                           .scale = buffers.scale,
+                                           .offset = buffers.offset,
                                            .statistics_mean = gradient(a, weights_.moving_mean),
                                            .statistics_variance = gradient(a, weights_.moving_variance),
                                            .statistics_share = static_cast<float>(a.share),
                                            .unbiased = unbiased_};
     if (replicas_ == 1) {
       kernel::batch_norm_statistics(at(a), type_, a.inputs[0], positions, epsilon_, gamma, beta, channels_,
-                                    room.workspace, moments);
+                                    buffers.workspace, moments);
     } else {
-      kernel::batch_norm_sums(at(a), type_, a.inputs[0], positions, channels_, room.workspace, room.sums);
-      const kernel::BatchNormTotal total = add_replicas(a, room, positions);
-      kernel::batch_norm_moments(at(a), room.sums.sum, room.sums.product, total, epsilon_, gamma, beta, channels_,
+      kernel::batch_norm_sums(at(a), type_, a.inputs[0], positions, channels_, buffers.workspace, buffers.sums);
+      const kernel::BatchNormTotal total = add_replicas(a, buffers, positions);
+      kernel::batch_norm_moments(at(a), buffers.sums.sum, buffers.sums.product, total, epsilon_, gamma, beta, channels_,
                                  moments);
     }
-    apply(a, room);
+    apply(a, buffers);
   }
 
   void backward(const OpArgs& a) override {
-    const Room room(*this, a);
-    const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : room.mean;
+    const Buffers buffers(*this, a);
+    const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : buffers.mean;
     if (inference_mode_)  // nothing is saved in inference mode
       kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
-                                      nullptr, epsilon_, channels_, room.scale, nullptr, room.inv_std);
+                                      nullptr, epsilon_, channels_, buffers.scale, nullptr, buffers.inv_std);
     const bool by_output = masks_ && (adds_ || inference_mode_);
     kernel::BatchNormGradient through{.x = a.inputs[0],
                                       .dy = a.dy<void>(),
                                       .output = by_output ? a.out<void>() : nullptr,
                                       .mean = mean,
-                                      .inv_std = room.inv_std,
-                                      .scale = masks_ && !by_output ? room.scale : nullptr,
-                                      .offset = room.offset};
+                                      .inv_std = buffers.inv_std,
+                                      .scale = masks_ && !by_output ? buffers.scale : nullptr,
+                                      .offset = buffers.offset};
     const std::int64_t positions = a.rows * spatial_;
     void* const dx = a.input_gradients[0];
     float *const dgamma = gradient(a, weights_.gamma), *const dbeta = gradient(a, weights_.beta);
     const bool leaves_sum_gradient = adds_ && masks_;
     if ((dx != nullptr && !inference_mode_) || dgamma != nullptr || dbeta != nullptr)
-      kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, room.workspace, room.sums, dgamma,
-                                       dbeta, leaves_sum_gradient ? a.dy<void>() : nullptr);
+      kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, buffers.workspace, buffers.sums,
+                                       dgamma, dbeta, leaves_sum_gradient ? a.dy<void>() : nullptr);
     else if (leaves_sum_gradient)
       activate_backward(at(a), type_, nn::Activation::kRelu, nullptr, a.out<void>(), a.dy<void>(), a.dy<void>(),
                         positions, channels_);
     if (leaves_sum_gradient) through.output = nullptr;  // dy is masked
     if (dx == nullptr) return;
     if (inference_mode_)
-      return kernel::batch_norm_gradient_frozen(at(a), type_, through, room.scale, positions, channels_, dx);
-    const kernel::BatchNormTotal total = add_replicas(a, room, positions);
-    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), room.sums.sum,
-                                      room.sums.product, total, positions, channels_, dx);
+      return kernel::batch_norm_gradient_frozen(at(a), type_, through, buffers.scale, positions, channels_, dx);
+    const kernel::BatchNormTotal total = add_replicas(a, buffers, positions);
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), buffers.sums.sum,
+                                      buffers.sums.product, total, positions, channels_, dx);
   }
 
  private:
@@ -114,13 +114,13 @@ class BatchNormalizationOp final : public GpuOp {
 
   /// Layout of `saved` and `scratch`. Vectors come first, at multiples of 16 bytes where the number of channels allows
   /// it, as the wide kernels require; messages have an odd number of doubles.
-  struct Room {
+  struct Buffers {
     float *mean, *inv_std, *scale, *offset;  // live from forward to backward
     double* workspace;
     double *message, *gathered;  // by this replica, by all replicas
     kernel::BatchNormSums sums;  // in `message`
 
-    Room(const BatchNormalizationOp& op, const OpArgs& a) {
+    Buffers(const BatchNormalizationOp& op, const OpArgs& a) {
       auto* const vectors = static_cast<float*>(a.scratch);
       workspace = reinterpret_cast<double*>(vectors + kSavedVectors * op.channels_);
       message = workspace + op.workspace_;
@@ -142,35 +142,35 @@ class BatchNormalizationOp final : public GpuOp {
     return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
   }
 
-  void apply(const OpArgs& a, const Room& room) const {
+  void apply(const OpArgs& a, const Buffers& buffers) const {
     const kernel::BatchNormAffine affine{
-        .scale = room.scale, .offset = room.offset, .addend = adds_ ? a.inputs[1] : nullptr, .relu = relu_};
+        .scale = buffers.scale, .offset = buffers.offset, .addend = adds_ ? a.inputs[1] : nullptr, .relu = relu_};
     kernel::batch_norm_apply(at(a), type_, a.inputs[0], affine, a.rows * spatial_, channels_, a.out<void>());
   }
 
-  void normalize_by_moving(const OpArgs& a, const Room& room) const {
+  void normalize_by_moving(const OpArgs& a, const Buffers& buffers) const {
     if (a.rows == 0) return;
     for (const std::size_t index : {weights_.moving_mean, weights_.moving_variance})
       if (a.training && gradient(a, index) != nullptr)
         kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
     kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance],
                                     weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
-                                    room.scale, room.offset, nullptr);
-    apply(a, room);
+                                    buffers.scale, buffers.offset, nullptr);
+    apply(a, buffers);
   }
 
   /// Replaces the sums by those over all synchronized replicas; returns the number of positions.
-  kernel::BatchNormTotal add_replicas(const OpArgs& a, const Room& room, std::int64_t positions) const {
+  kernel::BatchNormTotal add_replicas(const OpArgs& a, const Buffers& buffers, std::int64_t positions) const {
     if (replicas_ == 1) return {.counted = nullptr, .known = positions};
     if (a.collective == nullptr || a.collective->size() != replicas_)
       throw Error(ErrorKind::kInternal,
                   fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
                               a.collective == nullptr ? 1 : a.collective->size()));
-    a.collective->all_gather(room.message,
+    a.collective->all_gather(buffers.message,
                              static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
-                             room.gathered, *a.stream);
-    kernel::batch_norm_add_messages(at(a), room.gathered, replicas_, channels_, room.message);
-    return {.counted = room.message, .known = 0};
+                             buffers.gathered, *a.stream);
+    kernel::batch_norm_add_messages(at(a), buffers.gathered, replicas_, channels_, buffers.message);
+    return {.counted = buffers.message, .known = 0};
   }
 
   std::int64_t channels_, spatial_;
@@ -185,7 +185,7 @@ class BatchNormalizationOp final : public GpuOp {
 };
 
 const RegisteredOp kBatchNormalization =
-    op<nn::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {takes_sum(), takes_relu_behind_sum()}});
+    op<nn::BatchNormalizationSpec, BatchNormalizationOp>(kKind, {.fuses = {fuses_add(), fuses_relu_after_add()}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

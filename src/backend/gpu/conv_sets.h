@@ -51,7 +51,7 @@ class ConvSets {
   Set& at(std::int64_t rows) { return made(find(rows)); }
 
   /// Returns the plan's scratch if that is large enough for the set, else memory that the set owns.
-  std::byte* room(Set& set, void* of_plan) {
+  std::byte* memory(Set& set, void* of_plan) {
     if (set.prepared || set.scratch <= planned()) return static_cast<std::byte*>(of_plan);
     if (set.own == nullptr) set.own = device_.allocate(set.scratch);
     return set.own->as<std::byte>();

@@ -70,7 +70,7 @@ ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& co
 
 void ConvolutionOp::forward(const OpArgs& a) {
   ConvSets::Set& set = sets_.at(a.rows);
-  std::byte* const workspace = sets_.room(set, a.scratch) + rounded_filter_bytes(sets_.sample(), sets_.passes());
+  std::byte* const workspace = sets_.memory(set, a.scratch) + rounded_filter_bytes(sets_.sample(), sets_.passes());
   set.convolution->forward(a.inputs[0], a.compute_weights[0], sets_.sample().bias ? a.compute_weights[1] : nullptr,
                            a.out<void>(), workspace, a.stream->native());
   if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
@@ -78,7 +78,7 @@ void ConvolutionOp::forward(const OpArgs& a) {
 
 void ConvolutionOp::backward(const OpArgs& a) {
   ConvSets::Set& set = sets_.at(a.rows);
-  std::byte* const scratch = sets_.room(set, a.scratch);
+  std::byte* const scratch = sets_.memory(set, a.scratch);
   std::byte* const workspace = scratch + rounded_filter_bytes(sets_.sample(), sets_.passes());
   differentiate_bias(a, scratch);
   if (sets_.passes().weights && a.weight_gradients[0] != nullptr)
@@ -95,7 +95,7 @@ void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
   float* const gradient = sample.bias && a.weight_gradients.size() > 1 ? a.weight_gradients[1] : nullptr;
   const std::int64_t points = a.rows * output_positions(sample);
   auto* const sums = reinterpret_cast<float*>(scratch);
-  if (gradient != nullptr && epilogue_.is_relu() && epilogue_.to_undo())
+  if (gradient != nullptr && epilogue_.is_relu() && epilogue_.changes_gradient())
     return kernel::relu_bias_gradient(at(a), type_, a.out<void>(), a.dy<void>(), points, sample.out_channels, sums,
                                       gradient);
   epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
@@ -159,26 +159,26 @@ class Conv2DTransposeOp final : public GpuOp {
   std::string implementation() const override { return "of the convolution back: " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
-    const Room room(*this, a);
-    room.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), room.workspace,
-                                    a.stream->native());
+    const CallScratch memory(*this, a);
+    memory.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), memory.workspace,
+                                      a.stream->native());
     if (bias_)
       kernel::bias_add(at(a), type_, a.out<void>(), a.weights[1], a.rows * positions(), filters(), a.out<void>());
     epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    const Room room(*this, a);
+    const CallScratch memory(*this, a);
     epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (bias_ && a.weight_gradients[1] != nullptr)
       kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * positions(), filters(),
-                            reinterpret_cast<float*>(room.workspace), a.weight_gradients[1]);
+                            reinterpret_cast<float*>(memory.workspace), a.weight_gradients[1]);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.dy<void>(), a.inputs[0], room.rounded,
-                           room.workspace, a.weight_gradients[0]);
+      differentiate_filter(at(a), sets_.sample(), *memory.convolution, a.dy<void>(), a.inputs[0], memory.rounded,
+                           memory.workspace, a.weight_gradients[0]);
     if (wants_dx_ && a.input_gradients[0] != nullptr)
-      room.convolution->forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], room.workspace,
-                                a.stream->native());
+      memory.convolution->forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], memory.workspace,
+                                  a.stream->native());
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -187,14 +187,14 @@ class Conv2DTransposeOp final : public GpuOp {
   }
 
  private:
-  struct Room {
+  struct CallScratch {
     gpu::Convolution* convolution;
     std::byte *rounded, *workspace;
 
-    Room(Conv2DTransposeOp& op, const OpArgs& a) {
+    CallScratch(Conv2DTransposeOp& op, const OpArgs& a) {
       ConvSets::Set& set = op.sets_.at(a.rows);
       convolution = set.convolution.get();
-      rounded = op.sets_.room(set, a.scratch);
+      rounded = op.sets_.memory(set, a.scratch);
       workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
     }
   };
@@ -277,7 +277,7 @@ class SeparableConv2DOp final : public GpuOp {
         wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
         wants_depthwise_(wants(context, 0)),
         wants_pointwise_(wants(context, 1)),
-        kept_bytes_(wants_pointwise_ ? between_bytes(context.rows) : 0),
+        saved_bytes_(wants_pointwise_ ? between_bytes(context.rows) : 0),
         sets_(device_, pointwise(spec),
               {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
               [this](const gpu::Convolution& convolution, std::int64_t rows) { return scratch(convolution, rows); }) {
@@ -285,36 +285,36 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
-  plan::Need need() const override { return {.saved = kept_bytes_, .scratch = sets_.planned()}; }
+  plan::Need need() const override { return {.saved = saved_bytes_, .scratch = sets_.planned()}; }
   std::string implementation() const override { return "pointwise " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
-    const Room room(*this, a);
-    void* const between = wants_pointwise_ && a.training ? a.saved : room.between;
+    const CallScratch memory(*this, a);
+    void* const between = wants_pointwise_ && a.training ? a.saved : memory.between;
     kernel::depthwise_forward(at(a), type_, depthwise_, a.inputs[0], a.weights[0], nullptr, false, a.rows, between);
-    room.convolution->forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
-                              a.out<void>(), room.workspace, a.stream->native());
+    memory.convolution->forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
+                                a.out<void>(), memory.workspace, a.stream->native());
     if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    const Room room(*this, a);
-    auto* const floats = reinterpret_cast<float*>(room.workspace);
+    const CallScratch memory(*this, a);
+    auto* const floats = reinterpret_cast<float*>(memory.workspace);
     epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (sets_.sample().bias && a.weight_gradients[2] != nullptr)
       kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * output_positions(sets_.sample()),
                             sets_.sample().out_channels, floats, a.weight_gradients[2]);
     if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *room.convolution, a.saved, a.dy<void>(), room.rounded,
-                           room.workspace, a.weight_gradients[1]);
+      differentiate_filter(at(a), sets_.sample(), *memory.convolution, a.saved, a.dy<void>(), memory.rounded,
+                           memory.workspace, a.weight_gradients[1]);
     if (!sets_.passes().data) return;
-    room.convolution->backward_data(a.dy<void>(), a.compute_weights[1], room.between, room.workspace,
-                                    a.stream->native());
+    memory.convolution->backward_data(a.dy<void>(), a.compute_weights[1], memory.between, memory.workspace,
+                                      a.stream->native());
     if (wants_depthwise_ && a.weight_gradients[0] != nullptr)
-      kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], room.between, a.rows, floats,
+      kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], memory.between, a.rows, floats,
                                          a.weight_gradients[0]);
     if (wants_dx_ && a.input_gradients[0] != nullptr)
-      kernel::depthwise_backward_data(at(a), type_, depthwise_, room.between, a.weights[0], a.rows,
+      kernel::depthwise_backward_data(at(a), type_, depthwise_, memory.between, a.weights[0], a.rows,
                                       a.input_gradients[0]);
   }
 
@@ -325,14 +325,14 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
  private:
-  struct Room {
+  struct CallScratch {
     gpu::Convolution* convolution;
     std::byte *between, *rounded, *workspace;
 
-    Room(SeparableConv2DOp& op, const OpArgs& a) {
+    CallScratch(SeparableConv2DOp& op, const OpArgs& a) {
       ConvSets::Set& set = op.sets_.at(a.rows);
       convolution = set.convolution.get();
-      between = op.sets_.room(set, a.scratch);
+      between = op.sets_.memory(set, a.scratch);
       rounded = between + op.between_bytes(a.rows);
       workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
     }
@@ -362,7 +362,7 @@ class SeparableConv2DOp final : public GpuOp {
   kernels::DepthwiseShape depthwise_;
   Epilogue epilogue_;
   bool wants_dx_, wants_depthwise_, wants_pointwise_;
-  std::uint64_t kept_bytes_;
+  std::uint64_t saved_bytes_;
   ConvSets sets_;
 };
 
@@ -399,19 +399,19 @@ class VolumeKernels {
 };
 
 const RegisteredOp kConv2D =
-    op<nn::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
+    op<nn::Conv2DSpec, Conv2DOp>(kKind, {.fuses = {fuses_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 const RegisteredOp kDense =
-    op<nn::DenseSpec, DenseOp>(kKind, {.fuses = {takes_activation()}, .weight_orders = {{1, 0}}});
+    op<nn::DenseSpec, DenseOp>(kKind, {.fuses = {fuses_activation()}, .weight_orders = {{1, 0}}});
 const RegisteredOp kConv2DTranspose = op<nn::Conv2DTransposeSpec, Conv2DTransposeOp>(
-    kKind, {.fuses = {takes_activation()}, .weight_orders = {{3, 0, 1, 2}}});
+    kKind, {.fuses = {fuses_activation()}, .weight_orders = {{3, 0, 1, 2}}});
 const RegisteredOp kDepthwiseConv2D =
-    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {takes_activation()}});
+    op<nn::DepthwiseConv2DSpec, DepthwiseConv2DOp>(kKind, {.fuses = {fuses_activation()}});
 const RegisteredOp kSeparableConv2D = op<nn::SeparableConv2DSpec, SeparableConv2DOp>(
-    kKind, {.fuses = {takes_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
+    kKind, {.fuses = {fuses_activation()}, .weight_orders = {{}, {3, 0, 1, 2}}});
 const RegisteredOp kConv3D = op<nn::Conv3DSpec, Conv3DOp<VolumeKernels>>(
-    kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
+    kKind, {.fuses = {fuses_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
 const RegisteredOp kConv3DTranspose = op<nn::Conv3DTransposeSpec, Conv3DTransposeOp<VolumeKernels>>(
-    kKind, {.fuses = {takes_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
+    kKind, {.fuses = {fuses_activation()}, .weight_orders = {{4, 1, 2, 0, 3}}});
 
 }  // namespace
 }  // namespace dptrain::backend::DPTRAIN_BACKEND

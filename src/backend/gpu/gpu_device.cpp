@@ -163,8 +163,8 @@ std::unique_ptr<Recording> GpuDevice::record(Stream& stream, const std::function
 }
 
 std::uint64_t GpuDevice::hash(const float* x, std::int64_t n, Stream& stream) {
-  if (hash_room_ == nullptr) hash_room_ = allocate((kernel::kHashPartials + 1) * sizeof(std::uint64_t));
-  auto* const result = hash_room_->as<std::uint64_t>();
+  if (hash_workspace_ == nullptr) hash_workspace_ = allocate((kernel::kHashPartials + 1) * sizeof(std::uint64_t));
+  auto* const result = hash_workspace_->as<std::uint64_t>();
   kernel::hash(launch(stream), x, n, result + 1, result);
   std::uint64_t value = 0;
   copy_to_host(&value, result, sizeof(value), stream);

@@ -71,7 +71,7 @@ class GpuDevice final : public Device {
   RuntimeOptions options_;
   int multiprocessors_;
   std::shared_ptr<TaskPool> pool_;
-  std::unique_ptr<Buffer> hash_room_;  // allocated by the first hash()
+  std::unique_ptr<Buffer> hash_workspace_;  // allocated by the first hash()
 };
 
 std::unique_ptr<Update> make_gpu_update(const UpdateContext& context, GpuDevice& device);

@@ -46,7 +46,7 @@ class GpuUpdate final : public Update {
 
   void run(const UpdateBuffers& b, const UpdateArgs& args, const kernels::StepState* state, Stream& stream) override {
     const Call call{.b = b, .at = device_.launch(stream), .state = {.step = state, .scale = b.loss_scale}};
-    if (b.loss_scale != nullptr) look_through(call);
+    if (b.loss_scale != nullptr) unscale_and_find_infinite(call);
     if (!penalties_.empty()) kernel::add_penalty_gradient(call.at, penalties_.table(), b.weights, b.gradients);
     clip(call);
     op_->run({.buffers = b, .n = plan_.trainable_end, .update = args, .state = state, .stream = stream});
@@ -57,7 +57,7 @@ class GpuUpdate final : public Update {
     if (b.loss_scale == nullptr) return;
     if (scales())
       kernel::update_loss_scale(call.at, b.loss_scale);
-    else if (goes_on_)
+    else if (continue_after_nonfinite_)
       kernel::count_skipped(call.at, b.loss_scale);
   }
 
@@ -78,7 +78,7 @@ class GpuUpdate final : public Update {
         plan_(context.plan),
         optimizer_(context.optimizer),
         common_(nn::common(optimizer_)),
-        goes_on_(context.goes_on),
+        continue_after_nonfinite_(context.continue_after_nonfinite),
         penalties_(penalties_of(plan_), device, stream),
         statistics_(statistics_of(plan_), device, stream),
         clipped_(common_.clipnorm ? trainable_of(plan_) : std::vector<kernel::Segment>{}, device, stream),
@@ -95,7 +95,7 @@ class GpuUpdate final : public Update {
   bool scales() const { return plan_.compute == DType::kF16; }
 
   /// Unscales gradients and searches them for infinities. Statistics are computed in forward, which is not scaled.
-  void look_through(const Call& call) const {
+  void unscale_and_find_infinite(const Call& call) const {
     float* const g = call.b.gradients;
     const std::int64_t unscaled = scales() ? plan_.trainable_end : 0;
     if (scales()) kernel::unscale(call.at, call.b.loss_scale, plan_.trainable_end, g);
@@ -130,7 +130,7 @@ class GpuUpdate final : public Update {
   const plan::Plan& plan_;
   config::Typed optimizer_;
   const nn::OptimizerCommon& common_;
-  const bool goes_on_;
+  const bool continue_after_nonfinite_;
   DeviceTable<kernel::PenaltySegment> penalties_;
   DeviceTable<kernel::StatisticSegment> statistics_;
   DeviceTable<kernel::Segment> clipped_;

@@ -40,7 +40,7 @@ class AddOp final : public GpuOp {
   }
 
   void backward(const OpArgs& a) override {
-    const bool masks = epilogue_.is_relu() && epilogue_.to_undo();
+    const bool masks = epilogue_.is_relu() && epilogue_.changes_gradient();
     if (masks && merge_.inputs == 2 && merge_.trivial(0) && merge_.trivial(1) && a.input_gradients[0] != nullptr &&
         a.input_gradients[1] != nullptr)
       return kernel::add_relu_backward(at(a), type_, a.out<void>(), a.dy<void>(), a.rows * merge_.output_elements,
@@ -186,7 +186,7 @@ class RepeatVectorOp final : public GpuOp {
   kernel::Merge merge_;
 };
 
-const RegisteredOp kAdd = op<nn::AddSpec, AddOp>(kKind, {.fuses = {takes_activation()}});
+const RegisteredOp kAdd = op<nn::AddSpec, AddOp>(kKind, {.fuses = {fuses_activation()}});
 const RegisteredOp kAverage = op<nn::AverageSpec, AverageOp>(kKind);
 const RegisteredOp kSubtract = op<nn::SubtractSpec, SubtractOp>(kKind);
 const RegisteredOp kMultiply = op<nn::MultiplySpec, MultiplyOp>(kKind);

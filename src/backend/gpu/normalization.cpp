@@ -179,7 +179,7 @@ class ChannelAffineOp : public GpuOp {
   ChannelAffineOp(const OpContext& context, Device& device)
       : GpuOp(context, device), channels_(context.input(0).back()), elements_(context.output().elements()) {}
 
-  plan::Need room() const { return {.packed = 4 * static_cast<std::uint64_t>(channels_) * sizeof(float)}; }
+  plan::Need packed_need() const { return {.packed = 4 * static_cast<std::uint64_t>(channels_) * sizeof(float)}; }
   /// Sets values from the config. They must outlive the copy on the stream.
   void set(const nn::ChannelAffine& affine) {
     for (const std::vector<float>* part : {&affine.shift, &affine.scale, &affine.offset})
@@ -207,7 +207,7 @@ class NormalizationOp final : public ChannelAffineOp {
     if (!of_weights_) set(nn::channel_affine(spec, context.input(0)));
   }
 
-  plan::Need need() const override { return room(); }
+  plan::Need need() const override { return packed_need(); }
   void pack(const OpArgs& a) override {
     if (!of_weights_) return send(a);
     kernel::normalization_numbers(at(a), a.weights[0], a.weights[1], channels(), invert_,
@@ -230,7 +230,7 @@ class RescalingOp final : public ChannelAffineOp {
     if (!plain_) set(nn::channel_affine(spec, context.input(0)));
   }
 
-  plan::Need need() const override { return plain_ ? plan::Need{} : room(); }
+  plan::Need need() const override { return plain_ ? plan::Need{} : packed_need(); }
   void pack(const OpArgs& a) override { send(a); }
 
   void forward(const OpArgs& a) override {

@@ -20,65 +20,65 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
       : RecurrentCellOp(spec, 4, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start_forward(a);
-    multiply_inputs(a, room, kept.gates);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
-    set_float_state(a, has_states() ? a.inputs[2] : nullptr, room.c);
-    if (kept.c0 != nullptr) set_float_state(a, a.inputs[2], kept.c0);
+    const auto [saved, memory, own, steps] = start_forward(a);
+    multiply_inputs(a, memory, saved.gates);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
+    set_float_state(a, has_states() ? a.inputs[2] : nullptr, memory.c);
+    if (saved.c0 != nullptr) set_float_state(a, a.inputs[2], saved.c0);
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, room);
+      multiply_state(a, steps, memory);
       kernel::lstm_step_forward(at(a), type_, steps, s,
-                                {.gates = kept.gates,
-                                 .products = room.products,
-                                 .h = room.h,
-                                 .c = room.c,
-                                 .hidden = kept.hidden,
-                                 .cell = kept.cell,
-                                 .squashed = kept.squashed,
+                                {.gates = saved.gates,
+                                 .products = memory.products,
+                                 .h = memory.h,
+                                 .c = memory.c,
+                                 .hidden = saved.hidden,
+                                 .cell = saved.cell,
+                                 .squashed = saved.squashed,
                                  .y = a.out<void>()});
     }
     if (!spec_.return_state) return;
-    set_state(a, room.h, a.out<void>(1));
-    device_.from_float(room.c, a.out<void>(2), type_, states(a.rows), *a.stream);
+    set_state(a, memory.h, a.out<void>(1));
+    device_.from_float(memory.c, a.out<void>(2), type_, states(a.rows), *a.stream);
   }
 
   void backward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
-    set_float_state(a, spec_.return_state ? a.dy<void>(2) : nullptr, room.dc);
+    const auto [saved, memory, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
+    set_float_state(a, spec_.return_state ? a.dy<void>(2) : nullptr, memory.dc);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::lstm_step_backward(at(a), type_, steps, s,
-                                 {.gates = kept.gates,
-                                  .cell = kept.cell,
-                                  .squashed = kept.squashed,
-                                  .c0 = kept.c0,
+                                 {.gates = saved.gates,
+                                  .cell = saved.cell,
+                                  .squashed = saved.squashed,
+                                  .c0 = saved.c0,
                                   .dy = a.dy<void>(),
-                                  .dh = room.dh,
-                                  .dc = room.dc,
-                                  .dz = room.dz});
-      if (s > 0 || has_states()) multiply_back(a, steps, s, false, room);
+                                  .dh = memory.dh,
+                                  .dc = memory.dc,
+                                  .dz = memory.dz});
+      if (s > 0 || has_states()) multiply_back(a, steps, s, false, memory);
     }
-    differentiate_state(a, room, kept.hidden, kept.gates);
-    differentiate_inputs(a, room, kept.gates);
-    give_state_gradient(a, 1, room.dh);
-    give_state_gradient(a, 2, room.dc);
+    differentiate_state(a, memory, saved.hidden, saved.gates);
+    differentiate_inputs(a, memory, saved.gates);
+    write_state_gradient(a, 1, memory.dh);
+    write_state_gradient(a, 2, memory.dc);
   }
 
-  struct Kept {
+  struct SavedTensors {
     void *gates, *hidden;
     float *cell, *squashed, *c0;
   };
 
-  Kept keep(Parts& parts, bool for_backward) const {
+  SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
     const std::int64_t all = states(most_rows()) * this->steps();
-    Kept kept{};
-    kept.gates = parts.take(4 * all, type_);
-    if (!for_backward) return kept;
-    kept.hidden = parts.take(all, type_);
-    kept.cell = parts.floats(all);
-    kept.squashed = parts.floats(all);
-    if (has_states()) kept.c0 = parts.floats(states(most_rows()));
-    return kept;
+    SavedTensors saved{};
+    saved.gates = parts.take(4 * all, type_);
+    if (!for_backward) return saved;
+    saved.hidden = parts.take(all, type_);
+    saved.cell = parts.floats(all);
+    saved.squashed = parts.floats(all);
+    if (has_states()) saved.c0 = parts.floats(states(most_rows()));
+    return saved;
   }
 };
 
@@ -90,96 +90,98 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
       : RecurrentCellOp(spec, 3, context, device, !spec.reset_after) {}
 
   void forward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start_forward(a);
-    multiply_inputs(a, room, kept.gates);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
+    const auto [saved, memory, own, steps] = start_forward(a);
+    multiply_inputs(a, memory, saved.gates);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
     kernel::GruStep step{.reset_after = spec_.reset_after,
-                         .gates = kept.gates,
-                         .products = room.products,
+                         .gates = saved.gates,
+                         .products = memory.products,
                          .bias = state_bias(a),
-                         .h = room.h,
-                         .hidden = kept.hidden,
-                         .inner = kept.inner,
+                         .h = memory.h,
+                         .hidden = saved.hidden,
+                         .inner = saved.inner,
                          .reset = own.reset,
-                         .factors = spec_.reset_after ? nullptr : factors_of(a, room, 2),
+                         .factors = spec_.reset_after ? nullptr : factors_of(a, memory, 2),
                          .operand = own.operand,
                          .y = a.out<void>()};
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, room);
+      multiply_state(a, steps, memory);
       kernel::gru_step_open(at(a), type_, steps, s, step);
       if (!spec_.reset_after)
-        multiply_gate(a, 2, step.factors == nullptr ? own.reset : own.operand, room, room.products);
+        multiply_gate(a, 2, step.factors == nullptr ? own.reset : own.operand, memory, memory.products);
       kernel::gru_step_mix(at(a), type_, steps, s, step);
     }
-    if (spec_.return_state) set_state(a, room.h, a.out<void>(1));
+    if (spec_.return_state) set_state(a, memory.h, a.out<void>(1));
   }
 
   void backward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
+    const auto [saved, memory, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
     const kernel::GruStepBack step{.reset_after = spec_.reset_after,
-                                   .gates = kept.gates,
-                                   .hidden = kept.hidden,
-                                   .inner = kept.inner,
+                                   .gates = saved.gates,
+                                   .hidden = saved.hidden,
+                                   .inner = saved.inner,
                                    .dy = a.dy<void>(),
-                                   .dh = room.dh,
-                                   .of_z = room.c,
-                                   .dz = room.dz,
+                                   .dh = memory.dh,
+                                   .of_z = memory.c,
+                                   .dz = memory.dz,
                                    .recurrent = own.recurrent,
-                                   .products = room.products,
-                                   .factors = spec_.reset_after ? nullptr : factors_of(a, room, 2),
+                                   .products = memory.products,
+                                   .factors = spec_.reset_after ? nullptr : factors_of(a, memory, 2),
                                    .candidate = own.reset};
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::gru_step_unmix(at(a), type_, steps, s, step);
-      if (!spec_.reset_after) multiply_gate_back(a, 2, own.reset, room, room.products);
+      if (!spec_.reset_after) multiply_gate_back(a, 2, own.reset, memory, memory.products);
       kernel::gru_step_close(at(a), type_, steps, s, step);
-      multiply_back(a, steps, s, true, room);
+      multiply_back(a, steps, s, true, memory);
     }
-    differentiate_weights(a, kept, room, own);
-    differentiate_inputs(a, room, kept.gates);
-    give_state_gradient(a, 1, room.dh);
+    differentiate_weights(a, saved, memory, own);
+    differentiate_inputs(a, memory, saved.gates);
+    write_state_gradient(a, 1, memory.dh);
   }
 
-  struct Kept {
+  struct SavedTensors {
     void *gates, *hidden, *inner;
   };
-  struct Own {
+  struct CellScratch {
     void *reset, *operand, *recurrent;
   };
 
-  Kept keep(Parts& parts, bool for_backward) const {
+  SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
     const std::int64_t all = states(most_rows()) * this->steps();
-    Kept kept{};
-    kept.gates = parts.take(3 * all, type_);
-    if (!for_backward) return kept;
-    kept.hidden = parts.take(all, type_);
-    kept.inner = parts.take(all, type_);
-    return kept;
+    SavedTensors saved{};
+    saved.gates = parts.take(3 * all, type_);
+    if (!for_backward) return saved;
+    saved.hidden = parts.take(all, type_);
+    saved.inner = parts.take(all, type_);
+    return saved;
   }
 
-  Own take_own(Parts& parts) const {
-    Own own{};
+  CellScratch allocate_cell_scratch(Parts& parts) const {
+    CellScratch own{};
     own.reset = parts.take(states(most_rows()), type_);
     own.operand = parts.take(states(most_rows()), type_);
-    own.recurrent = parts.take(keeps() && spec_.reset_after ? 3 * states(most_rows()) * this->steps() : 0, type_);
+    own.recurrent =
+        parts.take(has_backward() && spec_.reset_after ? 3 * states(most_rows()) * this->steps() : 0, type_);
     return own;
   }
 
  private:
-  void differentiate_weights(const OpArgs& a, const Kept& kept, const Room& room, const Own& own) {
+  void differentiate_weights(const OpArgs& a, const SavedTensors& saved, const CallScratch& memory,
+                             const CellScratch& own) {
     const std::int64_t positions = a.rows * this->steps(), units = spec_.units;
     if (!wants_weights() || a.weight_gradients[1] == nullptr) return;
     if (!spec_.reset_after) {
-      differentiate_state(a, room, kept.hidden, kept.gates);
-      differentiate_state_part(a, room, 2, kept.inner, elements(kept.gates, 2 * positions * units));
+      differentiate_state(a, memory, saved.hidden, saved.gates);
+      differentiate_state_part(a, memory, 2, saved.inner, elements(saved.gates, 2 * positions * units));
       return;
     }
-    differentiate_state(a, room, kept.hidden, own.recurrent);
+    differentiate_state(a, memory, saved.hidden, own.recurrent);
     if (!spec_.use_bias) return;
     const std::int64_t parts = by_gate(a) ? 3 : 1, columns = 3 * units / parts;
     for (std::int64_t part = 0; part < parts; ++part)
       kernel::bias_gradient(at(a), type_, elements(own.recurrent, part * positions * columns), positions, columns,
-                            room.bias, a.weight_gradients[2] + 3 * units + part * columns);
+                            memory.bias, a.weight_gradients[2] + 3 * units + part * columns);
   }
 
   const void* state_bias(const OpArgs& a) const {
@@ -194,49 +196,49 @@ class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, nn::SimpleRNNSpec>
       : RecurrentCellOp(spec, 1, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start_forward(a);
-    multiply_inputs(a, room, kept.sums);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, room.h);
+    const auto [saved, memory, own, steps] = start_forward(a);
+    multiply_inputs(a, memory, saved.sums);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, room);
+      multiply_state(a, steps, memory);
       kernel::simple_rnn_step_forward(at(a), type_, steps, s,
-                                      {.sums = kept.sums,
-                                       .products = room.products,
-                                       .h = room.h,
-                                       .hidden = kept.hidden,
-                                       .squashed = kept.squashed,
+                                      {.sums = saved.sums,
+                                       .products = memory.products,
+                                       .h = memory.h,
+                                       .hidden = saved.hidden,
+                                       .squashed = saved.squashed,
                                        .y = a.out<void>()});
     }
-    if (spec_.return_state) set_state(a, room.h, a.out<void>(1));
+    if (spec_.return_state) set_state(a, memory.h, a.out<void>(1));
   }
 
   void backward(const OpArgs& a) override {
-    const auto [kept, room, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, room.dh);
+    const auto [saved, memory, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::simple_rnn_step_backward(
           at(a), type_, steps, s,
-          {.sums = kept.sums, .squashed = kept.squashed, .dy = a.dy<void>(), .dh = room.dh, .dz = room.dz});
-      if (s > 0 || has_states()) multiply_back(a, steps, s, false, room);
+          {.sums = saved.sums, .squashed = saved.squashed, .dy = a.dy<void>(), .dh = memory.dh, .dz = memory.dz});
+      if (s > 0 || has_states()) multiply_back(a, steps, s, false, memory);
     }
-    differentiate_state(a, room, kept.hidden, kept.sums);
-    differentiate_inputs(a, room, kept.sums);
-    give_state_gradient(a, 1, room.dh);
+    differentiate_state(a, memory, saved.hidden, saved.sums);
+    differentiate_inputs(a, memory, saved.sums);
+    write_state_gradient(a, 1, memory.dh);
   }
 
-  struct Kept {
+  struct SavedTensors {
     void *sums, *hidden;
     float* squashed;
   };
 
-  Kept keep(Parts& parts, bool for_backward) const {
+  SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
     const std::int64_t all = states(most_rows()) * this->steps();
-    Kept kept{};
-    kept.sums = parts.take(all, type_);
-    if (!for_backward) return kept;
-    kept.hidden = parts.take(all, type_);
-    kept.squashed = parts.floats(all);
-    return kept;
+    SavedTensors saved{};
+    saved.sums = parts.take(all, type_);
+    if (!for_backward) return saved;
+    saved.hidden = parts.take(all, type_);
+    saved.squashed = parts.floats(all);
+    return saved;
   }
 };
 
@@ -247,10 +249,10 @@ class GpuBidirectionalOp final : public BidirectionalOp {
 
  protected:
   void run_forward(const Both& both) override {
-    for (std::size_t way = 0; way < both.size(); ++way) op(way).forward(both[way]);
+    for (std::size_t direction = 0; direction < both.size(); ++direction) op(direction).forward(both[direction]);
   }
   void run_backward(const Both& both) override {
-    for (std::size_t way = 0; way < both.size(); ++way) op(way).backward(both[way]);
+    for (std::size_t direction = 0; direction < both.size(); ++direction) op(direction).backward(both[direction]);
   }
   void merge(const OpArgs& a, const kernels::DirectionShape& shape, const void* forward, const void* backward,
              void* y) override {
@@ -283,7 +285,7 @@ class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
       : ConvLSTM2DOp(spec, context, device) {}
 
  protected:
-  void take_step(const OpArgs& a, const Step& step) override {
+  void step_forward(const OpArgs& a, const Step& step) override {
     kernel::lstm_step_forward(launch(a), type_, one_step(step.pixels), 0,
                               {.gates = step.gates,
                                .products = step.products,
@@ -294,7 +296,7 @@ class GpuConvLSTM2DOp final : public ConvLSTM2DOp {
                                .squashed = step.squashed,
                                .y = step.y});
   }
-  void go_back(const OpArgs& a, const StepBack& step) override {
+  void step_backward(const OpArgs& a, const StepBack& step) override {
     kernel::lstm_step_backward(launch(a), type_, one_step(step.pixels), 0,
                                {.gates = step.gates,
                                 .cell = nullptr,

@@ -31,43 +31,44 @@ class RecurrentOp : public GpuOp {
               bool single_gates = false);
 
   /// Scratch of one call that all cells use.
-  struct Room {
+  struct CallScratch {
     void *dropped, *factors, *operands, *products, *dz, *h, *hidden;
     float *c, *dh, *dc, *bias;
     std::int32_t* begins;
     std::byte* convolution;
   };
-  Room take_room(Parts& parts) const;
+  CallScratch allocate_scratch(Parts& parts) const;
 
   bool drops_state(const OpArgs& a) const { return a.training && draws_.state_rate() > 0; }
   bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
   /// The steps of the call. Fills room.begins if there is a mask.
-  kernel::RecurrentSteps begin(const OpArgs& a, const Room& room) const;
+  kernel::RecurrentSteps begin(const OpArgs& a, const CallScratch& memory) const;
   /// Copies [rows, units]; a null `from` sets zeros.
   void set_state(const OpArgs& a, const void* from, void* h) const;
   void set_float_state(const OpArgs& a, const void* from, float* c) const;
 
-  void draw_factors(const OpArgs& a, const Room& room) const;
+  void draw_factors(const OpArgs& a, const CallScratch& memory) const;
   /// z = x K + b, for all steps.
-  void multiply_inputs(const OpArgs& a, const Room& room, void* z);
+  void multiply_inputs(const OpArgs& a, const CallScratch& memory, void* z);
   /// room.products = h U; with recurrent dropout, room.h times the factors is used for h.
-  void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const Room& room);
+  void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& memory);
   /// room.dh = room.dz U' (with `add`: +=) for rows with a valid step `s`.
-  void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add, const Room& room);
+  void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
+                     const CallScratch& memory);
   /// For one gate: to = h U or dz U', [rows, units].
-  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const Room& room, void* to);
-  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const Room& room, void* to);
+  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& memory, void* to);
+  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& memory, void* to);
   /// Writes the gradients of kernel, bias and inputs that the call needs.
-  void differentiate_inputs(const OpArgs& a, const Room& room, const void* dz);
-  void differentiate_state(const OpArgs& a, const Room& room, const void* hidden, const void* dz);
+  void differentiate_inputs(const OpArgs& a, const CallScratch& memory, const void* dz);
+  void differentiate_state(const OpArgs& a, const CallScratch& memory, const void* hidden, const void* dz);
   /// Writes a part of the recurrent kernel's gradient: all columns, or those of a gate.
-  void differentiate_state_part(const OpArgs& a, const Room& room, std::int64_t part, const void* hidden,
+  void differentiate_state_part(const OpArgs& a, const CallScratch& memory, std::int64_t part, const void* hidden,
                                 const void* dz);
   bool wants_weights() const { return wants_weights_; }
   /// Writes the gradient of an initial state if the call needs it.
-  void give_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
-  const void* factors_of(const OpArgs& a, const Room& room, std::int64_t gate) const {
-    return drops_state(a) ? elements(room.factors, gate * states(a.rows)) : nullptr;
+  void write_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
+  const void* factors_of(const OpArgs& a, const CallScratch& memory, std::int64_t gate) const {
+    return drops_state(a) ? elements(memory.factors, gate * states(a.rows)) : nullptr;
   }
 
   const std::byte* elements(const void* from, std::int64_t n) const {
@@ -78,7 +79,7 @@ class RecurrentOp : public GpuOp {
   }
   std::int64_t states(std::int64_t rows) const { return rows * units_; }
   std::int64_t steps() const { return steps_; }
-  bool keeps() const { return keeps_; }
+  bool has_backward() const { return has_backward_; }
   bool has_states() const { return has_states_; }
   std::int64_t most_rows() const { return rows_; }
 
@@ -95,17 +96,19 @@ class RecurrentOp : public GpuOp {
   ConvSets products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias, const gpu::ConvPasses& passes);
   Sets& sets_of(const OpArgs& a) { return by_gate(a) ? single_ : whole_; }
   std::int64_t parts_of(const OpArgs& a) const { return by_gate(a) ? gates_ : 1; }
-  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const Room& room, void* to);
-  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const Room& room, void* to);
+  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const CallScratch& memory,
+                     void* to);
+  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const CallScratch& memory,
+                          void* to);
   std::uint32_t input_draw(std::int64_t part) const { return draws_.of_input(draws_.input_masks() > 1 ? part : 0); }
   kernel::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
-  const void* dropped_input(const OpArgs& a, const Room& room, std::int64_t part) const;
+  const void* dropped_input(const OpArgs& a, const CallScratch& memory, std::int64_t part) const;
   bool drops_inputs(const OpArgs& a) const { return a.training && draws_.input_rate() > 0; }
 
   nn::RecurrentSpec spec_;
   RecurrentDraws draws_;
   std::int64_t rows_, steps_, features_, gates_, units_;
-  bool single_gates_, keeps_, has_states_, wants_dx_, wants_weights_;
+  bool single_gates_, has_backward_, has_states_, wants_dx_, wants_weights_;
   std::optional<std::size_t> mask_;
   std::uint32_t seed_;
   Sets whole_, single_;
@@ -119,10 +122,10 @@ class RecurrentCellOp : public RecurrentOp {
  public:
   plan::Need need() const override {
     Parts saved(nullptr), scratch(nullptr);
-    if (keeps()) cell().keep(saved, true);
-    cell().keep(scratch, false);
-    take_room(scratch);
-    cell().take_own(scratch);
+    if (has_backward()) cell().allocate_saved(saved, true);
+    cell().allocate_saved(scratch, false);
+    allocate_scratch(scratch);
+    cell().allocate_cell_scratch(scratch);
     return {.saved = saved.taken(), .scratch = scratch.taken()};
   }
 
@@ -133,22 +136,22 @@ class RecurrentCellOp : public RecurrentOp {
     prepare(context.rows);
   }
 
-  struct Nothing {};
-  Nothing take_own(Parts&) const { return {}; }
+  struct NoScratch {};
+  NoScratch allocate_cell_scratch(Parts&) const { return {}; }
 
   /// Draws dropout factors. Returns the tensors of keep() (saved or scratch), common scratch, cell scratch, steps.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
-    const auto passing = cell().keep(scratch, false);
-    const auto kept = for_backward ? cell().keep(saved, true) : passing;
-    const Room room = take_room(scratch);
-    const auto own = cell().take_own(scratch);
-    draw_factors(a, room);
-    kernel::RecurrentSteps steps = begin(a, room);
+    const auto passing = cell().allocate_saved(scratch, false);
+    const auto tensors = for_backward ? cell().allocate_saved(saved, true) : passing;
+    const CallScratch memory = allocate_scratch(scratch);
+    const auto own = cell().allocate_cell_scratch(scratch);
+    draw_factors(a, memory);
+    kernel::RecurrentSteps steps = begin(a, memory);
     if constexpr (requires { spec_.recurrent_activation; }) steps.recurrent_activation = spec_.recurrent_activation;
-    return std::tuple(kept, room, own, steps);
+    return std::tuple(tensors, memory, own, steps);
   }
-  auto start_forward(const OpArgs& a) const { return start(a, keeps() && a.training); }
+  auto start_forward(const OpArgs& a) const { return start(a, has_backward() && a.training); }
 
   const Spec spec_;
 

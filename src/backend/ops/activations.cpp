@@ -41,7 +41,8 @@ void Epilogue::apply(const kernel::Launch& at, Element* y, std::int64_t rows) co
 }
 
 void Epilogue::undo(const kernel::Launch& at, const Element* y, Element* dy, std::int64_t rows) const {
-  if (to_undo()) activate_backward(at, type_, activation_, nullptr, y, dy, dy, rows * elements_ / width_, width_);
+  if (changes_gradient())
+    activate_backward(at, type_, activation_, nullptr, y, dy, dy, rows * elements_ / width_, width_);
 }
 
 namespace {

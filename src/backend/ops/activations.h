@@ -38,13 +38,13 @@ class Epilogue {
   /// Applies the activation, for ops that have not applied it themselves.
   void apply(const kernel::Launch& at, Element* y, std::int64_t rows) const;
   /// Whether apply() changes the output of an op. relu_applied: the op has applied a ReLU epilogue itself.
-  bool follows(bool relu_applied) const noexcept {
+  bool changes_output(bool relu_applied) const noexcept {
     return activation_ != nn::Activation::kLinear && !(relu_applied && is_relu());
   }
   /// Multiplies dy by the derivative, unless the consumer's backward has done so.
   void undo(const kernel::Launch& at, const Element* y, Element* dy, std::int64_t rows) const;
   /// Whether undo() changes dy.
-  bool to_undo() const noexcept { return activation_ != nn::Activation::kLinear && !undone_; }
+  bool changes_gradient() const noexcept { return activation_ != nn::Activation::kLinear && !undone_; }
 
  private:
   nn::Activation activation_;

@@ -38,7 +38,7 @@ struct RowLoss {
   SampleRows sample{};
   std::function<void(const kernel::Launch& at, DType type, const kernel::LossRows& rows)> run{};
   bool takes_classes = false;  ///< CPUs: reads class numbers; other losses need dense rows
-  bool knows_hits = false;     ///< the return value of LossOp's function
+  bool computes_hits = false;  ///< the return value of LossOp's function
 };
 
 /// One row per sample. Sums and masked losses need a number for each position, so they have one row per position.
@@ -72,7 +72,7 @@ RowLoss crossentropy(const LossContext& context, double label_smoothing) {
                 loss(at, type, rows.predictions, rows.rows, rows.width, targets, rows.outputs);
               },
           .takes_classes = true,
-          .knows_hits = logits};
+          .computes_hits = logits};
 }
 
 RowLoss row_loss(const nn::CategoricalCrossentropySpec& spec, const LossContext& context) {
@@ -146,7 +146,7 @@ class RowLossOp final : public LossOp {
                        static_cast<std::uint64_t>(capacity_ * floats) * sizeof(float)};
   }
 
-  bool knows_hits() const override { return loss_.knows_hits; }
+  bool computes_hits() const override { return loss_.computes_hits; }
 
   void run(const LossArgs& a) override {
     const kernel::Launch at = launch_on(device_, a.stream);
@@ -169,7 +169,7 @@ class RowLossOp final : public LossOp {
       kernel::weigh_by_class(at, type_, targets, a.rows, elements_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), values, gradient);
     if (plan_.masked() && gradient != nullptr)
-      kernel::leave_out(at, type_, a.mask, numbers, elements_ / parts, a.mask_scale, gradient);
+      kernel::mask_gradient(at, type_, a.mask, numbers, elements_ / parts, a.mask_scale, gradient);
     if (a.sample_weights != nullptr)
       kernel::weigh_by_sample(at, type_, a.sample_weights, a.rows, parts, elements_, values, gradient);
     kernel::add_sum(at, values, numbers, static_cast<double>(parts), workspace, a.sums, a.mask);

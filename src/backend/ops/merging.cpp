@@ -107,10 +107,10 @@ class DotOp final : public KernelOp {
   void forward(const OpArgs& a) override {
     const Element* x[2] = {a.in<Element>(0), a.in<Element>(1)};
     if (normalize_) {
-      auto* const room = static_cast<std::byte*>(a.training ? a.saved : a.scratch);
+      auto* const memory = static_cast<std::byte*>(a.training ? a.saved : a.scratch);
       for (int i = 0; i < 2; ++i) {
-        Element* const lines = elements(room + place_[i]);
-        kernel::normalize_lines(launch(a), type_, products_.lines[i], x[i], a.rows, lines, factors(room, i));
+        Element* const lines = elements(memory + place_[i]);
+        kernel::normalize_lines(launch(a), type_, products_.lines[i], x[i], a.rows, lines, factors(memory, i));
         x[i] = lines;
       }
     }
@@ -118,16 +118,16 @@ class DotOp final : public KernelOp {
   }
 
   void backward(const OpArgs& a) override {
-    auto* const room = static_cast<std::byte*>(a.saved);
+    auto* const memory = static_cast<std::byte*>(a.saved);
     const auto x = [&](int i) -> const Element* {
-      return normalize_ ? elements(room + place_[i]) : a.in<Element>(static_cast<std::size_t>(i));
+      return normalize_ ? elements(memory + place_[i]) : a.in<Element>(static_cast<std::size_t>(i));
     };
     for (int i = 0; i < 2; ++i) {
       auto* const dx = a.dx<Element>(static_cast<std::size_t>(i));
       if (dx == nullptr) continue;
       kernel::strided_product(launch(a), type_, products_.gradient[i], a.dy<Element>(), x(1 - i), a.rows, dx);
       if (normalize_)
-        kernel::normalize_lines_backward(launch(a), type_, products_.lines[i], x(i), factors(room, i), a.rows, dx);
+        kernel::normalize_lines_backward(launch(a), type_, products_.lines[i], x(i), factors(memory, i), a.rows, dx);
     }
   }
 
@@ -144,7 +144,7 @@ class DotOp final : public KernelOp {
     bytes_ += kIsCpu ? static_cast<std::uint64_t>(n) * size_of(type) : aligned_part(n, type);
     return place;
   }
-  float* factors(std::byte* room, int i) const { return reinterpret_cast<float*>(room + factors_[i]); }
+  float* factors(std::byte* memory, int i) const { return reinterpret_cast<float*>(memory + factors_[i]); }
 
   DotProducts products_;
   bool normalize_;

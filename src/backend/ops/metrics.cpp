@@ -93,7 +93,7 @@ class ArgmaxMetric final : public MeanMetric<kernel::Hit> {
   template <class Spec>
   ArgmaxMetric(const Spec&, const MetricContext& context, Device& device) : MeanMetric(context, device) {}
 
-  bool takes_hits() const override { return true; }
+  bool reads_hits() const override { return true; }
   void run(const MetricArgs& a) override {
     if (a.hits != nullptr) return add_rows(a, static_cast<const kernel::Hit*>(a.hits), positions_);
     kernel::Hit* const found = row_numbers(a);

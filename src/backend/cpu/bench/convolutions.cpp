@@ -16,9 +16,9 @@ constexpr double kProducts = 1e8;  // for all samples of a pass: half a second a
 constexpr std::int64_t kFewest = 100, kMost = 2000;
 
 /// Single elements of a pass in double. Indices as in ConvShape's layouts.
-class Exact {
+class ReferenceConvolution {
  public:
-  Exact(const ConvShape& shape, const ConvTensors& tensors)
+  ReferenceConvolution(const ConvShape& shape, const ConvTensors& tensors)
       : s_(shape),
         t_(tensors),
         channels_(shape.in_channels / shape.groups),
@@ -95,7 +95,7 @@ class Exact {
     const std::int64_t height = s_.out_h / 2, width = s_.out_w / 2;
     if (oh / 2 >= height || ow / 2 >= width) return 0;
     const std::int64_t pooled = ((row * height + oh / 2) * width + ow / 2) * s_.out_channels + o;
-    return t_.taken[pooled] == 2 * (oh % 2) + ow % 2 ? t_.dy[pooled] : 0;
+    return t_.argmax[pooled] == 2 * (oh % 2) + ow % 2 ? t_.dy[pooled] : 0;
   }
 
   const ConvShape& s_;
@@ -122,7 +122,7 @@ double distance(const float* result, std::int64_t elements, std::int64_t product
 /// Relative error of y, dx or dweights (without dbias) after a run on `t`, compared with sums in double of the same
 /// float inputs.
 double conv_error(ConvPassKind kind, const ConvShape& s, const ConvTensors& t) {
-  const Exact exact(s, t);
+  const ReferenceConvolution exact(s, t);
   const std::int64_t window = s.kernel_h * s.kernel_w, channels = s.in_channels / s.groups;
   switch (kind) {
     case ConvPassKind::kForward: {
@@ -251,7 +251,7 @@ struct Candidate {
       : trial(asked.kind, with_rows_for(asked.shape, kFlopsOfRun)) {
     for (ChosenConv& one : conv_candidates(asked.kind, trial.shape(), ConvChoice::kAuto, dnnl))
       if (one.name == way) pass = std::move(one.pass);
-    trial.make_room(*pass);
+    trial.allocate_scratch(*pass);
   }
 };
 
@@ -270,7 +270,7 @@ Kernel make_naive(const ConvChoices::Pass& asked) {
   const ConvShape shape = few_lines(asked.shape, kFlopsOfNaiveRun);
   const auto trial = std::make_shared<ConvTrial>(asked.kind, shape);
   const auto pass = std::make_shared<NaiveConv>(asked.kind, shape);
-  trial->make_room(*pass);
+  trial->allocate_scratch(*pass);
   return {.run = [=] { trial->run(*pass); }, .flops = trial->flops(), .error = error_of(asked.kind, trial)};
 }
 

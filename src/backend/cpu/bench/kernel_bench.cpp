@@ -15,21 +15,21 @@
 namespace dptrain::backend {
 namespace cpu {
 
-float* Room::floats(int index, std::int64_t n) {
+float* Arrays::floats(int index, std::int64_t n) {
   auto& array = arrays_[index];
   if (!array) array = random_floats(n);
   return array->as<float>();
 }
 
-void* Room::zero_bytes(int index, std::int64_t bytes) {
+void* Arrays::zero_bytes(int index, std::int64_t bytes) {
   auto& array = arrays_[index];
   if (!array) array = allocate_memory(static_cast<std::size_t>(bytes), "cpu");
   return array->data();
 }
 
-void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Room&)> run) {
+void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Arrays&)> run) {
   suite.push_back({std::move(name), [=] {
-                     const auto room = std::make_shared<Room>();
+                     const auto room = std::make_shared<Arrays>();
                      return Kernel{.run = [=] { run(*room); }, .flops = flops, .bytes = bytes};
                    }});
 }

@@ -20,28 +20,28 @@ double floats(double arrays, std::int64_t n) { return arrays * sizeof(float) * s
 void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels) {
   const std::int64_t n = positions * channels;
   const std::string name = "batch_norm/" + std::to_string(positions) + "x" + std::to_string(channels);
-  add(suite, name + "/sums", floats(1, n), 0, [=](Room& r) {
+  add(suite, name + "/sums", floats(1, n), 0, [=](Arrays& r) {
     k::batch_norm_sums(r.floats(0, n), positions, channels,
                        r.zeros<double>(1, k::batch_norm_workspace(positions, channels)), r.zeros<double>(2, channels),
                        r.zeros<double>(3, channels));
   });
   for (const bool relu : {false, true})
-    add(suite, name + (relu ? "/apply_relu" : "/apply"), floats(2, n), 0, [=](Room& r) {
+    add(suite, name + (relu ? "/apply_relu" : "/apply"), floats(2, n), 0, [=](Arrays& r) {
       k::batch_norm_apply(r.floats(0, n),
                           {.scale = r.floats(2, channels), .offset = r.floats(3, channels), .relu = relu}, positions,
                           channels, r.floats(1, n));
     });
   for (const bool relu : {false, true}) {
-    const auto gradient = [=](Room& r) {
+    const auto gradient = [=](Arrays& r) {
       return k::BatchNormGradient{r.floats(0, n), r.floats(1, n), relu ? r.floats(2, n) : nullptr,
                                   r.floats(4, channels), r.floats(5, channels)};
     };
-    add(suite, name + (relu ? "/gradient_sums_relu" : "/gradient_sums"), floats(relu ? 3 : 2, n), 0, [=](Room& r) {
+    add(suite, name + (relu ? "/gradient_sums_relu" : "/gradient_sums"), floats(relu ? 3 : 2, n), 0, [=](Arrays& r) {
       k::batch_norm_gradient_sums(gradient(r), positions, channels,
                                   r.zeros<double>(6, k::batch_norm_workspace(positions, channels)),
                                   r.zeros<double>(7, channels), r.zeros<double>(8, channels));
     });
-    add(suite, name + (relu ? "/gradient_apply_relu" : "/gradient_apply"), floats(relu ? 4 : 3, n), 0, [=](Room& r) {
+    add(suite, name + (relu ? "/gradient_apply_relu" : "/gradient_apply"), floats(relu ? 4 : 3, n), 0, [=](Arrays& r) {
       k::batch_norm_gradient_apply(gradient(r), r.floats(9, channels), r.floats(10, channels), r.floats(11, channels),
                                    positions, positions, channels, r.floats(3, n));
     });
@@ -50,12 +50,12 @@ void add_batch_norm(Suite& suite, std::int64_t positions, std::int64_t channels)
 
 void add_group_norm(Suite& suite, const std::string& name, const kernels::GroupNorm& norm, std::int64_t rows) {
   const std::int64_t n = rows * norm.spatial * norm.channels;
-  add(suite, name + "/forward", floats(2, n), 0, [=](Room& r) {
+  add(suite, name + "/forward", floats(2, n), 0, [=](Arrays& r) {
     k::group_norm_forward(norm, r.floats(0, n), r.floats(2, norm.channels), r.floats(3, norm.channels), rows,
                           r.floats(4, k::group_norm_workspace(norm, rows)), r.floats(1, n),
                           r.floats(5, rows * norm.groups), r.floats(6, rows * norm.groups));
   });
-  add(suite, name + "/backward", floats(3, n), 0, [=](Room& r) {
+  add(suite, name + "/backward", floats(3, n), 0, [=](Arrays& r) {
     k::group_norm_backward(norm,
                            {r.floats(0, n), r.floats(1, n), r.floats(3, norm.channels), r.floats(4, rows * norm.groups),
                             r.floats(5, rows * norm.groups)},
@@ -68,11 +68,11 @@ void add_softmax(Suite& suite, std::int64_t rows, std::int64_t classes) {
   const std::int64_t n = rows * classes;
   const std::string name = "softmax/" + std::to_string(rows) + "x" + std::to_string(classes);
   add(suite, name + "/forward", floats(2, n), 0,
-      [=](Room& r) { k::softmax_forward({}, DType::kF32, r.floats(0, n), rows, classes, r.floats(1, n)); });
-  add(suite, name + "/backward", floats(3, n), 0, [=](Room& r) {
+      [=](Arrays& r) { k::softmax_forward({}, DType::kF32, r.floats(0, n), rows, classes, r.floats(1, n)); });
+  add(suite, name + "/backward", floats(3, n), 0, [=](Arrays& r) {
     k::softmax_backward({}, DType::kF32, r.floats(0, n), r.floats(1, n), rows, classes, r.floats(2, n));
   });
-  add(suite, name + "/cross_entropy", floats(2, n), 0, [=](Room& r) {
+  add(suite, name + "/cross_entropy", floats(2, n), 0, [=](Arrays& r) {
     k::softmax_cross_entropy(
         {}, DType::kF32, r.floats(0, n), rows, classes, {.labels = r.zeros<std::int32_t>(2, rows)},
         {.loss = r.floats(3, rows), .gradient = r.floats(1, n), .hit = r.zeros<std::uint8_t>(4, rows)});
@@ -84,10 +84,10 @@ void add_lrn(Suite& suite) {
   constexpr std::int64_t kPixels = 128 * 24 * 24, kChannels = 64, kN = kPixels * kChannels;
   const k::Lrn lrn{.radius = 4, .bias = 1.0F, .alpha = 0.001F / 9, .beta = 0.75F};
   const std::int64_t room = k::lrn_workspace(lrn, kPixels, kChannels);
-  add(suite, "lrn/forward", floats(3, kN), 0, [=](Room& r) {
+  add(suite, "lrn/forward", floats(3, kN), 0, [=](Arrays& r) {
     k::lrn_forward(lrn, r.floats(0, kN), kPixels, kChannels, r.floats(3, room), r.floats(1, kN), r.floats(2, kN));
   });
-  add(suite, "lrn/backward", floats(4, kN), 0, [=](Room& r) {
+  add(suite, "lrn/backward", floats(4, kN), 0, [=](Arrays& r) {
     float* const scale = r.zeros<float>(1, kN);
     if (scale[0] == 0) std::fill_n(scale, kN, 1.5F);
     k::lrn_backward(lrn, r.floats(0, kN), scale, r.floats(2, kN), kPixels, kChannels, r.floats(4, room),
@@ -98,15 +98,17 @@ void add_lrn(Suite& suite) {
 void add_random(Suite& suite) {
   constexpr std::int64_t kRows = 512, kWidth = 16384, kN = kRows * kWidth, kChannels = 64;
   const k::Dropout dropout{.rate = 0.4F, .seed = 1, .layer = 2, .step = 3, .first_row = 0};
-  add(suite, "dropout/forward", floats(2, kN), 0,
-      [=](Room& r) { k::dropout_forward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
-  add(suite, "dropout/backward", floats(2, kN), 0,
-      [=](Room& r) { k::dropout_backward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN)); });
-  add(suite, "dropout/spatial", floats(2, kN), 0, [=](Room& r) {
+  add(suite, "dropout/forward", floats(2, kN), 0, [=](Arrays& r) {
+    k::dropout_forward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN));
+  });
+  add(suite, "dropout/backward", floats(2, kN), 0, [=](Arrays& r) {
+    k::dropout_backward({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth, r.floats(1, kN));
+  });
+  add(suite, "dropout/spatial", floats(2, kN), 0, [=](Arrays& r) {
     k::spatial_dropout({}, DType::kF32, dropout, r.floats(0, kN), kRows, kWidth / kChannels, kChannels,
                        r.floats(2, kRows * kChannels), r.floats(1, kN));
   });
-  add(suite, "noise/normal", floats(2, kN), 0, [](Room& r) {
+  add(suite, "noise/normal", floats(2, kN), 0, [](Arrays& r) {
     k::add_noise({}, DType::kF32, {.stddev = 0.1F, .seed = 1, .layer = 2, .step = 3, .first_row = 0}, r.floats(0, kN),
                  kRows, kWidth, r.floats(1, kN));
   });
@@ -114,17 +116,17 @@ void add_random(Suite& suite) {
 
 void add_losses(Suite& suite) {
   constexpr std::int64_t kRows = 4096, kWidth = 512, kN = kRows * kWidth;
-  add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Room& r) {
+  add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Arrays& r) {
     k::element_loss({}, DType::kF32,
                     {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
                     kernels::losses::MeanSquaredError{});
   });
-  add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Room& r) {
+  add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Arrays& r) {
     k::element_loss({}, DType::kF32,
                     {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
                     kernels::losses::MeanAbsoluteError{});
   });
-  add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Room& r) {
+  add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Arrays& r) {
     k::element_loss(
         {}, DType::kF32,
         {r.floats(0, kN), kRows, kWidth, {.dense = r.zeros<float>(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},

@@ -14,7 +14,7 @@ struct Product {
 
   Product(std::int64_t rows, std::int64_t in, std::int64_t units)
       : product(rows, in, units, true, true, true, dnnl), scratch(product.scratch() + kAlign) {}
-  void* room() {
+  void* aligned_scratch() {
     void* at = scratch.data();
     std::size_t bytes = scratch.size();
     return std::align(kAlign, scratch.size() - kAlign, at, bytes);
@@ -32,20 +32,21 @@ void add_dense(Suite& suite, std::int64_t rows, std::int64_t in, std::int64_t un
   const auto with = [&](const char* pass, auto run) {
     suite.push_back({fmt::format("dense/{}x{}x{}/{}", rows, in, units, pass), [=] {
                        const auto product = std::make_shared<Product>(rows, in, units);
-                       const auto room = std::make_shared<Room>();
-                       return Kernel{.run = [=] { run(*product, *room); }, .flops = flops, .bytes = bytes};
+                       const auto aligned_scratch = std::make_shared<Arrays>();
+                       return Kernel{.run = [=] { run(*product, *aligned_scratch); }, .flops = flops, .bytes = bytes};
                      }});
   };
-  with("forward", [=](Product& p, Room& r) {
+  with("forward", [=](Product& p, Arrays& r) {
     p.product.forward(r.floats(0, rows * in), r.floats(1, weights), r.floats(2, units), r.floats(3, rows * units),
-                      p.room());
+                      p.aligned_scratch());
   });
-  with("data", [=](Product& p, Room& r) {
-    p.product.backward_data(r.floats(3, rows * units), r.floats(1, weights), r.floats(0, rows * in), p.room());
+  with("data", [=](Product& p, Arrays& r) {
+    p.product.backward_data(r.floats(3, rows * units), r.floats(1, weights), r.floats(0, rows * in),
+                            p.aligned_scratch());
   });
-  with("weights", [=](Product& p, Room& r) {
+  with("weights", [=](Product& p, Arrays& r) {
     p.product.backward_weights(r.floats(0, rows * in), r.floats(3, rows * units), r.floats(1, weights),
-                               r.floats(2, units), p.room());
+                               r.floats(2, units), p.aligned_scratch());
   });
 }
 

@@ -28,7 +28,7 @@ struct Benchmark {
 using Suite = std::vector<Benchmark>;
 
 /// Arrays of one kernel, allocated by the first call with their index and filled with random numbers or zeros.
-class Room {
+class Arrays {
  public:
   float* floats(int index, std::int64_t n);
   template <class T>
@@ -42,7 +42,7 @@ class Room {
 };
 
 /// Adds a kernel that runs on the arrays of a Room; `flops` is 0 if it is memory traffic.
-void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Room&)> run);
+void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Arrays&)> run);
 
 void add_convolutions(Suite& suite, const ConvChoices& asked);
 void add_flat_kernels(Suite& suite);    ///< activations, elementwise passes, sums over replicas, optimizers

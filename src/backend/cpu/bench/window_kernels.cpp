@@ -16,37 +16,37 @@ void add_pooling(Suite& suite, const k::PoolWindow& w, std::int64_t rows) {
   const std::string what =
       fmt::format("{}x{}s{}/{}x{}x{}", w.kernel_h, w.kernel_w, w.stride_h, w.in_h, w.in_w, w.channels);
   const double bytes = floats(in + out), with_places = bytes + static_cast<double>(out);
-  add(suite, "pool/max" + what + "/forward", with_places, 0, [=](Room& r) {
+  add(suite, "pool/max" + what + "/forward", with_places, 0, [=](Arrays& r) {
     k::max_pool_forward({}, DType::kF32, w, r.floats(0, in), rows, r.floats(1, out), r.zeros<std::uint8_t>(2, out));
   });
-  add(suite, "pool/max" + what + "/backward", with_places, 0, [=](Room& r) {
+  add(suite, "pool/max" + what + "/backward", with_places, 0, [=](Arrays& r) {
     k::max_pool_backward({}, DType::kF32, w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), nullptr, rows,
                          r.floats(2, in));
   });
-  add(suite, "pool/max" + what + "/backward_relu", with_places + floats(out), 0, [=](Room& r) {
+  add(suite, "pool/max" + what + "/backward_relu", with_places + floats(out), 0, [=](Arrays& r) {
     k::max_pool_backward({}, DType::kF32, w, r.floats(0, out), r.zeros<std::uint8_t>(1, out), r.floats(3, out), rows,
                          r.floats(2, in));
   });
   add(suite, "pool/avg" + what + "/forward", bytes, 0,
-      [=](Room& r) { k::avg_pool_forward({}, DType::kF32, w, r.floats(0, in), rows, r.floats(1, out)); });
+      [=](Arrays& r) { k::avg_pool_forward({}, DType::kF32, w, r.floats(0, in), rows, r.floats(1, out)); });
   add(suite, "pool/avg" + what + "/backward", bytes, 0,
-      [=](Room& r) { k::avg_pool_backward({}, DType::kF32, w, r.floats(0, out), rows, r.floats(1, in)); });
+      [=](Arrays& r) { k::avg_pool_backward({}, DType::kF32, w, r.floats(0, out), rows, r.floats(1, in)); });
 }
 
 void add_global_pooling(Suite& suite) {
   constexpr std::int64_t kRows = 32, kSpatial = 49, kChannels = 2048, kIn = kRows * kSpatial * kChannels,
                          kOut = kRows * kChannels;
-  add(suite, "pool/global_avg/forward", floats(kIn + kOut), 0, [](Room& r) {
+  add(suite, "pool/global_avg/forward", floats(kIn + kOut), 0, [](Arrays& r) {
     k::global_avg_forward({}, DType::kF32, r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut));
   });
-  add(suite, "pool/global_avg/backward", floats(kIn + kOut), 0, [](Room& r) {
+  add(suite, "pool/global_avg/backward", floats(kIn + kOut), 0, [](Arrays& r) {
     k::global_avg_backward({}, DType::kF32, r.floats(0, kOut), kRows, kSpatial, kChannels, r.floats(1, kIn));
   });
-  add(suite, "pool/global_max/forward", floats(kIn + 2 * kOut), 0, [](Room& r) {
+  add(suite, "pool/global_max/forward", floats(kIn + 2 * kOut), 0, [](Arrays& r) {
     k::global_max_forward({}, DType::kF32, r.floats(0, kIn), kRows, kSpatial, kChannels, r.floats(1, kOut),
                           r.zeros<std::int32_t>(2, kOut));
   });
-  add(suite, "pool/global_max/backward", floats(kIn + 2 * kOut), 0, [](Room& r) {
+  add(suite, "pool/global_max/backward", floats(kIn + 2 * kOut), 0, [](Arrays& r) {
     k::global_max_backward({}, DType::kF32, r.floats(0, kOut), r.zeros<std::int32_t>(1, kOut), kRows, kSpatial,
                            kChannels, r.floats(2, kIn));
   });
@@ -74,13 +74,13 @@ void add_depthwise(Suite& suite, std::int64_t size, std::int64_t channels, std::
   const double flops = 2.0 * static_cast<double>(out * kernel * kernel), bytes = floats(in + out);
   const std::string name =
       fmt::format("depthwise/{0}x{0}x{1}/{2}x{2}{3}", size, channels, kernel, stride > 1 ? "s2" : "");
-  add(suite, name + "/forward", bytes, flops, [=](Room& r) {
+  add(suite, name + "/forward", bytes, flops, [=](Arrays& r) {
     k::depthwise_forward(s, r.floats(0, in), r.floats(2, s.weights()), nullptr, false, kRows, r.floats(1, out));
   });
-  add(suite, name + "/data", bytes, flops, [=](Room& r) {
+  add(suite, name + "/data", bytes, flops, [=](Arrays& r) {
     k::depthwise_backward_data(s, r.floats(0, out), r.floats(2, s.weights()), kRows, r.floats(1, in));
   });
-  add(suite, name + "/weights", bytes, flops, [=](Room& r) {
+  add(suite, name + "/weights", bytes, flops, [=](Arrays& r) {
     k::depthwise_backward_weights(s, r.floats(0, in), r.floats(1, out), kRows,
                                   r.floats(2, k::depthwise_workspace(s, kRows)), r.floats(3, s.weights()));
   });
@@ -92,13 +92,13 @@ void add_padding(Suite& suite) {
   const k::Padding padding{
       .in_h = kSize, .in_w = kSize, .channels = kChannels, .top = 1, .bottom = 1, .left = 1, .right = 1};
   add(suite, "pad/zero/forward", floats(kIn + kOut), 0,
-      [=](Room& r) { k::zero_pad_forward({}, DType::kF32, padding, r.floats(0, kIn), kRows, r.floats(1, kOut)); });
+      [=](Arrays& r) { k::zero_pad_forward({}, DType::kF32, padding, r.floats(0, kIn), kRows, r.floats(1, kOut)); });
   add(suite, "pad/zero/backward", floats(2 * kIn), 0,
-      [=](Room& r) { k::zero_pad_backward({}, DType::kF32, padding, r.floats(0, kOut), kRows, r.floats(1, kIn)); });
-  const k::Spreading spreading{kSize, kSize, kChannels, 2, 2, 2 * kSize, 2 * kSize};
+      [=](Arrays& r) { k::zero_pad_backward({}, DType::kF32, padding, r.floats(0, kOut), kRows, r.floats(1, kIn)); });
+  const k::ZeroInsertion spreading{kSize, kSize, kChannels, 2, 2, 2 * kSize, 2 * kSize};
   add(suite, "pad/spread2x2", floats(5 * kIn), 0,
-      [=](Room& r) { k::spread_pixels(spreading, r.floats(0, kIn), kRows, r.floats(1, 4 * kIn)); });
-  add(suite, "pad/copy_columns", floats(2 * kIn), 0, [](Room& r) {
+      [=](Arrays& r) { k::insert_zero_pixels(spreading, r.floats(0, kIn), kRows, r.floats(1, 4 * kIn)); });
+  add(suite, "pad/copy_columns", floats(2 * kIn), 0, [](Arrays& r) {
     k::copy_columns({}, DType::kF32, r.floats(0, kIn), kChannels, r.floats(1, 2 * kIn), 2 * kChannels, kIn / kChannels,
                     kChannels);
   });

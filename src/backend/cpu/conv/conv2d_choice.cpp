@@ -33,7 +33,7 @@ constexpr std::int64_t kAmxTaps = 64, kAmxPixels = 14 * 14;  // amx_pays
 constexpr std::int64_t kWinogradChannels = 12;               // fewer leave half of a vector or block of 16 empty
 
 /// An algorithm for convolution passes.
-struct Way {
+struct ConvAlgorithm {
   const char* name;
   bool winograd;
   bool pools;  ///< fuses ConvShape::pool; else the pooling is a separate pass
@@ -46,25 +46,27 @@ std::unique_ptr<ConvPass> make_dnnl(ConvPassKind kind, const ConvShape& shape, D
   return make_dnnl_conv(kind, shape, {.layout = kLayout, .bfloat16 = kBfloat16}, dnnl);
 }
 template <bool kBfloat16>
-std::unique_ptr<ConvPass> make_turned(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
-  return make_turned_conv(kind, shape, kBfloat16, dnnl);
+std::unique_ptr<ConvPass> make_data_as_forward(ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
+  return make_data_as_forward_conv(kind, shape, kBfloat16, dnnl);
 }
 
-constexpr Way kFirst{"direct", false, true,
-                     [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_first_conv(kind, shape); }};
-constexpr Way kWinograd{"winograd", true, true, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) {
-                          return make_winograd_conv(kind, shape);
-                        }};
-constexpr Way kGemm{"gemm", false, false,
-                    [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_gemm_conv(kind, shape); }};
-constexpr Way kDnnlNhwc{"dnnl nhwc", false, false, make_dnnl<DnnlLayout::kNhwc>};
-constexpr Way kDnnlBlocked{"dnnl blocked", false, false, make_dnnl<DnnlLayout::kBlocked>};
-constexpr Way kDnnlTurned{"dnnl turned", false, false, make_turned<false>};
-constexpr Way kRoundedProducts{"dnnl bf16 products", false, false, make_products_conv, true};
-constexpr Way kRoundedNhwc{"dnnl bf16 nhwc", false, false, make_dnnl<DnnlLayout::kNhwc, true>, true};
-constexpr Way kRoundedTurned{"dnnl bf16 turned", false, false, make_turned<true>, true};
-constexpr std::array kWays{kFirst,       kWinograd,        kGemm,          kDnnlTurned, kDnnlNhwc,
-                           kDnnlBlocked, kRoundedProducts, kRoundedTurned, kRoundedNhwc};
+constexpr ConvAlgorithm kFirst{"direct", false, true, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) {
+                                 return make_first_conv(kind, shape);
+                               }};
+constexpr ConvAlgorithm kWinograd{"winograd", true, true, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) {
+                                    return make_winograd_conv(kind, shape);
+                                  }};
+constexpr ConvAlgorithm kGemm{
+    "gemm", false, false, [](ConvPassKind kind, const ConvShape& shape, Dnnl&) { return make_gemm_conv(kind, shape); }};
+constexpr ConvAlgorithm kDnnlNhwc{"dnnl nhwc", false, false, make_dnnl<DnnlLayout::kNhwc>};
+constexpr ConvAlgorithm kDnnlBlocked{"dnnl blocked", false, false, make_dnnl<DnnlLayout::kBlocked>};
+constexpr ConvAlgorithm kDnnlDataAsForward{"dnnl turned", false, false, make_data_as_forward<false>};
+constexpr ConvAlgorithm kRoundedProducts{"dnnl bf16 products", false, false, make_products_conv, true};
+constexpr ConvAlgorithm kRoundedNhwc{"dnnl bf16 nhwc", false, false, make_dnnl<DnnlLayout::kNhwc, true>, true};
+constexpr ConvAlgorithm kRoundedDataAsForward{"dnnl bf16 turned", false, false, make_data_as_forward<true>, true};
+constexpr std::array kConvAlgorithms{
+    kFirst,      kWinograd, kGemm, kDnnlDataAsForward, kDnnlNhwc, kDnnlBlocked, kRoundedProducts, kRoundedDataAsForward,
+    kRoundedNhwc};
 
 ConvShape without_pooling(ConvShape shape) {
   shape.pool = false;
@@ -72,23 +74,23 @@ ConvShape without_pooling(ConvShape shape) {
 }
 
 /// The pass is null if `way` does not support the shape.
-ChosenConv make(const Way& way, ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
-  if (way.bfloat16 && !shape.bfloat16) return {};
-  if (way.pools || !shape.pool) return {way.name, way.make(kind, shape, dnnl)};
-  auto apart = way.make(kind, without_pooling(shape), dnnl);
-  return {way.name, apart ? with_pooling(kind, shape, std::move(apart)) : nullptr};
+ChosenConv make(const ConvAlgorithm& algorithm, ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
+  if (algorithm.bfloat16 && !shape.bfloat16) return {};
+  if (algorithm.pools || !shape.pool) return {algorithm.name, algorithm.make(kind, shape, dnnl)};
+  auto apart = algorithm.make(kind, without_pooling(shape), dnnl);
+  return {algorithm.name, apart ? with_pooling(kind, shape, std::move(apart)) : nullptr};
 }
 
 /// The float32 algorithm of kernels/cpu that the rules choose; null if oneDNN's is faster.
-const Way* own_way(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
+const ConvAlgorithm* own_algorithm(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (make_first_conv(kind, shape)) return &kFirst;
-  if (gemm_pairs(kind, shape)) return &kGemm;
-  if (choice == ConvChoice::kAuto && winograd_pays(shape) && make_winograd_conv(kind, shape)) return &kWinograd;
-  return gemm_pays(kind, shape) ? &kGemm : nullptr;
+  if (gemm_fusion_is_faster(kind, shape)) return &kGemm;
+  if (choice == ConvChoice::kAuto && winograd_is_faster(shape) && make_winograd_conv(kind, shape)) return &kWinograd;
+  return gemm_is_faster(kind, shape) ? &kGemm : nullptr;
 }
 
 /// Whether bfloat16 by AMX is faster than all float32 algorithms.
-bool amx_pays(ConvPassKind kind, const ConvShape& s) {
+bool amx_is_faster(ConvPassKind kind, const ConvShape& s) {
   if (kind == ConvPassKind::kForward) return s.taps() >= kAmxTaps || !make_first_conv(kind, s);
   if (kind == ConvPassKind::kBackwardData) return true;
   if (s.one_pixel()) return fits_rounded_products(s);
@@ -98,26 +100,28 @@ bool amx_pays(ConvPassKind kind, const ConvShape& s) {
 /// Whether the rules prefer bfloat16, if oneDNN supports it for the shape.
 bool rounds(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (!shape.bfloat16 || shape.groups > 1) return false;
-  if (bfloat16_here() == Bfloat16::kAmx) return amx_pays(kind, shape);
-  return own_way(kind, shape, choice) == nullptr;
+  if (bfloat16_here() == Bfloat16::kAmx) return amx_is_faster(kind, shape);
+  return own_algorithm(kind, shape, choice) == nullptr;
 }
 
 /// The first of `ways` for which oneDNN has a generated kernel. The pass is null if there is none.
-ChosenConv first_fast(std::initializer_list<const Way*> ways, ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
-  for (const Way* const way : ways)
-    if (ChosenConv chosen = make(*way, kind, shape, dnnl); chosen.pass && !is_slow(*chosen.pass)) return chosen;
+ChosenConv first_fast(std::initializer_list<const ConvAlgorithm*> algorithms, ConvPassKind kind, const ConvShape& shape,
+                      Dnnl& dnnl) {
+  for (const ConvAlgorithm* const algorithm : algorithms)
+    if (ChosenConv chosen = make(*algorithm, kind, shape, dnnl); chosen.pass && !is_slow(*chosen.pass)) return chosen;
   return {};
 }
 
 /// The fastest algorithm by timings on this machine. The pass is null if none applies.
 ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions& options, Dnnl& dnnl) {
-  const bool pairs = gemm_pairs(kind, shape) && !rounds(kind, shape, options.conv);  // timed without the normalization
+  const bool pairs =
+      gemm_fusion_is_faster(kind, shape) && !rounds(kind, shape, options.conv);  // timed without the normalization
   if (!options.conv_choices || pairs) return {};
   const std::string* const name = options.conv_choices->tuned(conv_key(kind, shape));
   if (name == nullptr) return {};
-  for (const Way& way : kWays)
-    if (*name == way.name && !(way.winograd && options.conv == ConvChoice::kDirect)) {
-      ChosenConv chosen = make(way, kind, shape, dnnl);
+  for (const ConvAlgorithm& algorithm : kConvAlgorithms)
+    if (*name == algorithm.name && !(algorithm.winograd && options.conv == ConvChoice::kDirect)) {
+      ChosenConv chosen = make(algorithm, kind, shape, dnnl);
       chosen.tuned = true;
       return chosen;
     }
@@ -126,7 +130,7 @@ ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions
 
 }  // namespace
 
-bool winograd_pays(const ConvShape& s) {
+bool winograd_is_faster(const ConvShape& s) {
   if (s.kernel_h != s.kernel_w || (s.kernel_h != 3 && s.kernel_h != 5)) return false;
   if (std::min(s.in_channels, s.out_channels) < kWinogradChannels) return false;
   return 2 * kernels::cpu::winograd_products({s, s.relu, s.pool}) <= s.kernel_h * s.kernel_w * s.out_h * s.out_w;
@@ -134,20 +138,20 @@ bool winograd_pays(const ConvShape& s) {
 
 bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   if (rounds(kind, shape, choice)) return false;
-  const Way* const own = own_way(kind, shape, choice);
+  const ConvAlgorithm* const own = own_algorithm(kind, shape, choice);
   return shape.pool && own != nullptr && own->pools;
 }
 
 ChosenConv choose_by_rule(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
   if (rounds(kind, shape, choice))
-    if (ChosenConv chosen = first_fast({&kRoundedProducts, &kRoundedTurned, &kRoundedNhwc}, kind, shape, dnnl);
+    if (ChosenConv chosen = first_fast({&kRoundedProducts, &kRoundedDataAsForward, &kRoundedNhwc}, kind, shape, dnnl);
         chosen.pass)
       return chosen;
-  if (const Way* const own = own_way(kind, shape, choice)) return make(*own, kind, shape, dnnl);
-  if (ChosenConv chosen = first_fast({&kDnnlTurned, &kDnnlNhwc, &kDnnlBlocked}, kind, shape, dnnl); chosen.pass)
+  if (const ConvAlgorithm* const own = own_algorithm(kind, shape, choice)) return make(*own, kind, shape, dnnl);
+  if (ChosenConv chosen = first_fast({&kDnnlDataAsForward, &kDnnlNhwc, &kDnnlBlocked}, kind, shape, dnnl); chosen.pass)
     return chosen;
-  for (const Way* const way : {&kDnnlNhwc, &kDnnlBlocked})
-    if (ChosenConv chosen = make(*way, kind, shape, dnnl); chosen.pass) return chosen;
+  for (const ConvAlgorithm* const algorithm : {&kDnnlNhwc, &kDnnlBlocked})
+    if (ChosenConv chosen = make(*algorithm, kind, shape, dnnl); chosen.pass) return chosen;
   throw Error(ErrorKind::kDevice,
               fmt::format("oneDNN has no {} pass for a convolution of {}x{}x{} with kernel {}x{} to {}x{}x{}",
                           name_of(kind), shape.in_h, shape.in_w, shape.in_channels, shape.kernel_h, shape.kernel_w,
@@ -163,10 +167,10 @@ ChosenConv choose_conv_pass(ConvPassKind kind, const ConvShape& shape, const Run
 
 std::vector<ChosenConv> conv_candidates(ConvPassKind kind, const ConvShape& shape, ConvChoice choice, Dnnl& dnnl) {
   std::vector<ChosenConv> all;
-  for (const Way& way : kWays) {
-    if (way.winograd && choice == ConvChoice::kDirect) continue;
-    ChosenConv candidate = make(way, kind, shape, dnnl);
-    const bool of_dnnl = std::string_view(way.name).starts_with("dnnl");
+  for (const ConvAlgorithm& algorithm : kConvAlgorithms) {
+    if (algorithm.winograd && choice == ConvChoice::kDirect) continue;
+    ChosenConv candidate = make(algorithm, kind, shape, dnnl);
+    const bool of_dnnl = std::string_view(algorithm.name).starts_with("dnnl");
     if (candidate.pass && !(of_dnnl && is_slow(*candidate.pass))) all.push_back(std::move(candidate));
   }
   if (all.empty()) all.push_back(choose_by_rule(kind, shape, choice, dnnl));

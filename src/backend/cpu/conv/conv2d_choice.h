@@ -36,6 +36,6 @@ bool computes_pooling(ConvPassKind kind, const ConvShape& shape, ConvChoice choi
 
 /// Whether Winograd, where it fits, is faster than oneDNN's direct convolution: at most half of its products, and
 /// enough channels.
-bool winograd_pays(const ConvShape& shape);
+bool winograd_is_faster(const ConvShape& shape);
 
 }  // namespace dptrain::backend::cpu

@@ -30,7 +30,7 @@ class FirstConv : public ConvPass {
  protected:
   virtual std::int64_t floats(int slots) const = 0;
   /// Throws if more threads run the pass than its scratch was sized for.
-  float* room(void* scratch) const {
+  float* aligned_scratch(void* scratch) const {
     if (kernels::cpu::thread_count() > slots_)
       throw Error(ErrorKind::kInternal, "a convolution made for fewer threads than run it");
     return static_cast<float*>(scratch);
@@ -45,10 +45,11 @@ class Forward final : public FirstConv {
   using FirstConv::FirstConv;
   void run(const ConvTensors& t, void* scratch) override {
     if (shape_.pool)
-      kernels::cpu::first_conv_pool_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch),
-                                            t.y, t.taken);
+      kernels::cpu::first_conv_pool_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows,
+                                            aligned_scratch(scratch), t.y, t.argmax);
     else
-      kernels::cpu::first_conv_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows, room(scratch), t.y);
+      kernels::cpu::first_conv_forward(shape_, t.x, t.weights, t.bias, shape_.relu, shape_.rows,
+                                       aligned_scratch(scratch), t.y);
   }
 
  private:
@@ -59,8 +60,8 @@ class BackwardWeights final : public FirstConv {
  public:
   using FirstConv::FirstConv;
   void run(const ConvTensors& t, void* scratch) override {
-    kernels::cpu::first_conv_backward_weights(shape_, t.x, t.dy, shape_.pool ? t.taken : nullptr, shape_.rows,
-                                              room(scratch), t.dweights, t.dbias);
+    kernels::cpu::first_conv_backward_weights(shape_, t.x, t.dy, shape_.pool ? t.argmax : nullptr, shape_.rows,
+                                              aligned_scratch(scratch), t.dweights, t.dbias);
   }
 
  private:

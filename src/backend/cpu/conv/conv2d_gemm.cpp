@@ -63,7 +63,7 @@ class GemmProducts final : public ConvPass {
     return static_cast<std::size_t>(kernels::cpu::gemm_forward_workspace(shape_, shape_.rows, threads_)) *
            sizeof(float);
   }
-  bool takes_pieces() const override { return is_forward_; }
+  bool supports_fused_passes() const override { return is_forward_; }
 
   void run(const ConvTensors& t, void* scratch) override {
     if (kernels::cpu::thread_count() > threads_)
@@ -74,11 +74,11 @@ class GemmProducts final : public ConvPass {
       products.bias = t.bias;
       products.relu = shape_.relu;
       products.y = t.y;
-      products.before = t.before;
-      products.after = t.after;
+      products.prologue = t.prologue;
+      products.epilogue = t.epilogue;
     } else {
       products.x = t.dy;
-      products.turned = true;
+      products.transposed_weights = true;
       products.y = t.dx;
     }
     kernels::cpu::gemm_forward(products, static_cast<float*>(scratch));
@@ -92,17 +92,17 @@ class GemmProducts final : public ConvPass {
 
 }  // namespace
 
-bool gemm_pairs(ConvPassKind kind, const ConvShape& s) {
-  return kind == ConvPassKind::kForward && s.pairs && !s.pool &&
+bool gemm_fusion_is_faster(ConvPassKind kind, const ConvShape& s) {
+  return kind == ConvPassKind::kForward && s.next_to_normalization && !s.pool &&
          s.weights() <= rules_for(kernels::cpu::this_processor()).paired_weights && s.in_channels % 16 == 0 &&
-         kernels::cpu::gemm_forward_pairs(s) && kernels::cpu::gemm_forward_fits(s);
+         kernels::cpu::gemm_forward_is_pointwise(s) && kernels::cpu::gemm_forward_fits(s);
 }
 
-bool gemm_pays(ConvPassKind kind, const ConvShape& s) {
-  return gemm_pays(kind, s, rules_for(kernels::cpu::this_processor()));
+bool gemm_is_faster(ConvPassKind kind, const ConvShape& s) {
+  return gemm_is_faster(kind, s, rules_for(kernels::cpu::this_processor()));
 }
 
-bool gemm_pays(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rules) {
+bool gemm_is_faster(ConvPassKind kind, const ConvShape& s, const ProcessorRules& rules) {
   if (kind == ConvPassKind::kForward)
     return s.strided() && !s.one_pixel() && !s.pool && s.in_channels >= rules.strided_channels &&
            kernels::cpu::gemm_forward_fits(s);

@@ -40,11 +40,11 @@ class PooledPass final : public ConvPass {
     if (forward_) {
       inner.y = whole;
       pass_->run(inner, rest);
-      kernels::cpu::max_pool_forward({}, DType::kF32, window_, whole, rows_, t.y, t.taken);
-      if (relu_ && t.taken != nullptr) mark_cut(t.y, t.taken);
+      kernels::cpu::max_pool_forward({}, DType::kF32, window_, whole, rows_, t.y, t.argmax);
+      if (relu_ && t.argmax != nullptr) mark_cut(t.y, t.argmax);
       return;
     }
-    kernels::cpu::max_pool_backward({}, DType::kF32, window_, t.dy, t.taken, nullptr, rows_, whole);
+    kernels::cpu::max_pool_backward({}, DType::kF32, window_, t.dy, t.argmax, nullptr, rows_, whole);
     inner.dy = whole;
     pass_->run(inner, rest);
   }
@@ -53,11 +53,11 @@ class PooledPass final : public ConvPass {
   static std::size_t aligned(std::size_t bytes) { return (bytes + kPooledAlign - 1) / kPooledAlign * kPooledAlign; }
 
   /// Marks windows in which ReLU blocked all values: no position receives the gradient.
-  void mark_cut(const float* y, std::uint8_t* taken) const {
+  void mark_cut(const float* y, std::uint8_t* argmax) const {
     kernels::cpu::parallel_ranges(rows_ * window_.out_h * window_.out_w * window_.channels,
                                   kernels::cpu::kPieceElements, [&](std::int64_t begin, std::int64_t end) {
                                     for (std::int64_t i = begin; i < end; ++i)
-                                      if (!(y[i] > 0)) taken[i] = kernels::kNothingTaken;
+                                      if (!(y[i] > 0)) argmax[i] = kernels::kNoArgmax;
                                   });
   }
 

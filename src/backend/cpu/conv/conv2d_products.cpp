@@ -11,7 +11,7 @@ namespace {
 // product (1x1, one thread, without the rounding).
 
 /// The pixels of x that the strides select.
-Desc met(const ConvShape& s) {
+Desc strided_pixels(const ConvShape& s) {
   const std::int64_t line = s.in_w * s.in_channels;
   return {Dims{s.rows, s.out_h, s.out_w, s.in_channels}, DataType::f32,
           Dims{s.in_h * line, s.stride_h * line, s.stride_w * s.in_channels, 1}};
@@ -51,7 +51,7 @@ std::unique_ptr<ConvPass> make(const ConvShape& s, Dnnl& dnnl) {
   const auto pd = describe_backward<dnnl::inner_product_backward_weights>(dnnl, *hint, x, dweights, bias, dy);
   if (!pd) return nullptr;
   Job job(dnnl, dnnl::inner_product_backward_weights(*pd), pd->scratchpad_desc());
-  job.reads(DNNL_ARG_SRC, met(s), gathered, x);
+  job.reads(DNNL_ARG_SRC, strided_pixels(s), gathered, x);
   job.reads(DNNL_ARG_DIFF_DST, desc(result, Tag::ab), dy);
   job.writes(DNNL_ARG_DIFF_WEIGHTS, dweights, dweights);
   if (s.bias) job.writes(DNNL_ARG_DIFF_BIAS, bias, bias);

@@ -39,8 +39,8 @@ class WinogradBackward final : public ConvPass {
   std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
   void run(const ConvTensors& t, void* scratch) override {
     check_threads(threads_);
-    cpu::winograd_backward(shape_, t.x, t.dy, t.taken, t.weights, rows_, static_cast<float*>(scratch), t.dx, t.dweights,
-                           bias_ ? t.dbias : nullptr);
+    cpu::winograd_backward(shape_, t.x, t.dy, t.argmax, t.weights, rows_, static_cast<float*>(scratch), t.dx,
+                           t.dweights, bias_ ? t.dbias : nullptr);
   }
 
  private:
@@ -65,7 +65,7 @@ class WinogradConv final : public ConvPass {
 
   std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
 
-  std::unique_ptr<ConvPass> together_with(const ConvPass& data) const override {
+  std::unique_ptr<ConvPass> fuse_with(const ConvPass& data) const override {
     if (dynamic_cast<const WinogradConv*>(&data) == nullptr) return nullptr;
     const std::int64_t floats = cpu::winograd_backward_workspace(shape_, rows_, threads_);
     if (floats == 0) return nullptr;
@@ -74,16 +74,17 @@ class WinogradConv final : public ConvPass {
 
   void run(const ConvTensors& t, void* scratch) override {
     check_threads(threads_);
-    auto* const room = static_cast<float*>(scratch);
+    auto* const floats = static_cast<float*>(scratch);
     switch (kind_) {
       case ConvPassKind::kForward:
-        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, room, t.y, t.taken);
+        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, floats, t.y, t.argmax);
         break;
       case ConvPassKind::kBackwardData:
-        cpu::winograd_backward_data(shape_, t.dy, t.taken, t.weights, rows_, room, t.dx);
+        cpu::winograd_backward_data(shape_, t.dy, t.argmax, t.weights, rows_, floats, t.dx);
         break;
       case ConvPassKind::kBackwardWeights:
-        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.taken, rows_, room, t.dweights, bias_ ? t.dbias : nullptr);
+        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.argmax, rows_, floats, t.dweights,
+                                       bias_ ? t.dbias : nullptr);
         break;
     }
   }

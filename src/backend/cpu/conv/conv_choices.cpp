@@ -68,7 +68,7 @@ std::string conv_key(ConvPassKind kind, const ConvShape& s) {
       name_of(kind), s.in_h, s.in_w, s.in_channels, s.out_h, s.out_w, s.out_channels, s.kernel_h, s.kernel_w,
       s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.groups,
       s.bias ? " bias" : "", s.relu ? " relu" : "", s.pool ? " pool" : "",
-      gemm_pairs(kind, s) ? " beside a normalisation" : "",
+      gemm_fusion_is_faster(kind, s) ? " beside a normalisation" : "",
       s.bfloat16 ? std::string(" products of bfloat16 by ") + name_of(bfloat16_here()) : "",
       kernels::cpu::thread_count());
 }

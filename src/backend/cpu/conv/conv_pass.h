@@ -24,7 +24,8 @@ struct ConvShape : kernels::ConvWindow {
   /// A 2x2 max-pooling follows bias and ReLU. y and dy are then [rows, out_h / 2, out_w / 2, out_channels], and an odd
   /// last row or column is ignored.
   bool pool = false;
-  bool pairs = false;     ///< a normalization is adjacent, whose pass forward may run (ConvTensors::before, after)
+  bool next_to_normalization =
+      false;              ///< a normalization is adjacent, whose pass forward may run (ConvTensors::before, after)
   bool bfloat16 = false;  ///< as RuntimeOptions::bfloat16_products: a pass may round its factors
 };
 
@@ -39,10 +40,10 @@ struct ConvTensors {
   float* dweights = nullptr;       ///< weights: written
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
   /// With pool, one per y; kNothingTaken where ReLU blocked the window. Forward: written, unless null. Others: read.
-  std::uint8_t* taken = nullptr;
+  std::uint8_t* argmax = nullptr;
   /// Forward, if takes_pieces(): `before` writes x, `after` reads y. Null: none.
-  const kernels::cpu::PiecePass* before = nullptr;
-  const kernels::cpu::PiecePass* after = nullptr;
+  const kernels::cpu::PiecePass* prologue = nullptr;
+  const kernels::cpu::PiecePass* epilogue = nullptr;
 };
 
 class ConvPass {
@@ -54,10 +55,10 @@ class ConvPass {
   virtual std::size_t scratch() const = 0;
   virtual void run(const ConvTensors& tensors, void* scratch) = 0;
   /// Whether run() supports ConvTensors::before and after.
-  virtual bool takes_pieces() const { return false; }
+  virtual bool supports_fused_passes() const { return false; }
   /// For a gradient of the weights: a pass that computes both gradients in less time, with the same bits as this pass
   /// and `data`. Null: there is none.
-  virtual std::unique_ptr<ConvPass> together_with(const ConvPass& data) const {
+  virtual std::unique_ptr<ConvPass> fuse_with(const ConvPass& data) const {
     static_cast<void>(data);
     return nullptr;
   }

@@ -47,12 +47,12 @@ std::unique_ptr<ConvPass> make_gemm_conv(ConvPassKind kind, const ConvShape& sha
 
 /// Whether fusing the adjacent normalization's passes is faster than using oneDNN's pass. True only if there is such a
 /// normalization and the weights are small enough to be read again with every chunk.
-bool gemm_pairs(ConvPassKind kind, const ConvShape& shape);
+bool gemm_fusion_is_faster(ConvPassKind kind, const ConvShape& shape);
 
 /// Whether make_gemm_conv() supports the shape and is faster than oneDNN, for any number of rows. By the rules of this
 /// processor, or those given.
-bool gemm_pays(ConvPassKind kind, const ConvShape& shape);
-bool gemm_pays(ConvPassKind kind, const ConvShape& shape, const ProcessorRules& rules);
+bool gemm_is_faster(ConvPassKind kind, const ConvShape& shape);
+bool gemm_is_faster(ConvPassKind kind, const ConvShape& shape, const ProcessorRules& rules);
 
 /// Runs `pass` and the 2x2 max-pooling separately, with the convolution's whole output or its gradient in scratch. For
 /// layers whose other passes fuse the pooling. `shape` has pool set; `pass` was made for the shape without it.
@@ -67,7 +67,8 @@ std::unique_ptr<ConvPass> make_products_conv(ConvPassKind kind, const ConvShape&
 
 /// The gradient of the input of a 1x1 convolution as the forward pass from dy with transposed weights. `bfloat16`:
 /// factors are rounded.
-std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16, Dnnl& dnnl);
+std::unique_ptr<ConvPass> make_data_as_forward_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16,
+                                                    Dnnl& dnnl);
 
 /// Winograd of kernels/cpu: 3x3 and 5x5 with stride 1.
 std::unique_ptr<ConvPass> make_winograd_conv(ConvPassKind kind, const ConvShape& shape);

@@ -31,14 +31,14 @@ ConvTrial::ConvTrial(ConvPassKind kind, const ConvShape& s) : kind_(kind), shape
   tensors_[kWeights] = random_floats(s.weights());
   tensors_[kBias] = random_floats(s.out_channels);
   if (!s.pool) return;
-  taken_ = memory(outputs);
-  auto* const taken = taken_->as<std::uint8_t>();
-  for (std::int64_t i = 0; i < outputs; ++i) taken[i] = static_cast<std::uint8_t>(i % 5);
+  argmax_ = memory(outputs);
+  auto* const argmax = argmax_->as<std::uint8_t>();
+  for (std::int64_t i = 0; i < outputs; ++i) argmax[i] = static_cast<std::uint8_t>(i % 5);
 }
 
 double ConvTrial::flops() const { return flops_of(shape_) * static_cast<double>(shape_.rows); }
 
-void ConvTrial::make_room(const ConvPass& pass) {
+void ConvTrial::allocate_scratch(const ConvPass& pass) {
   if (!scratch_ || scratch_->bytes() < pass.scratch()) scratch_ = allocate_memory(pass.scratch(), "cpu");
 }
 
@@ -46,7 +46,7 @@ void ConvTrial::run(ConvPass& pass) { pass.run(tensors(), scratch_->data()); }
 
 ConvTensors ConvTrial::tensors() const {
   ConvTensors t;
-  t.taken = taken_ ? taken_->as<std::uint8_t>() : nullptr;
+  t.argmax = argmax_ ? argmax_->as<std::uint8_t>() : nullptr;
   switch (kind_) {
     case ConvPassKind::kForward:
       t.x = values(kX);

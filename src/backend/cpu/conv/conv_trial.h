@@ -19,7 +19,7 @@ class ConvTrial {
   const ConvShape& shape() const noexcept { return shape_; }
   double flops() const;  ///< operations in a run
   /// Allocates the scratch of `pass`; call it before the first run.
-  void make_room(const ConvPass& pass);
+  void allocate_scratch(const ConvPass& pass);
   void run(ConvPass& pass);
   ConvTensors tensors() const;
   /// Output of the last run: y, dx, or dweights followed by dbias.
@@ -31,7 +31,7 @@ class ConvTrial {
 
   ConvPassKind kind_;
   ConvShape shape_;
-  std::unique_ptr<Buffer> tensors_[kTensors], taken_, scratch_;  // images and weights, or their gradients
+  std::unique_ptr<Buffer> tensors_[kTensors], argmax_, scratch_;  // images and weights, or their gradients
 };
 
 /// Pseudo-random numbers in [-1, 1) from a fixed seed, without subnormals.

@@ -22,19 +22,19 @@ constexpr double kMargin = 0.97;  // smaller gains are within the timing error
 ConvTiming time_pass(const ConvChoices::Pass& pass, ConvChoice choice, cpu::Dnnl& dnnl) {
   cpu::ConvTrial trial(pass.kind, cpu::with_rows_for(pass.shape, kMostFlops));
   const cpu::ConvShape& shape = trial.shape();
-  std::vector<cpu::ChosenConv> ways = cpu::conv_candidates(pass.kind, shape, choice, dnnl);
+  std::vector<cpu::ChosenConv> algorithms = cpu::conv_candidates(pass.kind, shape, choice, dnnl);
   ConvTiming timing{.key = cpu::conv_key(pass.kind, shape), .rows = shape.rows, .flops = trial.flops()};
   timing.rule = cpu::choose_by_rule(pass.kind, shape, choice, dnnl).name;
-  for (const cpu::ChosenConv& way : ways) {
-    trial.make_room(*way.pass);
-    trial.run(*way.pass);  // warms up
-    timing.seconds.emplace_back(way.name, std::numeric_limits<double>::infinity());
+  for (const cpu::ChosenConv& algorithm : algorithms) {
+    trial.allocate_scratch(*algorithm.pass);
+    trial.run(*algorithm.pass);  // warms up
+    timing.seconds.emplace_back(algorithm.name, std::numeric_limits<double>::infinity());
   }
   double spent = 0;
-  for (int round = 0; round < kLeastRounds || spent < kLeastSeconds * static_cast<double>(ways.size()); ++round)
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+  for (int round = 0; round < kLeastRounds || spent < kLeastSeconds * static_cast<double>(algorithms.size()); ++round)
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
       const Stopwatch watch;
-      trial.run(*ways[i].pass);
+      trial.run(*algorithms[i].pass);
       const double seconds = watch.seconds();
       spent += seconds;
       timing.seconds[i].second = std::min(timing.seconds[i].second, seconds);
@@ -42,7 +42,7 @@ ConvTiming time_pass(const ConvChoices::Pass& pass, ConvChoice choice, cpu::Dnnl
   const auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
   const auto& fastest = *std::min_element(timing.seconds.begin(), timing.seconds.end(), by_time);
   const auto ruled = std::find_if(timing.seconds.begin(), timing.seconds.end(),
-                                  [&](const auto& way) { return way.first == timing.rule; });
+                                  [&](const auto& algorithm) { return algorithm.first == timing.rule; });
   const bool rule_stands = ruled != timing.seconds.end() && fastest.second > kMargin * ruled->second;
   timing.best = rule_stands ? timing.rule : fastest.first;
   return timing;

@@ -40,7 +40,7 @@ Convolution::Passes Convolution::make(std::int64_t rows) const {
   for (const ConvPassKind kind : kKinds)
     if (wants(kind)) passes.of_kind[index(kind)] = choose_conv_pass(kind, shape, options_, dnnl_);
   const auto& [forward, data, weights] = passes.of_kind;
-  if (data.pass && weights.pass) passes.backward = weights.pass->together_with(*data.pass);
+  if (data.pass && weights.pass) passes.backward = weights.pass->fuse_with(*data.pass);
   return passes;
 }
 
@@ -57,15 +57,17 @@ std::string Convolution::describe(std::int64_t rows) const {
   return join(parts, "; ");
 }
 
-bool Convolution::takes_pieces(ConvPassKind kind) const {
-  return wants(kind) && passes_.all([&](const Passes& p) { return p.of_kind[index(kind)].pass->takes_pieces(); });
+bool Convolution::supports_fused_passes(ConvPassKind kind) const {
+  return wants(kind) &&
+         passes_.all([&](const Passes& p) { return p.of_kind[index(kind)].pass->supports_fused_passes(); });
 }
 
 double Convolution::flops() const { return flops_of(sample_); }
 
 void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& tensors, void* scratch) {
   Passes& passes = passes_.at(rows);
-  if ((tensors.before != nullptr || tensors.after != nullptr) && !passes.of_kind[index(kind)].pass->takes_pieces())
+  if ((tensors.prologue != nullptr || tensors.epilogue != nullptr) &&
+      !passes.of_kind[index(kind)].pass->supports_fused_passes())
     throw Error(ErrorKind::kInternal, "a convolution that takes no pieces was given passes of others");
   passes.of_kind[index(kind)].pass->run(tensors, passes_.scratch(passes, scratch));
 }

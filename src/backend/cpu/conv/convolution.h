@@ -37,7 +37,7 @@ class Convolution {
   /// For `summary --plan`: "forward ...; data ...; weights ...".
   std::string describe(std::int64_t rows) const;
   /// Whether run() supports ConvTensors::before and after for all rows that were prepared.
-  bool takes_pieces(ConvPassKind kind) const;
+  bool supports_fused_passes(ConvPassKind kind) const;
   /// Multiply-adds times two of one sample in one pass.
   double flops() const;
 

@@ -9,7 +9,7 @@
 
 namespace dptrain::backend::cuda {
 
-struct PaperGpu {
+struct PlanOnlyGpu {
   std::string name;         ///< "h200"
   std::string description;  ///< "NVIDIA H200, on paper"
   int multiprocessors = 0;
@@ -17,6 +17,6 @@ struct PaperGpu {
 };
 
 /// Allocating, copying, filling, and recording or replaying graphs throw Error{kInternal}.
-std::shared_ptr<gpu::Runtime> make_paper_runtime(const PaperGpu& gpu);
+std::shared_ptr<gpu::Runtime> make_plan_only_runtime(const PlanOnlyGpu& gpu);
 
 }  // namespace dptrain::backend::cuda

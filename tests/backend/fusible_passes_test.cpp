@@ -1,4 +1,4 @@
-#include "backend/piecewise.h"
+#include "backend/fusible_passes.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace dptrain::plan {
 namespace {
 
-using backend::hands_on;
+using backend::feeds_next_step;
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
@@ -18,10 +18,10 @@ Plan plan_for(const char* text) {
   return make_plan(model, options_for("sparse_categorical_crossentropy", {}), PlainCapabilities());
 }
 
-std::vector<std::string> handed_on(const Plan& plan) {
+std::vector<std::string> feeding_steps(const Plan& plan) {
   std::vector<std::string> names;
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    if (hands_on(plan, s)) names.push_back(plan.steps[s].name);
+    if (feeds_next_step(plan, s)) names.push_back(plan.steps[s].name);
   return names;
 }
 
@@ -37,7 +37,7 @@ layers:
   - Flatten
   - Dense: {name: logits, units: 3, activation: softmax}
 )");
-  EXPECT_EQ(handed_on(plan), (std::vector<std::string>{"a", "b"}))
+  EXPECT_EQ(feeding_steps(plan), (std::vector<std::string>{"a", "b"}))
       << "c runs before d, which reads a; the first input of e is c, which runs before d";
 }
 
@@ -51,7 +51,7 @@ layers:
   - Flatten
   - Dense: {name: logits, units: 3, activation: softmax}
 )");
-  EXPECT_TRUE(handed_on(plan).empty());
+  EXPECT_TRUE(feeding_steps(plan).empty());
 }
 
 TEST(Neighbours, WhatTheLossComputesIsNone) {
@@ -62,7 +62,7 @@ layers:
   - Softmax: {name: p}
 )");
   ASSERT_TRUE(plan.steps.back().fused_into_loss);
-  EXPECT_TRUE(handed_on(plan).empty());
+  EXPECT_TRUE(feeding_steps(plan).empty());
 }
 
 TEST(Neighbours, WhatAStepReadsLivesUntilTheNextOneThatRunsItsLastPass) {
@@ -82,14 +82,14 @@ layers:
   EXPECT_EQ(last({true, false, true, false}), 1);
 }
 
-TEST(Neighbours, RoomBesideACallIsBehindTheScratch) {
+TEST(Neighbours, PrologueScratchFollowsTheScratch) {
   const Plan plan = plan_for(R"(
 layers:
   - Input: {name: x, shape: [5]}
   - Dense: {name: a, units: 6}
   - Dense: {name: b, units: 3, activation: softmax}
 )");
-  const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .beside = 50}};
+  const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .prologue_scratch = 50}};
   const MemoryPlan memory = plan_memory(plan, needs, {}, 2, Mode::kTraining);
   EXPECT_GE(memory.beside_offset, 300U);
   EXPECT_EQ(memory.scratch_bytes, memory.beside_offset + 50);

@@ -25,7 +25,7 @@ ConvShape pointwise(std::int64_t h, std::int64_t w, Size2 strides) {
           false};
 }
 
-TEST(TurnedConvPass, GradientOfTheInput) {
+TEST(DataAsForwardConvPass, GradientOfTheInput) {
   Dnnl dnnl;
   for (const ConvShape& shape : {pointwise(5, 4, {1, 1}), pointwise(5, 4, {2, 2}), pointwise(6, 8, {2, 3}),
                                  pointwise(1, 1, {1, 1}), pointwise(4, 1, {2, 1})}) {
@@ -35,7 +35,7 @@ TEST(TurnedConvPass, GradientOfTheInput) {
     std::vector<float> dx(static_cast<std::size_t>(shape.rows * kernels::cpu::test::in_size(window)), NAN);
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 17) - 8.0F;  // sums are exact
     for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 13) - 6.0F;
-    const auto pass = make_turned_conv(ConvPassKind::kBackwardData, shape, false, dnnl);
+    const auto pass = make_data_as_forward_conv(ConvPassKind::kBackwardData, shape, false, dnnl);
     ASSERT_NE(pass, nullptr);
     std::vector<float> scratch(pass->scratch() / sizeof(float) + 1, NAN);
     pass->run({.weights = weights.data(), .dy = dy.data(), .dx = dx.data()}, scratch.data());
@@ -45,12 +45,12 @@ TEST(TurnedConvPass, GradientOfTheInput) {
   }
 }
 
-TEST(TurnedConvPass, LeavesOtherShapesToOthers) {
+TEST(DataAsForwardConvPass, LeavesOtherShapesToOthers) {
   Dnnl dnnl;
   const auto made = [&](auto change, ConvPassKind kind = ConvPassKind::kBackwardData) {
     ConvShape shape = pointwise(6, 6, {2, 2});
     change(shape);
-    return make_turned_conv(kind, shape, false, dnnl) != nullptr;
+    return make_data_as_forward_conv(kind, shape, false, dnnl) != nullptr;
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
   EXPECT_FALSE(made([](ConvShape& s) { s.kernel_h = s.kernel_w = 3, s.pad_top = s.pad_left = 1; }));
@@ -61,7 +61,7 @@ TEST(TurnedConvPass, LeavesOtherShapesToOthers) {
   EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kBackwardWeights));
 }
 
-TEST(TurnedConvPass, IsWhatTheRulesName) {
+TEST(DataAsForwardConvPass, IsWhatTheRulesName) {
   Dnnl dnnl;
   for (const Size2 strides : {Size2{1, 1}, Size2{2, 2}})
     EXPECT_STREQ(choose_by_rule(ConvPassKind::kBackwardData, pointwise(6, 6, strides), ConvChoice::kAuto, dnnl).name,

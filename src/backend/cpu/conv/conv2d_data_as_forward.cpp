@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t kAlign = 64;
 
 /// Whether each output pixel reads one input pixel.
-bool fits_turned(const ConvShape& s) {
+bool fits_data_as_forward(const ConvShape& s) {
   return s.one_pixel() && s.groups == 1 && !s.pool && s.pad_top == 0 && s.pad_left == 0 &&
          (s.out_h - 1) * s.stride_h < s.in_h && (s.out_w - 1) * s.stride_w < s.in_w;
 }
 
 /// From dy to the pixels of dx that are not zero.
-ConvShape turned(const ConvShape& s) {
+ConvShape forward_shape(const ConvShape& s) {
   ConvShape forward{{.in_h = s.out_h,
                      .in_w = s.out_w,
                      .in_channels = s.out_channels,
@@ -31,41 +31,42 @@ ConvShape turned(const ConvShape& s) {
   return forward;
 }
 
-class TurnedConv final : public ConvPass {
+class DataAsForwardConv final : public ConvPass {
  public:
-  TurnedConv(const ConvShape& s, std::unique_ptr<ConvPass> forward)
+  DataAsForwardConv(const ConvShape& s, std::unique_ptr<ConvPass> forward)
       : rows_(s.rows),
-        spreading_{s.out_h, s.out_w, s.in_channels, s.stride_h, s.stride_w, s.in_h, s.in_w},
+        zero_insertion_{s.out_h, s.out_w, s.in_channels, s.stride_h, s.stride_w, s.in_h, s.in_w},
         forward_(std::move(forward)) {
     if (s.out_h == s.in_h && s.out_w == s.in_w) return;
     const auto bytes = static_cast<std::size_t>(s.rows * s.out_h * s.out_w * s.in_channels) * sizeof(float);
-    apart_bytes_ = (bytes + kAlign - 1) / kAlign * kAlign;
+    pixels_bytes_ = (bytes + kAlign - 1) / kAlign * kAlign;
   }
 
   std::string name() const override { return forward_->name() + " turned"; }
-  std::size_t scratch() const override { return apart_bytes_ + forward_->scratch(); }
+  std::size_t scratch() const override { return pixels_bytes_ + forward_->scratch(); }
 
   void run(const ConvTensors& t, void* scratch) override {
-    auto* const apart = static_cast<float*>(scratch);
-    void* const rest = static_cast<std::byte*>(scratch) + apart_bytes_;
-    forward_->run({.x = t.dy, .weights = t.weights, .y = apart_bytes_ > 0 ? apart : t.dx}, rest);
-    if (apart_bytes_ > 0) kernels::cpu::spread_pixels(spreading_, apart, rows_, t.dx);
+    auto* const pixels = static_cast<float*>(scratch);
+    void* const rest = static_cast<std::byte*>(scratch) + pixels_bytes_;
+    forward_->run({.x = t.dy, .weights = t.weights, .y = pixels_bytes_ > 0 ? pixels : t.dx}, rest);
+    if (pixels_bytes_ > 0) kernels::cpu::insert_zero_pixels(zero_insertion_, pixels, rows_, t.dx);
   }
 
  private:
   std::int64_t rows_;
-  kernels::cpu::Spreading spreading_;
-  std::size_t apart_bytes_ = 0;  // size of the nonzero pixels, before spread_pixels()
+  kernels::cpu::ZeroInsertion zero_insertion_;
+  std::size_t pixels_bytes_ = 0;  // size of the nonzero pixels, before spread_pixels()
   std::unique_ptr<ConvPass> forward_;
 };
 
 }  // namespace
 
-std::unique_ptr<ConvPass> make_turned_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16, Dnnl& dnnl) {
-  if (kind != ConvPassKind::kBackwardData || !fits_turned(shape)) return nullptr;
-  auto forward = make_dnnl_conv(ConvPassKind::kForward, turned(shape),
+std::unique_ptr<ConvPass> make_data_as_forward_conv(ConvPassKind kind, const ConvShape& shape, bool bfloat16,
+                                                    Dnnl& dnnl) {
+  if (kind != ConvPassKind::kBackwardData || !fits_data_as_forward(shape)) return nullptr;
+  auto forward = make_dnnl_conv(ConvPassKind::kForward, forward_shape(shape),
                                 {.bfloat16 = bfloat16, .weights = DnnlWeights::kOhwi}, dnnl);
-  return forward ? std::make_unique<TurnedConv>(shape, std::move(forward)) : nullptr;
+  return forward ? std::make_unique<DataAsForwardConv>(shape, std::move(forward)) : nullptr;
 }
 
 }  // namespace dptrain::backend::cpu

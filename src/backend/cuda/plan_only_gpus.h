@@ -9,7 +9,7 @@
 
 namespace dptrain::backend::cuda {
 
-inline constexpr std::string_view kPaperH100 = R"json({
+inline constexpr std::string_view kH100Properties = R"json({
   "deviceName": "NVIDIA H100 80GB HBM3",
   "cudaDeviceId": 0,
   "pciDeviceId": 6,
@@ -35,7 +35,7 @@ inline constexpr std::string_view kPaperH100 = R"json({
   "memClockRateKHz": 2619000
 })json";
 
-inline constexpr std::string_view kPaperH200 = R"json({
+inline constexpr std::string_view kH200Properties = R"json({
   "deviceName": "NVIDIA H200",
   "cudaDeviceId": 0,
   "pciDeviceId": 0,
@@ -61,15 +61,15 @@ inline constexpr std::string_view kPaperH200 = R"json({
   "memClockRateKHz": 3201000
 })json";
 
-struct PaperModel {
+struct GpuModel {
   std::string_view name, description;
   int multiprocessors;
   std::uint64_t memory_bytes;
   std::string_view properties;
 };
-inline constexpr PaperModel kPaperModels[] = {
-    {"h100", "NVIDIA H100, on paper", 132, 85'017'493'504, kPaperH100},
-    {"h200", "NVIDIA H200, on paper", 132, 150'000'000'000, kPaperH200},
+inline constexpr GpuModel kGpuModels[] = {
+    {"h100", "NVIDIA H100, on paper", 132, 85'017'493'504, kH100Properties},
+    {"h200", "NVIDIA H200, on paper", 132, 150'000'000'000, kH200Properties},
 };
 
 }  // namespace dptrain::backend::cuda

@@ -13,9 +13,9 @@ constexpr int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }
 constexpr int64_t odd_lines(int64_t floats) { return lines(floats) + (lines(floats) / 16 % 2 == 0 ? 16 : 0); }
 
 /// Parts of a workspace, each aligned to a cache line. With a null workspace it only counts the size.
-class Room {
+class WorkspaceParts {
  public:
-  explicit Room(float* workspace) : start_(workspace) {
+  explicit WorkspaceParts(float* workspace) : start_(workspace) {
     const auto at = reinterpret_cast<uintptr_t>(workspace);
     if (workspace != nullptr) start_ += (64 - at % 64) % 64 / sizeof(float);
   }

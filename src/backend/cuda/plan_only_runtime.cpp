@@ -1,4 +1,4 @@
-#include "backend/cuda/paper_runtime.h"
+#include "backend/cuda/plan_only_runtime.h"
 
 #include "core/error.h"
 #include "core/format.h"
@@ -6,9 +6,9 @@
 namespace dptrain::backend::cuda {
 namespace {
 
-class PaperRuntime final : public gpu::Runtime {
+class PlanOnlyRuntime final : public gpu::Runtime {
  public:
-  explicit PaperRuntime(const PaperGpu& gpu) : gpu_(gpu) {}
+  explicit PlanOnlyRuntime(const PlanOnlyGpu& gpu) : gpu_(gpu) {}
 
   std::string name() const override { return gpu_.name; }
   std::string description() const override { return gpu_.description; }
@@ -48,11 +48,13 @@ class PaperRuntime final : public gpu::Runtime {
     throw Error(ErrorKind::kInternal, fmt::format("{} was asked for {}, and is a GPU on paper", gpu_.name, what));
   }
 
-  PaperGpu gpu_;
+  PlanOnlyGpu gpu_;
 };
 
 }  // namespace
 
-std::shared_ptr<gpu::Runtime> make_paper_runtime(const PaperGpu& gpu) { return std::make_shared<PaperRuntime>(gpu); }
+std::shared_ptr<gpu::Runtime> make_plan_only_runtime(const PlanOnlyGpu& gpu) {
+  return std::make_shared<PlanOnlyRuntime>(gpu);
+}
 
 }  // namespace dptrain::backend::cuda
