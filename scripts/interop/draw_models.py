@@ -1,7 +1,7 @@
 """Draws small models of Keras out of its recurrent, attention, 1D and 3D layers; random_models.py says what for.
 
 `draw(seed, attempt)` gives a Drawn: a functional model with random weights, arrays for its inputs, and losses. Nothing is drawn that
-dptrain refuses by design: docs/reference/layers.md, docs/reference/configuration.md (masks).
+dptrain refuses by design: docs/reference/layers.md.
 """
 
 import keras

@@ -49,10 +49,10 @@ void expect_file(const std::string& member, const std::string& path) {
 
 /// A row of a table that begins with the name.
 void expect_row(const std::string& member, const std::string& page, const std::string& row) {
-  std::ifstream in(dptrain::test::test_data("../docs/" + page));
+  std::ifstream in(dptrain::test::test_data("../docs/reference/" + page));
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(row)) return;
-  ADD_FAILURE() << member << " has no row '" << row << "' in docs/" << page;
+  ADD_FAILURE() << member << " has no row '" << row << "' in docs/reference/" << page;
 }
 
 using backend::DeviceKind;
@@ -139,7 +139,7 @@ TEST(RollCall, EveryOptimizerHasItsPlaces) {
     EXPECT_TRUE(
         std::any_of(traces.begin(), traces.end(), [&](const auto& c) { return c.at("optimizer") == def->name; }))
         << def->name << " has no trace in tests/golden/optimizers.json";
-    expect_row(def->name, "config.md", "| `" + def->name + "` |");
+    expect_row(def->name, "losses-and-metrics.md", "| `" + def->name + "` |");
     expect_row(def->name, "numerics.md", "| " + def->name + " |");
   }
   EXPECT_GE(nn::optimizer_family().types().size(), 10U);

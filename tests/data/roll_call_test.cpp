@@ -1,4 +1,4 @@
-// Every registered data set and transform has a row in docs/reference/configuration.md and a test, and a data set has a
+// Every registered data set and transform has a row in docs/reference/data.md and a test, and a data set has a
 // header and a source of its name. The message names the missing one.
 
 #include <gtest/gtest.h>
@@ -40,13 +40,12 @@ std::string file_name(const std::string& type) {
 }
 
 void expect_row_and_test(const config::Family& family, std::size_t at_least) {
-  const std::string docs = text_of(repository("docs/reference/configuration.md"));
+  const std::string docs = text_of(repository("docs/reference/data.md"));
   std::string tests;
   for (const auto& file : fs::recursive_directory_iterator(repository("tests/data")))
     if (file.path().extension() == ".cpp") tests += text_of(file.path());
   for (const std::string& type : family.names()) {
-    EXPECT_NE(docs.find("`" + type + "`"), std::string::npos)
-        << type << " has no row in docs/reference/configuration.md";
+    EXPECT_NE(docs.find("`" + type + "`"), std::string::npos) << type << " has no row in docs/reference/data.md";
     EXPECT_NE(tests.find(type + "Spec"), std::string::npos) << type << " has no test in tests/data";
   }
   EXPECT_GE(family.names().size(), at_least);

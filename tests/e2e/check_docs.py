@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds docs/reference/layers.md and docs/reference/configuration.md against the JSON Schema of configs, pulls the examples out of the pages, and follows
-their links.
+"""Checks pages of docs/reference (layers, configuration, data, losses-and-metrics) against the JSON Schema of configs,
+extracts the examples from the pages, and follows their links.
 
     check_docs.py SOURCE SCHEMA    SOURCE: the repository. Writes the YAML examples into the current folder; exit 1 when the
                                    pages lack a type, a key, or the default of a layer's key
@@ -56,20 +56,34 @@ def in_table(default):
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
+def argument_defaults(cell, groups):
+    """{key: default} of "`filters` * (required), `center`, `scale` (true), *kernel*", where groups has those of *kernel*."""
+    keys, waiting, depth, begin = {}, [], 0, 0
+    for token in re.finditer(r"`(\w+)`|\*(\w+)\*|[()]", cell):
+        if token[0] == "(":
+            depth, begin = depth + 1, begin if depth else token.end()
+        elif token[0] == ")":
+            depth -= 1
+            if depth == 0:
+                keys.update({key: cell[begin:token.start()] for key in waiting})
+                waiting = []
+        elif depth == 0 and token[2]:
+            keys.update(groups[token[2]])
+        elif depth == 0:
+            waiting.append(token[1])
+    return {**keys, **{key: "" for key in waiting}}
+
+
 def layer_rows(page):
-    """{layer: {key: cell of the default}} of the table in layers.md; '' for keys that are 'as' another layer's."""
-    rows, layers = {}, []
+    """{layer: {key: its default}} of the tables in layers.md, a row for each layer or for a *group* of keys."""
+    rows, groups = {}, {}
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if len(cells) != 5 or cells[0] in ("layer", "---"):
-            continue
-        layers = re.findall(r"`(\w+)`", cells[0]) or layers
-        for layer in layers:
-            keys = rows.setdefault(layer, {})
-            default = "" if cells[2].startswith("as ") else cells[2]
-            keys.update({key: default for key in re.findall(r"`(\w+)`", cells[1])})
-            if "initializers, regularizers" in cells[1]:
-                keys.update({key: "" for key in rows["Dense"]})
+        group = re.fullmatch(r"\*(\w+)\*", cells[0]) if len(cells) == 3 else None
+        if group:
+            groups[group[1]] = argument_defaults(cells[1], groups)
+        elif len(cells) == 3 and re.match("`[A-Z]", cells[0]):
+            rows.update({layer: argument_defaults(cells[1], groups) for layer in re.findall(r"`(\w+)`", cells[0])})
     return rows
 
 
@@ -85,7 +99,8 @@ def network_rows(page):
 
 
 def check_layers(page, layers):
-    missing, rows = [], {**network_rows(page), **layer_rows(page.split("\n## Networks\n")[0])}
+    networks, missing = network_rows(page), []
+    rows = {**networks, **layer_rows(page.split("\n## Networks\n")[0])}
     for layer, keys in layers.items():
         if layer not in rows:
             missing.append(f"layers.md lacks {layer}")
@@ -96,7 +111,7 @@ def check_layers(page, layers):
             default, cell = schema.get("default"), rows[layer].get(key)
             if cell is None:
                 missing.append(f"layers.md lacks {key} of {layer}")
-            elif cell and default is not None and in_table(default) not in re.findall(r"[\w.+-]+", cell):
+            elif default is not None and in_table(default) not in re.findall(r"[\w.+-]+", cell) and (cell or layer not in networks):
                 missing.append(f"layers.md: {layer}.{key} is {in_table(default)} by default, the table says {cell}")
     arguments = layers["Dense"]
     for name in [*types_of(arguments["kernel_initializer"]), *types_of(arguments["kernel_regularizer"])]:
@@ -105,20 +120,24 @@ def check_layers(page, layers):
     return missing
 
 
-def check_config(page, schema):
+def check_config(pages, schema):
+    """`pages`: {name: text}."""
     missing, sections = [], schema["properties"]
     for name in ("model", "data", "train", "parallel", "runtime"):
+        page = "data.md" if name == "data" else "configuration.md"
         for key in sections[name]["properties"]:
-            if not re.search(rf"`([\w.]+\.)?{key}[`.]", page):
-                missing.append(f"configuration.md lacks {key} of {name}")
+            if not re.search(rf"`([\w.]+\.)?{key}[`.]", pages[page]):
+                missing.append(f"{page} lacks {key} of {name}")
     train, data = sections["train"]["properties"], sections["data"]["properties"]
     optimizers = types_of(train["optimizer"])
-    families = [optimizers, types_of(optimizers["SGD"]["learning_rate"]), types_of(train["loss"]), types_of(train["metrics"]),
-                types_of(data["train"]), types_of(data["transforms"]), types_of(sections["callbacks"])]
-    for family in families:
+    families = {"configuration.md": [types_of(sections["callbacks"])],
+                "data.md": [types_of(data["train"]), types_of(data["transforms"])],
+                "losses-and-metrics.md": [optimizers, types_of(optimizers["SGD"]["learning_rate"]), types_of(train["loss"]),
+                                          types_of(train["metrics"])]}
+    for page, family in [(page, family) for page, all_of_page in families.items() for family in all_of_page]:
         assert family, "a family of types is not found in the schema"
         for name, keys in family.items():
-            missing += [f"configuration.md lacks {word} ({name})" for word in [name, *keys] if f"`{word}`" not in page]
+            missing += [f"{page} lacks {word} ({name})" for word in [name, *keys] if f"`{word}`" not in pages[page]]
     return missing
 
 
@@ -166,8 +185,8 @@ def main():
     write_examples(source)
     layers = types_of(schema["properties"]["model"]["properties"]["layers"])
     assert len(layers) >= 21, sorted(layers)
-    missing = check_layers((source / "docs/reference/layers.md").read_text(encoding="utf-8"), layers)
-    missing += check_config((source / "docs/reference/configuration.md").read_text(encoding="utf-8"), schema)
+    pages = {page.name: page.read_text(encoding="utf-8") for page in (source / "docs/reference").glob("*.md")}
+    missing = check_layers(pages["layers.md"], layers) + check_config(pages, schema)
     print("\n".join(missing))
     return 1 if missing else 0
 

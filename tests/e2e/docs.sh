@@ -16,7 +16,7 @@ while read -r command; do
   done <flags
 done <commands
 
-say "types, keys and defaults: docs/reference/layers.md, docs/reference/configuration.md"
+say "types, keys and defaults: layers.md, configuration.md, data.md, losses-and-metrics.md"
 run 0 config --schema
 cp out schema.json
 python3 "$DPTRAIN_SOURCE/tests/e2e/check_docs.py" "$DPTRAIN_SOURCE" schema.json >out || fail "the documentation lacks something"

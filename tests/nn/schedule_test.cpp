@@ -56,12 +56,12 @@ TEST(Schedule, EveryoneHasItsPlaces) {
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
   const std::string golden = text_of("tests/golden/schedules.json"),
-                    config = text_of("docs/reference/configuration.md"),
+                    page = text_of("docs/reference/losses-and-metrics.md"),
                     numerics = text_of("docs/reference/numerics.md");
   for (const std::string& name : schedule_family().names()) {
     EXPECT_NE(golden.find("\"schedule\": \"" + name + "\""), std::string::npos) << name << ": no golden case";
-    EXPECT_NE(config.find("\n| `" + name + "` |"), std::string::npos)
-        << name << ": no row in docs/reference/configuration.md";
+    EXPECT_NE(page.find("\n| `" + name + "` |"), std::string::npos)
+        << name << ": no row in docs/reference/losses-and-metrics.md";
     EXPECT_NE(numerics.find("\n| " + name + " |"), std::string::npos)
         << name << ": no row in docs/reference/numerics.md";
   }
