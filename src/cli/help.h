@@ -23,7 +23,7 @@ struct ExitCode {
   int code;
   const char* words;
 };
-/// Explained in docs/reference/exit-codes.md.
+/// Explained in docs/reference/command-line.md.
 const std::vector<ExitCode>& exit_codes();
 /// Examples for `dptrain --help` and dptrain(1), each with a comment or "".
 const std::vector<std::pair<std::string, std::string>>& first_examples();

@@ -7,7 +7,7 @@
 
 namespace dptrain {
 
-/// Kind of failure, also the exit code of the process (documented in docs/reference/exit-codes.md).
+/// Kind of failure, also the exit code of the process (documented in docs/reference/command-line.md).
 enum class ErrorKind {
   kInternal = 1,    ///< a bug in dptrain
   kUsage = 2,       ///< command line or config
