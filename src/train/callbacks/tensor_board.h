@@ -14,7 +14,7 @@ struct UpdateFrequency {
   std::int64_t steps = 0;  ///< 0: `epoch`
 };
 
-/// Keras's TensorBoard: event files in the run's folder with Keras's tags (docs/reference/tensorboard.md).
+/// Keras's TensorBoard: event files in the run's folder with Keras's tags (docs/reference/run-directory.md).
 struct TensorBoardSpec {
   std::string log_dir = "logs";
   std::int64_t histogram_freq = 0;  ///< epochs between two histograms of all weights; 0: none
