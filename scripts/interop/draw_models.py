@@ -29,7 +29,7 @@ class Drawn:
     def __init__(self, model, feeds, losses, draws_noise, weights_only):
         self.model, self.feeds, self.losses = model, feeds, losses
         self.draws_noise = draws_noise  # dropout: a step of training draws other numbers on each side
-        self.weights_only = weights_only  # this Keras does not build the model from an .h5: docs/reference/keras-files.md, section 2
+        self.weights_only = weights_only  # this Keras does not build the model from an .h5: docs/reference/keras-files.md
 
 
 class Draw:

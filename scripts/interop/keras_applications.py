@@ -240,7 +240,7 @@ def main():
     parser.add_argument("--step-tolerance", type=float, default=1e-4)
     parser.add_argument("--most-in-double", type=int, default=10**9, help="parameters of a network whose step is judged in double")
     parser.add_argument("--keep", help="folder for the files (a temporary one)")
-    parser.add_argument("--markdown", action="store_true", help="the table as docs/reference/keras-files.md has it")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
