@@ -392,7 +392,7 @@ class Draw:
     def conv3d(self, x):
         args = self.window(3, x.shape)
         if args["padding"] == "same" and np.any(np.array(args.get("strides", 1)) > np.array(args["kernel_size"])):
-            raise NoModel  # TensorFlow on a CPU starts one value late: docs/reference/numerics.md, section 8
+            raise NoModel  # TensorFlow on a CPU starts one value late: docs/reference/numerics.md
         return Tensor(L.Conv3D(self.whole(1, 3), activation=self.activation(), use_bias=self.chance(0.8), **args)(x.value))
 
     def conv3d_transpose(self, x):

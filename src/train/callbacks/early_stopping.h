@@ -8,7 +8,7 @@
 
 namespace dptrain::train {
 
-/// Keras's EarlyStopping (docs/reference/numerics.md, section 7).
+/// Keras's EarlyStopping (docs/reference/numerics.md).
 struct EarlyStoppingSpec {
   std::string monitor = "val_loss";
   double min_delta = 0;

@@ -6,7 +6,7 @@
 
 namespace dptrain::train {
 
-/// Keras's LearningRateScheduler (docs/reference/numerics.md, section 7).
+/// Keras's LearningRateScheduler (docs/reference/numerics.md).
 struct LearningRateSchedulerSpec {
   std::string schedule{};  ///< an expression of `epoch` (from 0) and `lr`: "lr * 0.9 if epoch > 3 else lr"
 };

@@ -10,7 +10,7 @@
 
 namespace dptrain::train {
 
-/// Keras's ModelCheckpoint (docs/reference/numerics.md, section 7).
+/// Keras's ModelCheckpoint (docs/reference/numerics.md).
 struct ModelCheckpointSpec {
   std::optional<std::string> filepath{};  ///< Python format: "oct-{epoch:02d}-{val_accuracy:.3f}.h5"
   std::optional<std::string> monitor{};   ///< absent: val_loss if there is a validation set, else loss

@@ -7,7 +7,7 @@
 
 namespace dptrain::train {
 
-/// Keras's ReduceLROnPlateau (docs/reference/numerics.md, section 7).
+/// Keras's ReduceLROnPlateau (docs/reference/numerics.md).
 struct ReduceLROnPlateauSpec {
   std::string monitor = "val_loss";
   double factor = 0.1;
