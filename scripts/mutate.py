@@ -86,7 +86,7 @@ FAULTS = [
           ["distributed"]),
     Fault("a missed update", "src/runtime/arenas.cpp", "  catch_up();  // before new weights: pending updates also change the slots\n", "", ["distributed"]),
     Fault("a missing wait", "src/distributed/local_streams.cpp",
-          "    for (Seat& seat : shared_.seats) seat.summed->hold(compute);\n", "", ["distributed"]),
+          "    for (RankState& rank_state : shared_.rank_states) rank_state.summed->hold(compute);\n", "", ["distributed"]),
     Fault("a part of the state forgotten", "src/train/position.cpp",
           '    position.sums.loss = trainer.at("sums").at("loss").get<double>();\n', "", ["e2e:resume"]),
     Fault("a part of the state forgotten", "src/train/callbacks/early_stopping.cpp",

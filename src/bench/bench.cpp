@@ -207,7 +207,7 @@ std::string row_name(const BenchRow& row) {
   return row.processes == 1 ? devices : fmt::format("{} x {}", row.processes, devices);
 }
 
-std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds) {
+std::string bench_estimate(const BenchRow& row, const BenchOptions& options, double step_seconds) {
   constexpr double kWorthALine = 20, kMinute = 60;
   const std::int64_t steps = options.warmup + options.repeats * options.steps;
   const double seconds = static_cast<double>(steps) * step_seconds;
@@ -239,7 +239,7 @@ class Measurement {
     run_.steps(1);
     row_.start_seconds = start_.seconds() - row_.open_data_seconds;
     if (options_.warmup > 1) {
-      const std::string outlook = bench_outlook(row_, options_, run_.steps(1).seconds);
+      const std::string outlook = bench_estimate(row_, options_, run_.steps(1).seconds);
       if (!outlook.empty()) log::info(outlook);
       run_.steps(options_.warmup - 2);
     }
@@ -259,7 +259,7 @@ class Measurement {
   }
 
   /// `split: auto` moves rows between the batches of a run, but a single batch stays as it is.
-  void tell_of_even_split() const {
+  void warn_about_even_split() const {
     if (session_.experiment().config.parallel.split.automatic && options_.data == BenchData::kSynthetic &&
         session_.world().is_first() && session_.world().ranks > 1)
       log::info("split auto: one batch again and again keeps its even split; --data real moves its rows");
@@ -267,7 +267,7 @@ class Measurement {
 
   /// `alone`: nothing else has allocated memory since the start.
   BenchRow finish(bool alone) {
-    tell_of_even_split();
+    warn_about_even_split();
     row_.examples_per_second = median(rate_);
     row_.examples_per_second_min = *std::min_element(rate_.begin(), rate_.end());
     row_.examples_per_second_max = *std::max_element(rate_.begin(), rate_.end());
@@ -325,7 +325,7 @@ BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& opt
   return row;
 }
 
-std::string price_of_shards(const BenchRow& row) {
+std::string shard_overhead(const BenchRow& row) {
   if (row.virtual_shards == 0) return "";
   return fmt::format("{} virtual shards: {:.2f} of the {} samples/s without", row.virtual_shards,
                      row.ratio_to_no_shards, rate_text(row.examples_per_second_without_shards));
@@ -362,7 +362,7 @@ std::string verdict(const BenchRow& row, BenchData data) {
   if (data == BenchData::kLoaderOnly)
     return fmt::format("the loader alone delivers {} samples/s, {} in each of {}", rate_text(row.examples_per_second),
                        rate_text(row.examples_per_second / std::max(1, row.workers)), counted(row.workers, "worker"));
-  const std::string slowest = farthest(row.passes);
+  const std::string slowest = slowest_passes(row.passes);
   return bound_by(row) + alone(row, data) + (slowest.empty() ? "" : "; " + slowest);
 }
 

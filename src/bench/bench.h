@@ -67,14 +67,14 @@ std::string row_name(const BenchRow& row);
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options);
 
 /// Number of steps and minutes to come, given the time of one step; "" for a short run. Logged after the second step.
-std::string bench_outlook(const BenchRow& row, const BenchOptions& options, double step_seconds);
+std::string bench_estimate(const BenchRow& row, const BenchOptions& options, double step_seconds);
 
 /// One sentence with numbers: input-bound, compute-bound, or bound by the all-reduce. With real data also the separate
 /// rates of loader and network; with passes also those farthest from their bounds.
 std::string verdict(const BenchRow& row, BenchData data);
 
 /// Cost of virtual shards: "8 virtual shards: 0.91 of the 14,210 samples/s without"; "" if there are none.
-std::string price_of_shards(const BenchRow& row);
+std::string shard_overhead(const BenchRow& row);
 
 // The passes of a step on a CPU replica compared with their bounds, and all work outside of layers. Any thread.
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bench/link_speed.h"
-#include "bench/side_by_side.h"
+#include "bench/step_comparison.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/floats.h"
@@ -20,17 +20,17 @@ constexpr std::int64_t kSteps = 2, kTrainingSteps = 4, kRecordedSteps = 7;
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 22;
 constexpr std::uint64_t kSummedBytes = 16U << 20, kEmulatedBytes = 64U << 10;
 /// Limit of a first step and of the watchdog: these networks take milliseconds, but a first step loads kernels.
-constexpr double kPatienceSeconds = 45;
+constexpr double kTimeoutSeconds = 45;
 
 struct Worst {
   double value = 0;
   std::string of;
 
-  void see(double difference, const std::string& what) {
+  void add_difference(double difference, const std::string& what) {
     if (difference > value) value = difference, of = what;
   }
-  void see(const Differences& differences, const std::string& what) {
-    for (const auto& [layer, difference] : differences) see(difference, what + " of layer " + layer);
+  void add_difference(const Differences& differences, const std::string& what) {
+    for (const auto& [layer, difference] : differences) add_difference(difference, what + " of layer " + layer);
   }
 };
 
@@ -49,7 +49,7 @@ std::string names_of(const session::DeviceRequest& devices) {
 
 experiment::Experiment experiment_of(const std::string& text, const std::string& name) {
   experiment::Experiment experiment = experiment::load_experiment_text(text, name, {});
-  experiment.config.parallel.watchdog = {kPatienceSeconds, config::Duration::Unit::kSeconds};
+  experiment.config.parallel.watchdog = {kTimeoutSeconds, config::Duration::Unit::kSeconds};
   return experiment;
 }
 
@@ -61,10 +61,10 @@ experiment::Experiment in_float32(experiment::Experiment experiment) {
 /// Compares steps from the reference's weights, as verify does, and an evaluation.
 Outcome compare_steps(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                       const DeviceCheck& check) {
-  Side reference(in_float32(comparable(experiment, 1)), {.devices = {}});
+  ComparedSession reference(in_float32(comparable(experiment, 1)), {.devices = {}});
   experiment::Experiment own = comparable(experiment, experiment.config.train.accumulate_steps.value_or(1));
   own.config.runtime.tf32 = check.tf32;
-  Side tested(own, {.devices = devices, .first_step_seconds = kPatienceSeconds});
+  ComparedSession tested(own, {.devices = devices, .first_step_seconds = kTimeoutSeconds});
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   Worst of_loss, of_layers;
@@ -72,19 +72,19 @@ Outcome compare_steps(const experiment::Experiment& experiment, const session::D
     const graph::Model start = reference.pulled();
     const data::Batch batch = next_batch(loader);
     const runtime::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
-    of_loss.see(loss_difference(a, b), "the loss");
-    of_layers.see(gradient_differences(tested, reference), "the gradient");
-    of_layers.see(weight_differences(tested.pulled(), reference.pulled()), "the weights after a step");
+    of_loss.add_difference(loss_difference(a, b), "the loss");
+    of_layers.add_difference(gradient_differences(tested, reference), "the gradient");
+    of_layers.add_difference(weight_differences(tested.pulled(), reference.pulled()), "the weights after a step");
     tested.session.replicas().push(reference.pulled());
     const runtime::StepSums c = tested.evaluate(batch), d = reference.evaluate(batch);
-    of_loss.see(loss_difference(c, d), "the loss of an evaluation");
+    of_loss.add_difference(loss_difference(c, d), "the loss of an evaluation");
     const auto found = session::values_of(tested.session.plan(), c),
                expected = session::values_of(reference.session.plan(), d);
     for (std::size_t m = 0; m < found.size(); ++m)
       if (!std::isnan(found[m].second) || !std::isnan(expected[m].second))
-        of_loss.see(relative_difference(std::abs(found[m].second - expected[m].second),
-                                        std::max(1.0, std::abs(expected[m].second))),
-                    found[m].first + " of an evaluation");
+        of_loss.add_difference(relative_difference(std::abs(found[m].second - expected[m].second),
+                                                   std::max(1.0, std::abs(expected[m].second))),
+                               found[m].first + " of an evaluation");
   }
   const auto too_far = [](const Worst& worst, double allowed) {
     return fmt::format("{} differs by {:.1e} from the CPU's, allowed {:.0e}", worst.of, worst.value, allowed);
@@ -94,7 +94,7 @@ Outcome compare_steps(const experiment::Experiment& experiment, const session::D
   return {true, fmt::format("within {:.1e} of the CPU, the loss within {:.1e}", of_layers.value, of_loss.value)};
 }
 
-graph::Model trained(Side& side, Side& source, std::int64_t steps) {
+graph::Model trained(ComparedSession& side, ComparedSession& source, std::int64_t steps) {
   data::Loader& loader = source.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < steps; ++step) side.step(next_batch(loader), step);
@@ -108,12 +108,12 @@ experiment::Experiment in_full_products(experiment::Experiment experiment) {
 
 Outcome compare_training(const experiment::Experiment& experiment, const session::DeviceRequest& devices,
                          double allowed) {
-  Side reference(experiment, {.devices = {}});
-  Side tested(in_full_products(experiment), {.devices = devices, .first_step_seconds = kPatienceSeconds});
+  ComparedSession reference(experiment, {.devices = {}});
+  ComparedSession tested(in_full_products(experiment), {.devices = devices, .first_step_seconds = kTimeoutSeconds});
   tested.session.replicas().push(reference.pulled());
   const graph::Model found = trained(tested, reference, kTrainingSteps);
   Worst worst;
-  worst.see(weight_differences(found, trained(reference, reference, kTrainingSteps)), "the weights");
+  worst.add_difference(weight_differences(found, trained(reference, reference, kTrainingSteps)), "the weights");
   if (worst.value > allowed)
     return {false, fmt::format("after {} steps {} differ by {:.1e} from the CPU's, allowed {:.0e}", kTrainingSteps,
                                worst.of, worst.value, allowed)};
@@ -130,30 +130,30 @@ bool same_bits(const graph::Model& a, const graph::Model& b) {
 
 Outcome compare_recorded(experiment::Experiment experiment, const session::DeviceRequest& devices) {
   experiment.config.runtime.cuda_graphs = backend::Graphs::kOn;
-  Side recorded(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
+  ComparedSession recorded(experiment, {.devices = devices, .first_step_seconds = kTimeoutSeconds});
   experiment.config.runtime.cuda_graphs = backend::Graphs::kOff;
-  Side eager(experiment, {.devices = devices, .first_step_seconds = kPatienceSeconds});
+  ComparedSession eager(experiment, {.devices = devices, .first_step_seconds = kTimeoutSeconds});
   eager.session.replicas().push(recorded.pulled());
   const graph::Model one = trained(recorded, recorded, kRecordedSteps), other = trained(eager, eager, kRecordedSteps);
   if (same_bits(one, other)) return {true, fmt::format("{} steps: the same bits as piece by piece", kRecordedSteps)};
   Worst worst;
-  worst.see(weight_differences(one, other), "the weights");
+  worst.add_difference(weight_differences(one, other), "the weights");
   return {false, fmt::format("{} differ by {:.1e} from those of the same steps piece by piece, expected the same bits",
                              worst.of, worst.value)};
 }
 
 Outcome compare_input(const experiment::Experiment& experiment, const session::DeviceRequest& devices, double allowed) {
-  Side device(in_full_products(experiment), {.devices = devices,
-                                             .data = session::DataMode::kReal,
-                                             .device_datasets = true,
-                                             .first_step_seconds = kPatienceSeconds});
-  Side host(in_full_products(experiment),
-            {.devices = devices, .data = session::DataMode::kReal, .first_step_seconds = kPatienceSeconds});
+  ComparedSession device(in_full_products(experiment), {.devices = devices,
+                                                        .data = session::DataMode::kReal,
+                                                        .device_datasets = true,
+                                                        .first_step_seconds = kTimeoutSeconds});
+  ComparedSession host(in_full_products(experiment),
+                       {.devices = devices, .data = session::DataMode::kReal, .first_step_seconds = kTimeoutSeconds});
   host.session.replicas().push(device.pulled());
   if (device.session.device_datasets().empty()) return {false, "no batch was made on the device"};
   Worst worst;
-  worst.see(weight_differences(trained(device, device, kTrainingSteps), trained(host, host, kTrainingSteps)),
-            "the weights");
+  worst.add_difference(weight_differences(trained(device, device, kTrainingSteps), trained(host, host, kTrainingSteps)),
+                       "the weights");
   if (worst.value > allowed)
     return {false, fmt::format("{} differ by {:.1e} from those after batches of the host, allowed {:.0e}", worst.of,
                                worst.value, allowed)};
@@ -206,14 +206,14 @@ Outcome check_sums(const session::DeviceRequest& devices) try {
 
 class Checker {
  public:
-  Checker(const std::vector<DeviceCheck>& checks, const std::function<void(const DeviceCheckLine&)>& told)
-      : checks_(checks), told_(told) {}
+  Checker(const std::vector<DeviceCheck>& checks, const std::function<void(const DeviceCheckLine&)>& on_line)
+      : checks_(checks), on_line_(on_line) {}
 
   bool passed() const { return passed_; }
 
   void alone(const session::DeviceRequest& device) {
     line(device, "memory and copies", [&] { return check_memory(device); });
-    for (const DeviceCheck& check : checks_) tell(device, check);
+    for (const DeviceCheck& check : checks_) report_check(device, check);
   }
 
   void together(const session::DeviceRequest& devices) {
@@ -221,7 +221,7 @@ class Checker {
     for (DeviceCheck check : checks_) {
       if (std::ranges::find(check.names, "BatchNormalization") == check.names.end()) continue;
       for (std::string& name : check.names) name += fmt::format(" over {} replicas", devices.replicas);
-      tell(devices, check);
+      report_check(devices, check);
     }
   }
 
@@ -233,7 +233,7 @@ class Checker {
     say(devices, name, outcome, watch.seconds());
   }
 
-  void tell(const session::DeviceRequest& devices, const DeviceCheck& check) {
+  void report_check(const session::DeviceRequest& devices, const DeviceCheck& check) {
     const Stopwatch watch;
     const Outcome together = outcome_of(check, -1, devices);
     const double seconds = watch.seconds() / static_cast<double>(check.names.size());
@@ -247,19 +247,19 @@ class Checker {
 
   void say(const session::DeviceRequest& devices, const std::string& name, const Outcome& outcome, double seconds) {
     passed_ = passed_ && outcome.passed;
-    told_({names_of(devices), name, outcome.passed, outcome.found, seconds});
+    on_line_({names_of(devices), name, outcome.passed, outcome.found, seconds});
   }
 
   const std::vector<DeviceCheck>& checks_;
-  const std::function<void(const DeviceCheckLine&)>& told_;
+  const std::function<void(const DeviceCheckLine&)>& on_line_;
   bool passed_ = true;
 };
 
 }  // namespace
 
 bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
-                   const std::function<void(const DeviceCheckLine&)>& told) {
-  Checker checker(checks, told);
+                   const std::function<void(const DeviceCheckLine&)>& on_line) {
+  Checker checker(checks, on_line);
   std::vector<session::GpuId> different;
   for (const session::GpuId& gpu : devices.gpus)
     if (std::ranges::find(different, gpu) == different.end()) different.push_back(gpu);

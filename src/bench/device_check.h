@@ -40,6 +40,6 @@ struct DeviceCheckLine {
 
 /// Checks each device alone, then all together (a single one with two replicas). Returns whether all checks passed.
 bool check_devices(const session::DeviceRequest& devices, const std::vector<DeviceCheck>& checks,
-                   const std::function<void(const DeviceCheckLine&)>& told);
+                   const std::function<void(const DeviceCheckLine&)>& on_line);
 
 }  // namespace dptrain::bench

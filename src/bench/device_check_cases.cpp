@@ -236,7 +236,7 @@ void add_losses(std::vector<DeviceCheck>& all) {
 /// Whether the metric accepts four classes with class numbers as labels.
 bool fits_classes(const nn::MetricType& type, const std::string& text) {
   const config::Typed metric = read_member(nn::metric_family(), text);
-  return type.misfit(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
+  return type.mismatch(metric.spec(), {.name = "'x'", .output = Shape{4}}).empty();
 }
 
 /// All metrics of the family: on four classes if they accept class numbers, otherwise on one value.

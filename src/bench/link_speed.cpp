@@ -126,8 +126,8 @@ LinkSpeed measure_all_reduce(const session::DeviceRequest& request, std::uint64_
 LinkSpeed measure_all_reduce(distributed::Processes& processes, std::uint64_t bytes, int repeats) {
   const auto floats = static_cast<std::int64_t>(bytes / sizeof(float));
   const session::DeviceRequest one{.replicas = 1, .threads = 1};
-  const distributed::Seats seats = session::seats_of(&processes, one.replicas);
-  const auto connector = session::make_connector(one, experiment::ParallelSection{}, true, seats, processes);
+  const distributed::RankLayout rank_layout = session::make_rank_layout(&processes, one.replicas);
+  const auto connector = session::make_connector(one, experiment::ParallelSection{}, true, rank_layout, processes);
   const double mine = middle(sum_seconds(one, *connector, floats, repeats, processes.process(), processes.count()));
   double slowest = 0;
   for (const std::string& of_process : processes.gather(shortest(mine)))

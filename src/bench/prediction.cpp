@@ -113,12 +113,12 @@ StepParts StepParts::scaled(double factor) const {
 
 double Cluster::turns() const {
   if (cores == 0) return 1;
-  return std::max(1.0, static_cast<double>(in_node()) * lanes * threads / cores);
+  return std::max(1.0, static_cast<double>(in_node()) * local_ranks * threads / cores);
 }
 
 double Cluster::beside() const {
   if (cores == 0) return 1;
-  const double free = cores - static_cast<double>(in_node()) * lanes * threads;
+  const double free = cores - static_cast<double>(in_node()) * local_ranks * threads;
   return std::clamp(free / in_node(), 0.0, 1.0);  // each process has one communication thread
 }
 
@@ -145,7 +145,7 @@ struct Letters {
 double all_reduce_seconds(SumAlgorithm algorithm, const Cluster& cluster, double bytes) {
   const Letters c(cluster);
   // First, the lanes of a process are summed in its memory.
-  const double in_memory = cluster.lanes > 1 ? (cluster.lanes - 1) * bytes / c.inner : 0;
+  const double in_memory = cluster.local_ranks > 1 ? (cluster.local_ranks - 1) * bytes / c.inner : 0;
   if (cluster.ranks == 1) return in_memory;
   switch (algorithm) {
     case SumAlgorithm::kRing:

@@ -63,7 +63,7 @@ struct Cluster {
   MessageLink inner, between;
   /// CPUs: cores of a node for the threads of all its replicas. 0: devices that sum while they compute.
   int cores = 0;
-  int lanes = 1, threads = 1;
+  int local_ranks = 1, threads = 1;
 
   int nodes() const { return (ranks + per_node - 1) / per_node; }
   /// Ranks of a full node.

@@ -192,7 +192,7 @@ class Predictor {
       if (request_.cpus) device_ = *request_.cpus;
       if (device_.on_gpus()) device_ = {};
       device_ = session::with_threads(device_, request_.ranks_per_node());
-      cluster_.lanes = device_.replicas;
+      cluster_.local_ranks = device_.replicas;
       cluster_.threads = device_.threads;
       cluster_.cores = request_.cores.value_or(machine::cpus());
       return;
@@ -214,10 +214,11 @@ class Predictor {
                       cluster_.between.bytes_per_second * 1e-9, cluster_.between.latency * 1e6));
     }
     if (cluster_.cores > 0)
-      report_.assumptions.push_back(fmt::format(
-          "{} a node, {} of {} in each process, which also sums; more threads than cores "
-          "take turns",
-          counted(cluster_.cores, "core"), counted(cluster_.lanes, "replica"), counted(cluster_.threads, "thread")));
+      report_.assumptions.push_back(
+          fmt::format("{} a node, {} of {} in each process, which also sums; more threads than cores "
+                      "take turns",
+                      counted(cluster_.cores, "core"), counted(cluster_.local_ranks, "replica"),
+                      counted(cluster_.threads, "thread")));
   }
 
   MessageLink inner_link(const Cluster& cluster) {
@@ -231,7 +232,7 @@ class Predictor {
       if (known == links_.end())
         known = links_.emplace(measured.ranks, measure_link_in_processes(measured.ranks)).first;
       link = known->second;
-      measured.lanes = 1;  // replicas wait during the measurement
+      measured.local_ranks = 1;  // replicas wait during the measurement
       measured.threads = 1;
       measured.cores = machine::cpus();
       link.turns = measured.turns();
@@ -295,12 +296,12 @@ class Predictor {
       return given_->scaled(static_cast<double>(row.rows) / static_cast<double>(whole_batch()));
     }
     Cluster alike = row.cluster;  // measured here, in one process
-    alike.lanes = 1;
+    alike.local_ranks = 1;
     alike.ranks = 1;
     if (!request_.on_gpus()) {
       alike.cores = machine::cpus();
       const int cores = std::max(1, alike.cores / alike.threads);
-      const int wanted = row.cluster.in_node() * row.cluster.lanes;
+      const int wanted = row.cluster.in_node() * row.cluster.local_ranks;
       alike.ranks = std::min(wanted, row.cluster.turns() > 1 ? std::max(cores, kMostSideBySide) : cores);
     }
     alike.per_node = alike.ranks;

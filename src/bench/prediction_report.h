@@ -42,7 +42,7 @@ struct PredictedRow {
   Prediction predicted{};
   std::optional<double> measured{};  ///< step time in seconds
 
-  int replicas() const { return cluster.ranks * cluster.lanes; }
+  int replicas() const { return cluster.ranks * cluster.local_ranks; }
   double examples_per_second() const { return static_cast<double>(global_batch) / predicted.step; }
   /// Predicted time divided by measured time.
   std::optional<double> ratio() const;

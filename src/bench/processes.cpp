@@ -50,7 +50,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string last_words(const std::string& text) {
+std::string last_line(const std::string& text) {
   constexpr std::size_t kMost = 2000;
   return trim(text.size() > kMost ? text.substr(text.size() - kMost) : text);
 }
@@ -80,7 +80,7 @@ void launch(std::int64_t processes, const std::vector<std::string>& words, const
   command += fmt::format(" > {0}/results 2> {0}/words", shell_quoted(scratch.path()));
   allow_many_on_one_machine();
   const int status = std::system(command.c_str());
-  const std::string said = last_words(text_of(scratch.file("results")) + text_of(scratch.file("words")));
+  const std::string said = last_line(text_of(scratch.file("results")) + text_of(scratch.file("words")));
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ErrorKind::kDevice);
   constexpr int kNotFound = 127;
   if (code == kNotFound)

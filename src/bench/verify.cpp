@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/side_by_side.h"
+#include "bench/step_comparison.h"
 #include "core/activity.h"
 #include "core/format.h"
 #include "core/text.h"
@@ -33,7 +33,8 @@ void check_losses(double tested, double reference, std::int64_t step, VerifyResu
 }
 
 /// Starts each step from the reference's weights; these steps decide the verdict.
-void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+void compare_steps(ComparedSession& reference, ComparedSession& tested, const VerifyOptions& options,
+                   VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
@@ -53,7 +54,8 @@ void compare_steps(Side& reference, Side& tested, const VerifyOptions& options, 
 }
 
 /// Trains both sides independently and reports their drift, which does not affect the verdict.
-void measure_drift(Side& reference, Side& tested, const VerifyOptions& options, VerifyResult& result) {
+void measure_drift(ComparedSession& reference, ComparedSession& tested, const VerifyOptions& options,
+                   VerifyResult& result) {
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
@@ -103,16 +105,17 @@ Tolerance default_tolerance(const experiment::Experiment& experiment, const Veri
 VerifyResult verify(const experiment::Experiment& experiment, const VerifyOptions& options) {
   const Activity activity("comparing steps");
   // Only the side under test has the number of replicas that multiplies `batch_size_per_replica`.
-  const int replicas = session::seats_of(options.processes, options.devices.replicas).ranks();
+  const int replicas = session::make_rank_layout(options.processes, options.devices.replicas).ranks();
   const std::int64_t batch_size = global_batch(experiment.config.train, replicas);
   experiment::Experiment whole = experiment;
   whole.config.parallel.split = {};
   const session::DeviceRequest one = options.against.value_or(one_of(options.devices));
   // Mixed policies differ between CPUs and GPUs: as the reference for GPUs, a CPU computes in float32.
   if (!one.on_gpus() && options.devices.on_gpus()) whole.config.train.dtype_policy = experiment::DtypePolicy::kFloat32;
-  Side reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
-  Side tested(comparable(experiment, options.accumulate),
-              {.devices = options.devices, .processes = options.processes, .data = options.data, .batch = batch_size});
+  ComparedSession reference(comparable(whole, 1), {.devices = one, .data = options.data, .batch = batch_size});
+  ComparedSession tested(
+      comparable(experiment, options.accumulate),
+      {.devices = options.devices, .processes = options.processes, .data = options.data, .batch = batch_size});
   const graph::Model start = reference.session.model();
 
   VerifyResult result;

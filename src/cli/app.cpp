@@ -37,7 +37,7 @@ class ActivityBar {
   std::optional<ActivityWatch> watch_;
 };
 
-constexpr double kPatienceSeconds = 0.5, kPeriodSeconds = 0.15;
+constexpr double kTimeoutSeconds = 0.5, kPeriodSeconds = 0.15;
 
 train::BarState bar_of(const ActivityState& state) {
   return {.done = state.done,
@@ -49,7 +49,7 @@ train::BarState bar_of(const ActivityState& state) {
 
 ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
   if (!progress_.visible()) return;
-  watch_.emplace(kPatienceSeconds, kPeriodSeconds, [this](const ActivityState* state) {
+  watch_.emplace(kTimeoutSeconds, kPeriodSeconds, [this](const ActivityState* state) {
     if (state == nullptr)
       progress_.clear();
     else
@@ -76,7 +76,7 @@ void add_output_flags(Command& command) {
       .flag("--no-color", flags.no_color, "no colours (as with NO_COLOR and TERM=dumb)");
 }
 
-bool color_wanted(const OutputFlags& flags) {
+bool use_color(const OutputFlags& flags) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::string_view(term) == "dumb";
@@ -175,13 +175,13 @@ int App::dispatch(const std::vector<std::string>& arguments) {
   const OutputFlags& output = output_flags();
   words.erase(words.begin());
   if (std::any_of(words.begin(), words.end(), asks_help)) return log::print(help(command)), 0;
-  const std::vector<std::string> warnings = command.replace_former(words);
+  const std::vector<std::string> warnings = command.replace_deprecated_names(words);
   command.parse(words);
 
   log::configure({.format = output.log == "json" ? log::Format::kJson : log::Format::kText,
                   .quiet = output.quiet,
                   .verbose = output.verbose,
-                  .color = color_wanted(output)});
+                  .color = use_color(output)});
   for (const std::string& warning : warnings) log::warn(warning);
   const ActivityBar bar(output.quiet || output.log == "json" ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   return command.execute({.arguments = arguments, .json = output.log == "json", .quiet = output.quiet});

@@ -154,7 +154,7 @@ std::vector<std::int64_t> swept_processes(const BenchFlags& flags) {
 }
 
 /// The command line of each measured process.
-std::vector<std::string> words_for_processes(const Context& context) {
+std::vector<std::string> process_arguments(const Context& context) {
   std::vector<std::string> words;
   for (std::size_t i = 1; i < context.arguments.size(); ++i) {
     const std::string& word = context.arguments[i];
@@ -315,7 +315,7 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
   if (flags.predict && counts.empty()) return predict(flags, experiment, options, {}), 0;
   for (const std::int64_t count : counts)
     for (const bench::BenchRow& row :
-         bench::bench_in_processes(count, words_for_processes(context), flags.devices.request()))
+         bench::bench_in_processes(count, process_arguments(context), flags.devices.request()))
       rows.push_back(row);
   for (const Point& point : counts.empty() ? points(flags, experiment, processes) : std::vector<Point>{}) {
     options.devices = point.devices;
@@ -331,7 +331,7 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
   note_different_threads(rows);
   for (const bench::BenchRow& row : rows)
     if (row.virtual_shards > 0)
-      print_fitted(fmt::format("{} batch {}: {}", bench::row_name(row), row.global_batch, bench::price_of_shards(row)));
+      print_fitted(fmt::format("{} batch {}: {}", bench::row_name(row), row.global_batch, bench::shard_overhead(row)));
   for (const bench::BenchRow& row : rows)
     log::info(fmt::format("{} batch {}{}: start to first step {:.3f} s, opening data {:.3f} s", bench::row_name(row),
                           row.global_batch,
@@ -399,7 +399,7 @@ void add_bench(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

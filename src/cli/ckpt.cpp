@@ -84,9 +84,10 @@ void write_model(const graph::Graph& graph, const std::string& from, const std::
   graph::Model model = graph::make_model(graph, 0);
   const formats::WeightsReport report = formats::load_weights(*graph.weights, model);
   for (const std::string& note : report.notes) log::info(note);
-  write_exported(
-      {.model = model, .class_names = formats::read_class_names(from), .learned = formats::read_learned(from)}, to,
-      report.line());
+  write_exported({.model = model,
+                  .class_names = formats::read_class_names(from),
+                  .fitted_state = formats::read_fitted_state(from)},
+                 to, report.line());
 }
 
 /// Writes the model of a checkpoint or run, with loss and optimizer from its state.
@@ -95,7 +96,7 @@ void write_trained_model(const std::string& run_or_file, const std::string& to) 
       train::open_model_source(run_or_file, std::nullopt, {}, {.with_config = "", .own_model = true});
   graph::Model model = graph::make_model(source.experiment.graph, 0);
   source.load_weights(model, false);
-  formats::Exported exported{.model = model, .class_names = source.class_names, .learned = source.learned};
+  formats::Exported exported{.model = model, .class_names = source.class_names, .fitted_state = source.fitted_state};
   source.describe_training(exported);
   write_exported(exported, to, "all from " + source.checkpoint);
 }
@@ -139,16 +140,16 @@ int average(const CkptFlags& flags) {
   std::vector<std::string> files;
   for (const std::string& file : flags.files) files.push_back(train::weights_file(file));
   const ClassNames class_names = formats::read_class_names(files.front());
-  const std::string learned = formats::read_learned(files.front());
+  const std::string fitted_state = formats::read_fitted_state(files.front());
   for (const std::string& file : files)
-    if (formats::read_class_names(file) != class_names || formats::read_learned(file) != learned)
+    if (formats::read_class_names(file) != class_names || formats::read_fitted_state(file) != fitted_state)
       throw Error(ErrorKind::kCheckpoint,
                   fmt::format("{} and {} have learned other classes or words of their data; only models of the same "
                               "data have a mean",
                               files.front(), file));
   graph::Model model = graph::make_model(experiment::keras_graph(files.front(), input_shape(flags)), 0);
   formats::load_average(files, model);
-  exporter.write(*flags.output, {.model = model, .class_names = class_names, .learned = learned});
+  exporter.write(*flags.output, {.model = model, .class_names = class_names, .fitted_state = fitted_state});
   for (const std::string& advice : exporter.advice(*flags.output, model.graph)) log::info(advice);
   print_fitted(fmt::format("{}: {}, the mean of {}", *flags.output, counted(model.parameters(), "parameter"),
                            counted(files.size(), "file")));

@@ -48,7 +48,9 @@ Command& Command::describe(std::string text) { return description_ = std::move(t
 Command& Command::example(std::string line) { return examples_.push_back(std::move(line)), *this; }
 Command& Command::section(std::string title) { return section_ = std::move(title), *this; }
 Command& Command::required() { return arguments_.back().required = true, *this; }
-Command& Command::former(std::string name) { return arguments_.back().former = std::move(name), *this; }
+Command& Command::deprecated_name(std::string name) {
+  return arguments_.back().deprecated_name = std::move(name), *this;
+}
 Command& Command::exclusive(std::vector<std::string> names) { return exclusive_.push_back(std::move(names)), *this; }
 Command& Command::run(std::function<int(const Context&)> body) { return body_ = std::move(body), *this; }
 
@@ -158,9 +160,9 @@ std::vector<std::string> Command::flag_names() const {
 namespace {
 
 /// The values that CLI11 found for each argument, in the order of the command's arguments.
-class Words {
+class ParsedArguments {
  public:
-  explicit Words(const std::deque<Argument>& arguments) {
+  explicit ParsedArguments(const std::deque<Argument>& arguments) {
     parser_.set_help_flag();
     parser_.allow_extras();
     for (const Argument& argument : arguments) {
@@ -224,12 +226,12 @@ void refuse_unexpected(const std::vector<std::string>& unknown, const std::vecto
 
 }  // namespace
 
-std::vector<std::string> Command::replace_former(std::vector<std::string>& words) const {
+std::vector<std::string> Command::replace_deprecated_names(std::vector<std::string>& words) const {
   std::vector<std::string> warnings;
   for (std::string& word : words)
     for (const Argument& argument : arguments_) {
       const std::string flag = word.substr(0, word.find('='));
-      if (argument.former.empty() || flag != argument.former) continue;
+      if (argument.deprecated_name.empty() || flag != argument.deprecated_name) continue;
       word.replace(0, flag.size(), argument.title());
       warnings.push_back(
           fmt::format("{0} is called {1} now, and the next version will refuse {0}", flag, argument.title()));
@@ -243,7 +245,7 @@ void Command::parse(const std::vector<std::string>& given) const {
                            message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
   };
   try {
-    Words words(arguments_);
+    ParsedArguments words(arguments_);
     words.parse(given);
     refuse_unknown(words.unknown(), flag_names());
     refuse_unexpected(words.unknown(), given, arguments_);

@@ -259,7 +259,7 @@ void add_devices(App& app) {
       .option("--gpus", "IDS", flags->gpus, "the GPUs to check or to measure (all)");
   command.section("Output").flag("--json", flags->json, "as JSON");
   command.run([flags](const Context&) {
-    return together([&](distributed::Processes* processes) { return run(*flags, processes); });
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, processes); });
   });
 }
 

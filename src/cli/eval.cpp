@@ -15,9 +15,9 @@
 #include "core/text.h"
 #include "evaluation/assertion.h"
 #include "evaluation/evaluation.h"
+#include "evaluation/evaluation_files.h"
+#include "evaluation/evaluation_result.h"
 #include "evaluation/gates.h"
-#include "evaluation/judgement.h"
-#include "evaluation/judgement_files.h"
 #include "session/session.h"
 
 namespace dptrain::cli {
@@ -45,9 +45,9 @@ fs::path output_folder(const EvalFlags& flags, const train::ModelSource& source)
   return folder;
 }
 
-void print_values(const evaluation::Judgement& judgement) {
-  for (const auto& [name, value] : judgement.values) log::print(fmt::format("{}: {:.6g}", name, value));
-  log::print(fmt::format("n: {}", judgement.samples));
+void print_values(const evaluation::EvaluationResult& evaluation_result) {
+  for (const auto& [name, value] : evaluation_result.values) log::print(fmt::format("{}: {:.6g}", name, value));
+  log::print(fmt::format("n: {}", evaluation_result.samples));
 }
 
 int run(const EvalFlags& flags, const Context& context, distributed::Processes* processes) {
@@ -62,29 +62,31 @@ int run(const EvalFlags& flags, const Context& context, distributed::Processes* 
   if (processes == nullptr || processes->is_first())
     gates.emplace(flags.gates, evaluation.source().experiment, evaluation.on());
   session::Session& session = evaluation.open();
-  evaluation::check_names(assertions, evaluation::judged_names(session.plan(), evaluation.classes()));
+  evaluation::check_names(assertions, evaluation::result_names(session.plan(), evaluation.classes()));
   if (gates) gates->check(session.plan(), evaluation.classes());
   evaluation.load_weights();
 
   const bool shows = session.world().is_first() && !context.quiet && !context.json;
-  const evaluation::Judgement judgement =
-      *judge(session, evaluation.classes(), evaluation.on(),
-             shows ? train::ProgressMode::kAuto : train::ProgressMode::kOff, [] { return true; });
-  if (!log::is_json()) print_values(judgement);
+  const evaluation::EvaluationResult evaluation_result =
+      *evaluate(session, evaluation.classes(), evaluation.on(),
+                shows ? train::ProgressMode::kAuto : train::ProgressMode::kOff, [] { return true; });
+  if (!log::is_json()) print_values(evaluation_result);
   session.warn_about_bad_samples();
   if (!session.world().is_first()) return 0;
 
-  for (const evaluation::OutputJudgement& output : judgement.outputs)
+  for (const evaluation::OutputResult& output : evaluation_result.outputs)
     if (output.confusion && !log::is_json())
       log::info((output.name.empty() ? "" : output.name + ":\n") + trim(evaluation::scores_table(output.scores)));
-  const evaluation::Judged judged = evaluation.judged(judgement);
-  if (log::is_json()) log::print(evaluation::judgement_json(judged));
-  log::info("wrote " + join(evaluation::write_numbers(judged, folder), " and "));
-  if (const std::vector<std::string> drawn = evaluation::write_pictures(judged, folder); !drawn.empty())
+  const evaluation::EvaluatedModel evaluated = evaluation.evaluated(evaluation_result);
+  if (log::is_json()) log::print(evaluation::evaluation_json(evaluated));
+  log::info("wrote " + join(evaluation::write_numbers(evaluated, folder), " and "));
+  if (const std::vector<std::string> drawn = evaluation::write_pictures(evaluated, folder); !drawn.empty())
     log::info("drew " + join(drawn, ", "));
-  std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, evaluation::judged_values(judgement));
+  std::vector<evaluation::Verdict> verdicts =
+      evaluation::verdicts_of(assertions, evaluation::result_values(evaluation_result));
   if (gates->present())
-    std::ranges::move(gates->judge(judged, session.plan(), session.model().parameters()), std::back_inserter(verdicts));
+    std::ranges::move(gates->evaluate(evaluated, session.plan(), session.model().parameters()),
+                      std::back_inserter(verdicts));
   gates->conclude(verdicts, evaluation.source().experiment, folder.string());
   return 0;
 }
@@ -118,7 +120,7 @@ void add_eval(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

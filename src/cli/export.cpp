@@ -31,7 +31,7 @@ struct ExportFlags {
 formats::Preparation preparation_of(const train::ModelSource& source) {
   const experiment::DataSection& data = source.experiment.config.data;
   data::ModelSide model = experiment::input_side(source.experiment.graph);
-  model.learned = source.learned;
+  model.fitted_state = source.fitted_state;
   return data::preparation({&data.test, &data.validation, &data.train},
                            {data.transforms.eval.begin(), data.transforms.eval.end()}, model);
 }
@@ -61,7 +61,7 @@ int run(const ExportFlags& flags) {
   else
     log::info(flags.source + " names no weights: they are those that a run would begin with");
   formats::Exported exported{
-      .model = model, .class_names = source.class_names, .learned = source.learned, .opset = flags.opset};
+      .model = model, .class_names = source.class_names, .fitted_state = source.fitted_state, .opset = flags.opset};
   source.describe_training(exported);
   if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
   std::optional<formats::Preparation> preparation;

@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/verify.h"
-#include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/fit_report.h"
 #include "cli/processes.h"
 #include "cli/run_header.h"
+#include "cli/run_summary.h"
 #include "cli/sweep_flags.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -23,7 +23,7 @@
 #include "core/log_fields.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "data/sources/csv_learned.h"
+#include "data/sources/fitted_csv.h"
 #include "evaluation/assertion.h"
 #include "evaluation/gates.h"
 #include "experiment/run_files.h"
@@ -162,11 +162,11 @@ int run_dry(session::Session& session) {
   return 0;
 }
 
-ClosingFacts closing_facts(const train::RunDirectory& run, const FitFlags& flags,
-                           const experiment::Experiment& experiment) {
+RunSummary make_run_summary(const train::RunDirectory& run, const FitFlags& flags,
+                            const experiment::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  ClosingFacts facts{.run = run.path(), .kept = {}};
+  RunSummary facts{.run = run.path(), .kept = {}};
   for (const char* const name :
        {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
     if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
@@ -189,11 +189,11 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const Fi
   if (result.exit_code == static_cast<int>(ErrorKind::kWrite))
     log::error("the last checkpoint, model.h5 or lines of a table could not be written, see the warnings above");
   if (!run.is_here()) return result.exit_code;
-  const std::vector<std::string> lines = closing_lines(end, closing_facts(run, flags, session.experiment()));
-  log::info(lines.front(), closing_fields(end, run.path()));
+  const std::vector<std::string> lines = summary_lines(end, make_run_summary(run, flags, session.experiment()));
+  log::info(lines.front(), summary_fields(end, run.path()));
   for (std::size_t i = 1; i < lines.size(); ++i) log::info(lines[i]);
   if (context.quiet) {  // results only
-    const std::vector<std::string> figures = closing_figures(end, run.path());
+    const std::vector<std::string> figures = summary_figures(end, run.path());
     log::print(join(figures, "\n"));
   }
   return result.exit_code;
@@ -210,7 +210,7 @@ train::RunDirectory run_directory(const FitFlags& flags, session::Session& sessi
 }
 
 /// The initial state of a run without the weights.
-struct Beginning {
+struct InitialState {
   std::optional<formats::CheckpointState> state{};     ///< to resume with
   std::optional<formats::OptimizerState> optimizer{};  ///< to start with, without the rest of a checkpoint
 };
@@ -265,19 +265,19 @@ void log_changed_settings(const formats::CheckpointState& state, const experimen
 }
 
 /// Checks the gates and --assert, in the process that owns the run's folder.
-void judge_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion>& assertions,
-               const train::EndReport& ended, const std::optional<LastEvaluation>& last, session::Session& session,
-               const train::RunDirectory& run) {
+void check_run_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion>& assertions,
+                   const train::EndReport& ended, const std::optional<LastEvaluation>& last, session::Session& session,
+                   const train::RunDirectory& run) {
   std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, ended.result.final.items());
-  if (gates.present() && !has_ended_well(ended)) {
+  if (gates.present() && !is_successful(ended)) {
     log::warn("the gates are not judged: the run has not come to its end");
-    gates.leave_unjudged();
+    gates.mark_skipped();
   } else if (gates.present()) {
-    std::vector<evaluation::Verdict> more = gates.not_judged();
+    std::vector<evaluation::Verdict> more = gates.skipped_verdicts();
     if (last) {
-      const evaluation::Judged judged{session.experiment(), last->checkpoint, last->judgement,
-                                      session.source("validation")};
-      more = gates.judge(judged, session.plan(), session.model().parameters());
+      const evaluation::EvaluatedModel evaluated{session.experiment(), last->checkpoint, last->evaluation_result,
+                                                 session.source("validation")};
+      more = gates.evaluate(evaluated, session.plan(), session.model().parameters());
     }
     std::ranges::move(more, std::back_inserter(verdicts));
   }
@@ -286,10 +286,10 @@ void judge_end(evaluation::Gates& gates, const std::vector<evaluation::Assertion
 
 /// Closes the run's tables before the report is written.
 train::EndReport fit(session::Session& session, const train::RunDirectory& run, const train::FitOptions& options,
-                     const Beginning& beginning) {
+                     const InitialState& initial_state) {
   train::Trainer trainer(session, run, options);
-  if (beginning.state) trainer.resume(*beginning.state);
-  if (beginning.optimizer) trainer.begin_with(*beginning.optimizer);
+  if (initial_state.state) trainer.resume(*initial_state.state);
+  if (initial_state.optimizer) trainer.begin_with(*initial_state.optimizer);
   trainer.fit();
   train::EndReport ended = trainer.ended();
   // Process 0 writes for all: its exit code decides whether all or none take part in the evaluation.
@@ -307,7 +307,7 @@ void warn_of_slow_decay(const FitFlags& flags, const session::Session& session) 
   if (!text.empty() && session.world().is_first()) log::warn(text);
 }
 
-int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const Beginning& beginning,
+int train_run(const FitFlags& flags, session::Session& session, const Resume& resume, const InitialState& initial_state,
               std::optional<evaluation::Gates>& gates, const Context& context) {
   const std::vector<evaluation::Assertion> assertions = evaluation::parse_assertions(flags.assertions);
   evaluation::check_names(assertions, metric_names(session));
@@ -319,7 +319,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   run.write_json("env.json",
                  session::environment(session.data_fingerprint(), session.devices(), session.device_lines()));
   for (const std::string& line : run_header(session, run.path())) log::info(line);
-  if (beginning.state && run.is_here()) log_changed_settings(*beginning.state, session.experiment());
+  if (initial_state.state && run.is_here()) log_changed_settings(*initial_state.state, session.experiment());
   warn_of_slow_decay(flags, session);
 
   train::FitOptions options;
@@ -327,13 +327,13 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   options.steps = flags.overrides.steps;
   if (flags.trace) options.traced = train::parse_step_range(*flags.trace);
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
-  const train::EndReport ended = fit(session, run, options, beginning);
+  const train::EndReport ended = fit(session, run, options, initial_state);
   std::optional<LastEvaluation> last;
-  if (!flags.no_report) last = leave_report(session, run, ended, options.progress);
+  if (!flags.no_report) last = write_final_report(session, run, ended, options.progress);
   const int code = report(ended, run, flags, session, context);
   if (code != 0) return code;
   if (gates && run.is_here())
-    judge_end(*gates, assertions, ended, last, session, run);
+    check_run_end(*gates, assertions, ended, last, session, run);
   else
     check(assertions, ended.result.final.items());
   return code;
@@ -362,10 +362,10 @@ std::string initial_weights(const std::string& initial, const experiment::Experi
 void take_fitted(const std::optional<formats::CheckpointState>& state, const std::string& initial,
                  const experiment::Experiment& experiment, session::SessionOptions& options) {
   if (state) {
-    options.learned = state->learned;
+    options.fitted_state = state->fitted_state;
     options.fitted_use = data::FittedUse::kResume;
   } else if (const std::string file = initial_weights(initial, experiment); !file.empty()) {
-    options.learned = formats::read_learned(file);
+    options.fitted_state = formats::read_fitted_state(file);
     options.fitted_use = initial.empty() ? data::FittedUse::kInputsIfPossible : data::FittedUse::kInputs;
   }
 }
@@ -373,7 +373,8 @@ void take_fitted(const std::optional<formats::CheckpointState>& state, const std
 /// Warns if the initial weights were trained on other classes. `file`: initial_weights().
 void warn_of_other_classes(const std::string& file, const session::Session& session) {
   if (file.empty()) return;
-  const ClassNames before = data::class_names_of_model(formats::read_learned(file), formats::read_class_names(file));
+  const ClassNames before =
+      data::class_names_of_model(formats::read_fitted_state(file), formats::read_class_names(file));
   if (before.differs_from(session.class_names()))
     log::warn(fmt::format("{} was trained on the classes {}, the data set has {}", file, before.text(),
                           session.class_names().text()));
@@ -400,8 +401,8 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   if (first && !flags.dry_run && !flags.find_lr) gates.emplace(flags.gates, experiment, "validation", !flags.no_report);
   const Resume resume = first ? find_resume(flags, experiment) : Resume{};
   const session::SharedFile resumed(processes, resume.checkpoint);
-  Beginning beginning;
-  std::optional<formats::CheckpointState>& state = beginning.state;
+  InitialState initial_state;
+  std::optional<formats::CheckpointState>& state = initial_state.state;
   if (!resumed.path().empty()) state = formats::read_state(resumed.path());
 
   const session::SharedFile initial(processes, first && flags.init_from ? initial_file(flags) : "");
@@ -420,8 +421,8 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   }
   if (state || flags.init_from) session.replicas().push(session.model());
   if (rates) return train::find_lr(session, *rates, flags.run_dir, progress_mode(flags, context)), 0;
-  if (flags.init_optimizer) beginning.optimizer = initial_optimizer(initial.path(), session);
-  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, beginning, gates, context);
+  if (flags.init_optimizer) initial_state.optimizer = initial_optimizer(initial.path(), session);
+  return flags.dry_run ? run_dry(session) : train_run(flags, session, resume, initial_state, gates, context);
 }
 
 /// The flags that fit and resume share.
@@ -446,7 +447,7 @@ struct ResumeFlags {
 };
 
 /// Sets the flags with which fit continues the run. Throws Error{kCheckpoint} if there is none.
-void go_on_with(const std::string& source, FitFlags& flags) {
+void set_resume_flags(const std::string& source, FitFlags& flags) {
   const std::string checkpoint = train::last_state_file(source), run = train::run_of(checkpoint);
   if (source.ends_with(".yaml") || source.ends_with(".yml"))
     throw Error(ErrorKind::kCheckpoint,
@@ -467,7 +468,7 @@ int resume_run(const ResumeFlags& given, const Context& context, distributed::Pr
   if (given.parallel)
     throw Error(ErrorKind::kUsage, fmt::format("--parallel is for sweeps, and {} is a run", given.source));
   FitFlags flags = given.fit;
-  if (processes == nullptr || processes->is_first()) go_on_with(given.source, flags);
+  if (processes == nullptr || processes->is_first()) set_resume_flags(given.source, flags);
   const session::SharedFile config(processes, flags.config);  // the other processes may not see the run's folder
   flags.config = config.path();
   return run(flags, context, processes);
@@ -524,8 +525,8 @@ void add_fit(App& app) {
   flags->overrides.add_name(command);
   command.run([flags](const Context& context) {
     const train::Signals signals;  // before other threads start
-    log::outlive_readers();
-    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
+    log::ignore_sigpipe();
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 
@@ -554,8 +555,8 @@ void add_resume(App& app) {
       return run_sweep(sweep, context);
     }
     const train::Signals signals;  // before other threads start
-    log::outlive_readers();
-    return together([&](distributed::Processes* processes) { return resume_run(*flags, context, processes); });
+    log::ignore_sigpipe();
+    return run_processes([&](distributed::Processes* processes) { return resume_run(*flags, context, processes); });
   });
 }
 

@@ -6,8 +6,8 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "evaluation/classes.h"
-#include "evaluation/judgement.h"
-#include "evaluation/judgement_files.h"
+#include "evaluation/evaluation_files.h"
+#include "evaluation/evaluation_result.h"
 #include "experiment/run_files.h"
 #include "formats/checkpoint/weights.h"
 #include "report/page.h"
@@ -21,28 +21,29 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Evaluates the weights in `file`; nothing if it was stopped. All processes together.
-std::optional<evaluation::Judgement> judge_weights(session::Session& session, const std::string& file,
-                                                   train::ProgressMode progress) {
+std::optional<evaluation::EvaluationResult> evaluate_weights(session::Session& session, const std::string& file,
+                                                             train::ProgressMode progress) {
   graph::WeightsSpec weights;
   weights.file.value = file;
   formats::load_weights(weights, session.model(), formats::Coverage::kAll);
   session.replicas().push(session.model());
   const std::vector<evaluation::Classes> classes =
       evaluation::classes_of_outputs(session.experiment(), session.model().graph, session.class_names());
-  return judge(session, classes, "validation", progress, [] { return train::Signals::stop_signal() == 0; });
+  return evaluate(session, classes, "validation", progress, [] { return train::Signals::stop_signal() == 0; });
 }
 
-void write_judgement(session::Session& session, const train::RunDirectory& run, const std::string& checkpoint,
-                     const evaluation::Judgement& judgement) {
-  const evaluation::Judged judged{session.experiment(), checkpoint, judgement, session.source("validation")};
-  evaluation::write_numbers(judged, run.path());
-  evaluation::write_pictures(judged, run.path());
+void write_evaluation(session::Session& session, const train::RunDirectory& run, const std::string& checkpoint,
+                      const evaluation::EvaluationResult& evaluation_result) {
+  const evaluation::EvaluatedModel evaluated{session.experiment(), checkpoint, evaluation_result,
+                                             session.source("validation")};
+  evaluation::write_numbers(evaluated, run.path());
+  evaluation::write_pictures(evaluated, run.path());
   log::info(fmt::format("{} on validation{}", fs::path(checkpoint).filename().string(),
-                        train::values_text(judgement.values)));
+                        train::values_text(evaluation_result.values)));
 }
 
 template <class Work>
-void try_to(const char* otherwise, const Work& work) {
+void run_or_warn(const char* otherwise, const Work& work) {
   try {
     work();
   } catch (const std::exception& error) {
@@ -58,33 +59,34 @@ std::optional<LastEvaluation> evaluate(session::Session& session, const train::R
   const session::SharedFile weights(session.processes(),
                                     run.is_here() ? train::RunDirectory::weights_of(run.path()) : "");
   if (weights.path().empty()) return std::nullopt;
-  std::optional<evaluation::Judgement> judgement = judge_weights(session, weights.path(), progress);
+  std::optional<evaluation::EvaluationResult> evaluation_result = evaluate_weights(session, weights.path(), progress);
   session.warn_about_bad_samples();
-  if (!judgement)
+  if (!evaluation_result)
     log::info("the evaluation was stopped and is left out");
   else if (run.is_here())
-    try_to("the evaluation is not written whole", [&] { write_judgement(session, run, weights.path(), *judgement); });
-  if (!judgement) return std::nullopt;
-  return LastEvaluation{.checkpoint = weights.path(), .judgement = std::move(*judgement)};
+    run_or_warn("the evaluation is not written whole",
+                [&] { write_evaluation(session, run, weights.path(), *evaluation_result); });
+  if (!evaluation_result) return std::nullopt;
+  return LastEvaluation{.checkpoint = weights.path(), .evaluation_result = std::move(*evaluation_result)};
 }
 
 }  // namespace
 
-bool has_ended_well(const train::EndReport& end) {
-  return end.result.exit_code == 0 && train::has_reached_its_end(end.result.exit);
+bool is_successful(const train::EndReport& end) {
+  return end.result.exit_code == 0 && train::is_completed(end.result.exit);
 }
 
-std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,
-                                           const train::EndReport& end, train::ProgressMode progress) {
+std::optional<LastEvaluation> write_final_report(session::Session& session, const train::RunDirectory& run,
+                                                 const train::EndReport& end, train::ProgressMode progress) {
   std::optional<LastEvaluation> last;
-  if (has_ended_well(end) && session.validation_loader() != nullptr) {
+  if (is_successful(end) && session.validation_loader() != nullptr) {
     if (session.processes() != nullptr)  // an error in one process is an error in all
       last = evaluate(session, run, progress);
     else
-      try_to("the last evaluation is left out", [&] { last = evaluate(session, run, progress); });
+      run_or_warn("the last evaluation is left out", [&] { last = evaluate(session, run, progress); });
   }
   if (run.is_here())
-    try_to("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
+    run_or_warn("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
   return last;
 }
 

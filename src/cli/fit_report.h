@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/app.h"
-#include "evaluation/judgement.h"
+#include "evaluation/evaluation_result.h"
 #include "session/session.h"
 #include "train/progress.h"
 #include "train/reports.h"
@@ -17,15 +17,15 @@ namespace dptrain::cli {
 
 struct LastEvaluation {
   std::string checkpoint;
-  evaluation::Judgement judgement;
+  evaluation::EvaluationResult evaluation_result;
 };
 
 /// Whether a run has completed and could write its files.
-bool has_ended_well(const train::EndReport& end);
+bool is_successful(const train::EndReport& end);
 
 /// Evaluates the weights (RunDirectory::weights_of) of a completed run with validation data. All processes together;
 /// SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
-std::optional<LastEvaluation> leave_report(session::Session& session, const train::RunDirectory& run,
-                                           const train::EndReport& end, train::ProgressMode progress);
+std::optional<LastEvaluation> write_final_report(session::Session& session, const train::RunDirectory& run,
+                                                 const train::EndReport& end, train::ProgressMode progress);
 
 }  // namespace dptrain::cli

@@ -104,7 +104,7 @@ int draft(const InitFlags& flags) {
                           .name = name,
                           .target = flags.target});
   write_config(path, draft.yaml);  // before printing, which a closed pipe may end
-  for (const std::string& line : draft.said) print_fitted(line);
+  for (const std::string& line : draft.findings) print_fitted(line);
   log::info(fmt::format("wrote {}. Next: dptrain fit {}", path.string(), path.string()));
   return 0;
 }

@@ -15,7 +15,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
-#include "cli/kept_columns.h"
+#include "cli/passthrough_columns.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -116,7 +116,8 @@ struct PredictFlags {
 
 /// The samples of --input, as the data sets of the model define it.
 data::PredictSource open_inputs(const PredictFlags& flags, const train::ModelSource& source) {
-  data::PredictFiles files{.paths = flags.inputs, .learned = source.learned, .kept = kept_columns(flags.keep)};
+  data::PredictFiles files{
+      .paths = flags.inputs, .fitted_state = source.fitted_state, .passthrough = passthrough_columns(flags.keep)};
   if (flags.on_error) files.skip = *flags.on_error == "skip";
   const experiment::DataSection& section = source.experiment.config.data;
   for (const config::Typed* set : {&section.test, &section.validation, &section.train})
@@ -182,7 +183,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
   session::SessionOptions options;
   options.devices = flags.devices.request();
   options.processes = processes;
-  options.learned = source.learned;
+  options.fitted_state = source.fitted_state;
   const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
@@ -228,7 +229,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
         outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
   }
   std::shared_ptr<const data::Source> samples = input.next();  // throws before anything is printed
-  Output out(flags.output, input.key + kept_header(input.kept, input.key + answers) + answers + "\n");
+  Output out(flags.output, input.key + passthrough_header(input.passthrough, input.key + answers) + answers + "\n");
   std::int64_t written = 0, before = 0;
   // No progress bar between rows on a terminal.
   const bool shows = first && !context.quiet && !context.json && (flags.output || isatty(STDOUT_FILENO) == 0);
@@ -243,7 +244,8 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
       for (std::int64_t r = 0; r < batch.own().count; ++r) {
         const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
         rows += csv_field(input.is_named() ? block->label_place(index) : std::to_string(before + index));
-        for (std::size_t k = 0; k < input.kept.size(); ++k) rows += "," + csv_field(input.kept_field(index, k));
+        for (std::size_t k = 0; k < input.passthrough.size(); ++k)
+          rows += "," + csv_field(input.passthrough_field(index, k));
         for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
         rows += "\n";
       }
@@ -257,12 +259,12 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     }
     before += block->size();
   };
-  const auto tell_of_bad = [&](const data::BadSample& bad) {
+  const auto warn_about_bad = [&](const data::BadSample& bad) {
     if (first) log::warn("left out: " + bad.str());
   };
   for (; samples; samples = input.next()) {
-    if (const auto account = samples->bad_samples(); account && account->skips()) account->listen(tell_of_bad);
-    for (const data::BadSample& bad : input.take_bad()) tell_of_bad(bad);
+    if (const auto account = samples->bad_samples(); account && account->skips()) account->set_listener(warn_about_bad);
+    for (const data::BadSample& bad : input.take_bad()) warn_about_bad(bad);
     if (samples->size() > 0) predict_block(samples);
   }
   progress.clear();
@@ -309,7 +311,7 @@ void add_predict(App& app) {
   flags->devices.add(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {
-    return together([&](distributed::Processes* processes) { return run(*flags, context, processes); });
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, context, processes); });
   });
 }
 

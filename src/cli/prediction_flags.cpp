@@ -67,10 +67,10 @@ bench::SumAlgorithm algorithm_of(const std::string& value) {
       fmt::format("algorithm must be {}, found '{}'{}", join(names, ", "), value, did_you_mean(value, names)));
 }
 
-using Take = std::function<void(bench::PredictionRequest& flags, const std::string& key, const std::string& value)>;
+using ParseKey = std::function<void(bench::PredictionRequest& flags, const std::string& key, const std::string& value)>;
 
-const std::map<std::string, Take>& keys() {
-  static const std::map<std::string, Take> all{
+const std::map<std::string, ParseKey>& keys() {
+  static const std::map<std::string, ParseKey> all{
       {"gpus", [](auto& flags, const auto& key, const auto& value) { flags.gpus = count_of(key, value); }},
       {"cpus", [](auto& flags, const auto&, const auto& value) { flags.cpus = parse_cpus(value); }},
       {"nodes", [](auto& flags, const auto& key, const auto& value) { flags.nodes = count_of(key, value); }},

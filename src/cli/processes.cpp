@@ -32,11 +32,11 @@ int run(distributed::Processes& processes, const std::function<int(distributed::
 
 }  // namespace
 
-int together(const std::function<int(distributed::Processes* processes)>& body) {
+int run_processes(const std::function<int(distributed::Processes* processes)>& body) {
   const auto launch = distributed::find_launch([](const char* name) { return std::getenv(name); });
   if (!launch) return body(nullptr);
   distributed::Processes processes([&launch] { return distributed::open_mpi(*launch); }, {});
-  if (!processes.is_first()) log::speak_as(processes.name(processes.process()));
+  if (!processes.is_first()) log::set_process_prefix(processes.name(processes.process()));
   log::debug(fmt::format("{} processes on {} machines, {}", processes.count(), processes.hosts(), processes.library()));
   return run(processes, body);
 }

@@ -28,7 +28,7 @@ struct ReportFlags {
 };
 
 /// Whether the run has data to evaluate on, and a checkpoint newer than all of its evaluations.
-bool wants_evaluation(const report::RunRecord& run) {
+bool needs_evaluation(const report::RunRecord& run) {
   return run.has_validation && !train::RunDirectory::weights_of(run.folder).empty() &&
          std::ranges::all_of(run.evaluations, &report::EvaluationRecord::old);
 }
@@ -45,12 +45,12 @@ std::vector<std::string> evaluate(const std::string& run, const ReportFlags& fla
                                       nullptr);
     session::Session& session = evaluation.open();
     evaluation.load_weights();
-    const evaluation::Judgement judgement =
-        *judge(session, evaluation.classes(), evaluation.on(), progress, [] { return true; });
+    const evaluation::EvaluationResult evaluation_result =
+        *evaluate(session, evaluation.classes(), evaluation.on(), progress, [] { return true; });
     session.warn_about_bad_samples();
-    const evaluation::Judged judged = evaluation.judged(judgement);
-    std::vector<std::string> written = evaluation::write_numbers(judged, run);
-    for (std::string& drawn : evaluation::write_pictures(judged, run)) written.push_back(std::move(drawn));
+    const evaluation::EvaluatedModel evaluated = evaluation.evaluated(evaluation_result);
+    std::vector<std::string> written = evaluation::write_numbers(evaluated, run);
+    for (std::string& drawn : evaluation::write_pictures(evaluated, run)) written.push_back(std::move(drawn));
     for (std::string& file : written) file = fs::path(file).filename().string();
     return written;
   } catch (const std::exception& error) {
@@ -70,7 +70,7 @@ int run(ReportFlags flags, const Context& context) {
   flags.runs = sweep::runs_of(flags.runs);
   std::vector<std::string> to_evaluate;
   for (const std::string& folder : flags.runs)  // a folder that is not a run is refused before the first evaluation
-    if (wants_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);
+    if (needs_evaluation(report::read_record(folder, folder)) && !flags.no_eval) to_evaluate.push_back(folder);
   const bool quiet = context.quiet || context.json;
   std::vector<std::string> evaluated, files;
   for (const std::string& folder : to_evaluate) {

@@ -16,7 +16,7 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr double kWorthSayingSeconds = 0.1;
+constexpr double kMinReportedSeconds = 0.1;
 
 /// " = " and the replicas' rows; " as 8 shards on 2 replicas"; "" for one replica.
 std::string shares(std::int64_t rows, int replicas, const experiment::ConfigFile& config) {
@@ -83,7 +83,7 @@ std::vector<std::string> listed_columns(const session::Session& session) {
 std::string phases_line(const session::Session& session) {
   std::vector<std::string> parts;
   for (const auto& [phase, seconds] : session.phases())
-    if (seconds > kWorthSayingSeconds) parts.push_back(fmt::format("{} {:.2f} s", phase, seconds));
+    if (seconds > kMinReportedSeconds) parts.push_back(fmt::format("{} {:.2f} s", phase, seconds));
   return join(parts, ", ");
 }
 

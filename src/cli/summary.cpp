@@ -84,7 +84,7 @@ void add_summary(App& app) {
             "paper (--gpus h100, h200) also the launches of a step")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
       .option("--plot-schedule", "FILE.svg", flags->schedule, "the learning rate over the training")
-      .former("--lr");
+      .deprecated_name("--lr");
   flags->devices.add(command);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

@@ -31,27 +31,29 @@ namespace {
 constexpr double kOrphanSeconds = 120;
 
 /// The folder of a sweep, locked by this process.
-struct Home {
+struct SweepDirectory {
   std::string folder;
   train::RunLock lock;
 };
 
-Home home_for(const SweepFlags& flags, const experiment::Experiment& experiment) {
-  Home home{.folder = flags.run_dir ? *flags.run_dir : train::RunDirectory::next_sweep(experiment), .lock = {}};
+SweepDirectory make_sweep_directory(const SweepFlags& flags, const experiment::Experiment& experiment) {
+  SweepDirectory sweep_directory{.folder = flags.run_dir ? *flags.run_dir : train::RunDirectory::next_sweep(experiment),
+                                 .lock = {}};
   std::error_code error;
-  fs::create_directories(home.folder, error);
+  fs::create_directories(sweep_directory.folder, error);
   if (error)
     throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --run-dir",
-                                               home.folder, error.message()));
-  home.lock = train::RunLock(home.folder);
-  if (sweep::is_sweep(home.folder))
+                                               sweep_directory.folder, error.message()));
+  sweep_directory.lock = train::RunLock(sweep_directory.folder);
+  if (sweep::is_sweep(sweep_directory.folder))
     throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; dptrain resume {0} continues it; or "
                                                "choose another folder",
-                                               home.folder));
-  for (const fs::directory_entry& entry : fs::directory_iterator(home.folder, error))
+                                               sweep_directory.folder));
+  for (const fs::directory_entry& entry : fs::directory_iterator(sweep_directory.folder, error))
     if (entry.path().filename() != ".lock")
-      throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; choose another folder", home.folder));
-  return home;
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--run-dir: {} is not empty; choose another folder", sweep_directory.folder));
+  return sweep_directory;
 }
 
 /// Shows the progress, saves the state of the sweep and reports the signal to stop.
@@ -86,7 +88,7 @@ class Screen final : public sweep::Watcher {
                     .values = values});
   }
 
-  bool wants_stop() override { return train::Signals::stop_signal() != 0; }
+  bool should_stop() override { return train::Signals::stop_signal() != 0; }
 
   void end() { progress_.clear(); }
 
@@ -242,12 +244,12 @@ int resume(const SweepFlags& flags, const Context& context) {
 int run_sweep(const SweepFlags& flags, const Context& context) {
   const train::Signals signals;   // before other threads start
   std::signal(SIGCHLD, SIG_DFL);  // if the parent ignored it, waitpid() would not return a trial's status
-  log::outlive_readers();
+  log::ignore_sigpipe();
   if (flags.resume) return resume(flags, context);
   NewSweep fresh = plan_sweep(flags);
   if (flags.dry_run) return list(fresh.sweep);
-  const Home home = home_for(flags, fresh.experiment);
-  return run_trials(flags, fresh.sweep, home.folder, fresh.experiment, context);
+  const SweepDirectory sweep_directory = make_sweep_directory(flags, fresh.experiment);
+  return run_trials(flags, fresh.sweep, sweep_directory.folder, fresh.experiment, context);
 }
 
 void add_sweep(App& app) {

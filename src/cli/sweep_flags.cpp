@@ -47,9 +47,9 @@ void choose_strategy(const SweepFlags& flags, sweep::Plan& plan) {
         points && (!flags.trials || *points <= *flags.trials) ? sweep::Strategy::kGrid : sweep::Strategy::kRandom;
   if (plan.strategy == sweep::Strategy::kGrid) {
     if (!points) {
-      const std::vector<sweep::Varied> space = plan.space();
-      const auto range =
-          std::ranges::find_if(space, [](const sweep::Varied& v) { return v.kind != sweep::Varied::Kind::kChoices; });
+      const std::vector<sweep::SweepParameter> space = plan.space();
+      const auto range = std::ranges::find_if(
+          space, [](const sweep::SweepParameter& v) { return v.kind != sweep::SweepParameter::Kind::kChoices; });
       refuse_sweep(
           fmt::format("--strategy grid: {} has a range; name its values, as in {}=1,2,4, or take --strategy random",
                       range->key, range->key));
@@ -83,8 +83,8 @@ Objective objective_of(const std::vector<experiment::LoggedValue>& values, const
 }
 
 /// The value that the config's callbacks monitor, else the first metric, else the loss.
-Objective usual_objective(const experiment::Experiment& experiment,
-                          const std::vector<experiment::LoggedValue>& values) {
+Objective default_objective(const experiment::Experiment& experiment,
+                            const std::vector<experiment::LoggedValue>& values) {
   for (const experiment::CallbackConfig& callback : experiment.config.callbacks) {
     if (const auto* keeps = callback.get_if<train::ModelCheckpointSpec>(); keeps != nullptr && keeps->monitor)
       return objective_of(values, *keeps->monitor, keeps->mode);
@@ -100,7 +100,7 @@ Objective usual_objective(const experiment::Experiment& experiment,
 Objective objective_of(const SweepFlags& flags, const experiment::Experiment& experiment) {
   const std::vector<experiment::LoggedValue> values = experiment::logged_values(
       experiment.config.train, experiment.graph, static_cast<bool>(experiment.config.data.validation));
-  if (!flags.objective) return usual_objective(experiment, values);
+  if (!flags.objective) return default_objective(experiment, values);
   const std::vector<std::string> parts = split(*flags.objective, ':');
   const std::string mode = parts.size() > 1 ? parts[1] : "";
   if (parts.size() > 2 || (parts.size() == 2 && mode != "max" && mode != "min"))
@@ -141,7 +141,7 @@ void choose_rungs(const SweepFlags& flags, const experiment::Experiment& experim
 
 void check_keys(const sweep::Plan& plan) {
   std::set<std::string> keys;
-  for (const sweep::Varied& varied : plan.space()) {
+  for (const sweep::SweepParameter& varied : plan.space()) {
     if (!keys.insert(varied.key).second) refuse_sweep(fmt::format("--vary {}: the key is varied twice", varied.key));
     if (plan.strategy == sweep::Strategy::kHalving && (varied.key == "train.epochs" || varied.key == "train.steps"))
       refuse_sweep(fmt::format("--vary {}: --strategy halving decides how long a trial trains", varied.key));

@@ -136,7 +136,7 @@ void add_verify(App& app) {
   flags->overrides.add_batch(command);
   flags->overrides.add(command);
   command.run([flags](const Context&) {
-    return together([&](distributed::Processes* processes) { return run(*flags, processes); });
+    return run_processes([&](distributed::Processes* processes) { return run(*flags, processes); });
   });
 }
 

@@ -51,7 +51,7 @@ class Parser {
     if (!value || !take_word("if")) return value;
     const Value holds = condition();
     if (!holds || !take_word("else")) return std::nullopt;
-    const Deeper deeper(depth_);
+    const DepthGuard deeper(depth_);
     const Value other = deeper.fits() ? choice() : std::nullopt;
     if (!other) return other;
     return std::isnan(*holds) ? *holds : *holds != 0 ? value : other;
@@ -128,7 +128,7 @@ class Parser {
   Value power() {
     const Value base = percent();
     if (!base || !take("**")) return base;
-    const Deeper deeper(depth_);
+    const DepthGuard deeper(depth_);
     const Value exponent = deeper.fits() ? sign() : std::nullopt;
     if (!exponent) return exponent;
     return std::isnan(*base) || std::isnan(*exponent) ? kNone : std::pow(*base, *exponent);
@@ -161,7 +161,7 @@ class Parser {
 
   /// The rest of a parenthesized expression, after its '('.
   Value parentheses() {
-    const Deeper deeper(depth_);
+    const DepthGuard deeper(depth_);
     if (!deeper.fits()) return std::nullopt;
     const Value value = choice();
     return take(")") ? value : std::nullopt;
@@ -197,12 +197,12 @@ class Parser {
                                                           {">", [](double a, double b) { return a > b; }}};
 
   /// Counts the depth of recursion.
-  class Deeper {
+  class DepthGuard {
    public:
-    explicit Deeper(int& depth) : depth_(++depth) {}
-    ~Deeper() { --depth_; }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
+    explicit DepthGuard(int& depth) : depth_(++depth) {}
+    ~DepthGuard() { --depth_; }
+    DepthGuard(const DepthGuard&) = delete;
+    DepthGuard& operator=(const DepthGuard&) = delete;
     bool fits() const { return depth_ <= kMaxDepth; }
 
    private:

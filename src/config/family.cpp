@@ -75,7 +75,7 @@ Node shared_arguments(const std::vector<Node>& types) {
 }
 
 /// Replaces a type's shared arguments by references to `place`.
-void refer_to_shared(Node& type, const Node& shared, const std::string& place) {
+void replace_by_reference(Node& type, const Node& shared, const std::string& place) {
   for (Node::Entry& entry : type.find("properties")->entries()) {
     const Node* const common = shared.find(entry.key);
     if (common != nullptr && to_json(*common) == to_json(entry.value))
@@ -209,7 +209,7 @@ void Family::define(Node& definitions) const {
   }
   for (std::size_t i = 0; i < types_.size(); ++i) {
     const auto& def = types_[i];
-    refer_to_shared(arguments[i], shared, common);
+    replace_by_reference(arguments[i], shared, common);
     std::vector<Node> choices{std::move(arguments[i]), fragment::types({"null"})};
     for (const Field& field : def->schema.fields())
       if (field.positional) choices.push_back(field.schema());

@@ -47,7 +47,7 @@ bool is_positional_type(const Node& arguments, const std::vector<Field>& fields)
 struct Reading {
   const std::string& name;
   const std::vector<Field>& fields;
-  const std::vector<std::pair<std::string, std::string>>& former;
+  const std::vector<std::pair<std::string, std::string>>& deprecated_key;
   Reader& reader;
   void* spec;
   std::set<const Field*> seen = {};
@@ -93,9 +93,9 @@ struct Reading {
     for (const Field& field : fields) names.push_back(field.name);
     known.insert(known.end(), names.begin(), names.end());
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
-    const auto gone =
-        std::find_if(former.begin(), former.end(), [&](const auto& one) { return one.first == entry.key; });
-    std::string hint = gone != former.end() ? "; " + gone->second : hint_for(entry.key, name, known);
+    const auto gone = std::find_if(deprecated_key.begin(), deprecated_key.end(),
+                                   [&](const auto& one) { return one.first == entry.key; });
+    std::string hint = gone != deprecated_key.end() ? "; " + gone->second : hint_for(entry.key, name, known);
     if (hint.empty()) hint = names.empty() ? "; there are none" : "; known are " + join(names, ", ");
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, hint));
     const Synonym* synonym = find_synonym(entry.key, name, known);

@@ -141,7 +141,7 @@ class Schema {
   }
   /// A key that is rejected; `words` describe what to write instead.
   void add_former(std::string key, std::string words) { former_.emplace_back(std::move(key), std::move(words)); }
-  Schema&& former(std::string key, std::string words) && {
+  Schema&& deprecated_key(std::string key, std::string words) && {
     add_former(std::move(key), std::move(words));
     return std::move(*this);
   }

@@ -46,7 +46,7 @@ class TypeBuilder {
   }
   Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
   /// A key that is rejected; `advice` describes what to write instead.
-  Derived&& former(std::string key, std::string advice) {
+  Derived&& deprecated_key(std::string key, std::string advice) {
     type_->schema.add_former(std::move(key), std::move(advice));
     return self();
   }

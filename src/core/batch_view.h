@@ -24,7 +24,7 @@ struct World {
 
   static World of_one_process(int replicas) { return {.ranks = replicas}; }
 
-  int rank(int lane) const { return first_rank + lane; }
+  int rank(int local_rank) const { return first_rank + local_rank; }
   /// Whether this process writes the files and prints for all processes.
   bool is_first() const { return process == 0; }
 };

@@ -27,8 +27,8 @@ namespace {
 
 class BytesOnDisk final : public FileBytes {
  public:
-  BytesOnDisk(std::string name, int fd, std::uint64_t size, const FileVoice& voice)
-      : FileBytes(std::move(name), size, voice), fd_(fd) {}
+  BytesOnDisk(std::string name, int fd, std::uint64_t size, const FileErrors& file_errors)
+      : FileBytes(std::move(name), size, file_errors), fd_(fd) {}
   BytesOnDisk(const BytesOnDisk&) = delete;
   BytesOnDisk& operator=(const BytesOnDisk&) = delete;
   ~BytesOnDisk() override { close(fd_); }
@@ -50,8 +50,8 @@ class BytesOnDisk final : public FileBytes {
 
 class BytesInMemory final : public FileBytes {
  public:
-  BytesInMemory(std::string name, std::vector<std::byte> bytes, const FileVoice& voice)
-      : FileBytes(std::move(name), bytes.size(), voice), bytes_(std::move(bytes)) {}
+  BytesInMemory(std::string name, std::vector<std::byte> bytes, const FileErrors& file_errors)
+      : FileBytes(std::move(name), bytes.size(), file_errors), bytes_(std::move(bytes)) {}
 
  private:
   void copy(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -63,22 +63,22 @@ class BytesInMemory final : public FileBytes {
 
 }  // namespace
 
-std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, const FileVoice& voice) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe at this path must not block
-  if (fd < 0) throw voice.cannot_open(path, std::strerror(errno));       // NOLINT(concurrency-mt-unsafe)
+std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, const FileErrors& file_errors) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);   // a pipe at this path must not block
+  if (fd < 0) throw file_errors.cannot_open(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
   struct stat info {};
   const bool told = fstat(fd, &info) == 0;
   if (!told || !S_ISREG(info.st_mode)) {
     close(fd);
-    throw voice.cannot_open(
+    throw file_errors.cannot_open(
         path, told && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
   }
-  return std::make_shared<BytesOnDisk>(path, fd, static_cast<std::uint64_t>(info.st_size), voice);
+  return std::make_shared<BytesOnDisk>(path, fd, static_cast<std::uint64_t>(info.st_size), file_errors);
 }
 
 std::shared_ptr<const FileBytes> FileBytes::of_memory(std::string name, std::vector<std::byte> bytes,
-                                                      const FileVoice& voice) {
-  return std::make_shared<BytesInMemory>(std::move(name), std::move(bytes), voice);
+                                                      const FileErrors& file_errors) {
+  return std::make_shared<BytesInMemory>(std::move(name), std::move(bytes), file_errors);
 }
 
 void FileBytes::read(std::uint64_t offset, std::span<std::byte> out) const {
@@ -95,9 +95,9 @@ std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t lengt
   return bytes;
 }
 
-void FileBytes::damaged(const std::string& what) const { throw voice_->damaged(name_, what); }
+void FileBytes::damaged(const std::string& what) const { throw file_errors_->damaged(name_, what); }
 
-void FileBytes::refuse(const std::string& what) const { throw voice_->refused(name_, what); }
+void FileBytes::refuse(const std::string& what) const { throw file_errors_->refused(name_, what); }
 
 std::string what_to_try_for(const std::string& missing) {
   namespace fs = std::filesystem;
@@ -240,7 +240,7 @@ class Temporary {
     return true;
   }
   /// Syncs and closes: some file systems (NFS, quotas) report a full disk only here. False with errno set.
-  bool settle() {
+  bool sync_and_close() {
     const bool synced = fsync(fd_) == 0;
     const int error = errno;
     const bool closed = close(std::exchange(fd_, -1)) == 0;
@@ -331,7 +331,7 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
   Temporary temporary(path, (folder / fmt::format(".{}.tmp-", file)).string());
   bool good = true;
   for (const auto& part : parts) good = good && temporary.write_all(part);
-  if (!good || !temporary.settle()) {
+  if (!good || !temporary.sync_and_close()) {
     const int error = errno;
     const std::string reason = system_error();
     if (error == ENOSPC || error == EDQUOT || error == EFBIG)

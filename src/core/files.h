@@ -20,7 +20,7 @@ namespace dptrain {
 // A Cursor belongs to one thread.
 
 /// Constructors of the errors about a kind of file.
-struct FileVoice {
+struct FileErrors {
   Error (*cannot_open)(const std::string& path, const std::string& reason);
   Error (*damaged)(const std::string& name, const std::string& what);
   Error (*refused)(const std::string& name, const std::string& what);  ///< valid, but not supported
@@ -29,13 +29,13 @@ struct FileVoice {
 class FileBytes {
  public:
   /// `voice` must outlive the file and all objects made from it.
-  static std::shared_ptr<const FileBytes> of_file(const std::string& path, const FileVoice& voice);
+  static std::shared_ptr<const FileBytes> of_file(const std::string& path, const FileErrors& file_errors);
   static std::shared_ptr<const FileBytes> of_memory(std::string name, std::vector<std::byte> bytes,
-                                                    const FileVoice& voice);
+                                                    const FileErrors& file_errors);
   virtual ~FileBytes() = default;
 
   const std::string& name() const noexcept { return name_; }
-  const FileVoice& voice() const noexcept { return *voice_; }
+  const FileErrors& file_errors() const noexcept { return *file_errors_; }
   std::uint64_t size() const noexcept { return size_; }
   bool contains(std::uint64_t offset, std::uint64_t length) const noexcept {
     return offset <= size_ && length <= size_ - offset;
@@ -47,14 +47,14 @@ class FileBytes {
   [[noreturn]] void refuse(const std::string& what) const;
 
  protected:
-  FileBytes(std::string name, std::uint64_t size, const FileVoice& voice)
-      : name_(std::move(name)), size_(size), voice_(&voice) {}
+  FileBytes(std::string name, std::uint64_t size, const FileErrors& file_errors)
+      : name_(std::move(name)), size_(size), file_errors_(&file_errors) {}
   virtual void copy(std::uint64_t offset, std::span<std::byte> out) const = 0;
 
  private:
   std::string name_;
   std::uint64_t size_;
-  const FileVoice* voice_;
+  const FileErrors* file_errors_;
 };
 
 /// Reads little-endian numbers from a piece of a file in order. A read beyond its end throws the error of damage.

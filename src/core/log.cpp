@@ -136,7 +136,7 @@ void configure(const Options& options) {
   state().options = options;
 }
 
-void speak_as(const std::string& who) {
+void set_process_prefix(const std::string& who) {
   const std::lock_guard lock(state().mutex);
   state().who = who;
 }
@@ -189,7 +189,7 @@ void print(const std::string& text) {
   if (state().who.empty()) put(stdout, printable(text, "\n\t"));
 }
 
-void outlive_readers() {
+void ignore_sigpipe() {
   std::signal(SIGPIPE, SIG_IGN);
   const std::lock_guard lock(state().mutex);
   state().outlives_readers = true;

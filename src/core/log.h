@@ -20,7 +20,7 @@ struct Options {
 void configure(const Options& options);
 /// For all processes but the first: from now on prints only warnings and errors, with `who` before them ("process 1
 /// (node-b)"), and no results.
-void speak_as(const std::string& who);
+void set_process_prefix(const std::string& who);
 /// Whether lines, and results that have a structure, are JSON.
 bool is_json();
 /// From now on every line also goes into this file (appended). Throws Error{kWrite}.
@@ -36,7 +36,7 @@ void error(const std::string& line);   ///< To stderr after "error: ".
 void composed_error(const std::string& text);
 /// Ignores SIGPIPE from now on. A closed terminal or a reader that ends (`| head`) then loses its lines, and
 /// stdout_failure() does not count it. For commands that must run to their end even then.
-void outlive_readers();
+void ignore_sigpipe();
 /// errno of the first write to stdout that failed; 0: none.
 int stdout_failure();
 

@@ -164,7 +164,7 @@ int cpus(const Places& places) {
   return std::max(1, allowed);
 }
 
-bool gives_huge_pages(const Places& places) {  // "always [madvise] never": the active one in brackets
+bool has_huge_pages(const Places& places) {  // "always [madvise] never": the active one in brackets
   const auto line = first_line(places.huge_pages);
   return line && line->find("[never]") == std::string::npos;
 }

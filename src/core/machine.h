@@ -48,7 +48,7 @@ double cpu_quota(const Places& places = {});
 /// counts as free.
 Memory memory(const Places& places = {});
 /// Whether the system supports huge pages on request (madvise); false if it does not report it.
-bool gives_huge_pages(const Places& places = {});
+bool has_huge_pages(const Places& places = {});
 
 // Groups of CPUs that are close to one another. Read anew at each call; any thread.
 

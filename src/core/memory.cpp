@@ -9,7 +9,7 @@
 
 namespace dptrain {
 
-void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept {
+void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory), end = begin + bytes;
   const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
@@ -25,7 +25,7 @@ MappedMemory::MappedMemory(std::size_t bytes)
   if (bytes < kHugePage) return;
   const auto address = reinterpret_cast<std::uintptr_t>(base_);
   data_ = static_cast<char*>(base_) + (kHugePage - address % kHugePage) % kHugePage;
-  wish_for_huge_pages(data_, bytes_);
+  advise_huge_pages(data_, bytes_);
 }
 
 MappedMemory::~MappedMemory() { ::munmap(base_, mapped_); }

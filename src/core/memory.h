@@ -15,13 +15,13 @@ inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 /// Requests huge pages for memory that has not been written to yet. Has no effect on small pieces and on systems
 /// without huge pages. Any thread.
-void wish_for_huge_pages(void* memory, std::size_t bytes) noexcept;
+void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 /// Reserves `count` elements in huge pages. Call it before the first element is added.
 template <class T>
 void reserve_huge(std::vector<T>& vector, std::size_t count) {
   vector.reserve(count);
-  wish_for_huge_pages(vector.data(), vector.capacity() * sizeof(T));
+  advise_huge_pages(vector.data(), vector.capacity() * sizeof(T));
 }
 
 // Memory mapped from the system, in huge pages if available. Steps read with strides of many kilobytes: with small

@@ -13,7 +13,7 @@
 
 namespace dptrain::trace {
 
-inline constexpr std::size_t kMostSpans = std::size_t{1} << 16;  ///< per thread in one trace
+inline constexpr std::size_t kMaxSpans = std::size_t{1} << 16;  ///< per thread in one trace
 
 struct Entry {
   std::int64_t begin = 0, end = 0;  ///< nanoseconds since the epoch, to compare machines

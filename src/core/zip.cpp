@@ -23,7 +23,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 class Slice final : public FileBytes {
  public:
   Slice(std::shared_ptr<const FileBytes> whole, std::uint64_t offset, std::uint64_t size)
-      : FileBytes(whole->name(), size, whole->voice()), whole_(std::move(whole)), offset_(offset) {}
+      : FileBytes(whole->name(), size, whole->file_errors()), whole_(std::move(whole)), offset_(offset) {}
 
  private:
   void copy(std::uint64_t offset, std::span<std::byte> out) const override { whole_->read(offset_ + offset, out); }
@@ -229,7 +229,7 @@ std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const File
   if (member->method == 0 && member->packed == member->size)
     bytes = std::make_shared<Slice>(archive, data, member->size);
   else if (member->method == Z_DEFLATED)
-    bytes = FileBytes::of_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.voice());
+    bytes = FileBytes::of_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.file_errors());
   else
     file.refuse(fmt::format("holds {} packed by method {}, which is not supported", name, member->method));
   check_crc(*bytes, member->crc, name);
@@ -264,7 +264,7 @@ class Record {
   std::vector<std::byte> bytes_;
 };
 
-struct Placed {
+struct MemberOffset {
   const ZipMember& member;
   std::uint32_t crc = 0;
   std::uint64_t header = 0;  ///< offset of its local header
@@ -272,7 +272,7 @@ struct Placed {
 };
 
 /// The fields that both headers of a member share, from the version to the length of its name.
-void put_common(Record& record, const Placed& placed, std::uint64_t extra) {
+void put_common(Record& record, const MemberOffset& placed, std::uint64_t extra) {
   const std::uint64_t size = placed.wide ? kZip32Limit : placed.member.bytes.size();
   record.u16(placed.wide ? kZip64 : kPlain);
   record.u16(0);  // no flags
@@ -286,7 +286,7 @@ void put_common(Record& record, const Placed& placed, std::uint64_t extra) {
   record.u16(extra);
 }
 
-std::vector<std::byte> local_header(const Placed& placed) {
+std::vector<std::byte> local_header(const MemberOffset& placed) {
   Record record;
   record.u32(zip::kLocal);
   put_common(record, placed, placed.wide ? 20 : 0);
@@ -299,7 +299,7 @@ std::vector<std::byte> local_header(const Placed& placed) {
   return record.take();
 }
 
-void put_directory_entry(Record& record, const Placed& placed) {
+void put_directory_entry(Record& record, const MemberOffset& placed) {
   record.u32(zip::kCentral);
   record.u16(placed.wide ? kZip64 : kPlain);
   put_common(record, placed, placed.wide ? 28 : 0);
@@ -338,7 +338,7 @@ ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit)
   Record directory;
   std::uint64_t at = 0;
   bool wide = false;
-  std::vector<Placed> placed;
+  std::vector<MemberOffset> placed;
   for (const ZipMember& member : members) {
     placed.push_back({member, crc32(member.bytes), at, member.bytes.size() >= limit || at >= limit});
     all.headers.push_back(local_header(placed.back()));

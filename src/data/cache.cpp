@@ -17,7 +17,7 @@
 #include "core/text.h"
 #include "core/threads.h"
 #include "data/batch_buffer.h"
-#include "data/filler.h"
+#include "data/batch_writer.h"
 #include "data/sources/wrapped_source.h"
 
 namespace dptrain::data {
@@ -28,9 +28,9 @@ std::size_t bytes_of(const Array& sample) {
 }
 
 /// Memory budget of stores in bytes. Any thread.
-class Room {
+class MemoryBudget {
  public:
-  explicit Room(std::uint64_t most) : most_(most) {}
+  explicit MemoryBudget(std::uint64_t most) : most_(most) {}
   bool take(std::uint64_t bytes) {
     if (taken_.fetch_add(bytes) + bytes <= most_) return true;
     taken_.fetch_sub(bytes);
@@ -47,13 +47,14 @@ class Room {
 
 /// Budget shared by all stores without a limit: this process's part of half of the memory that was free when the first
 /// of them was made.
-std::shared_ptr<Room> shared_room(int processes) {
+std::shared_ptr<MemoryBudget> shared_budget(int processes) {
   static std::mutex mutex;
-  static std::weak_ptr<Room> room;
+  static std::weak_ptr<MemoryBudget> budget;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Room> shared = room.lock();
+  std::shared_ptr<MemoryBudget> shared = budget.lock();
   if (!shared)
-    room = shared = std::make_shared<Room>(machine::memory().available / 2 / static_cast<std::uint64_t>(processes));
+    budget = shared =
+        std::make_shared<MemoryBudget>(machine::memory().available / 2 / static_cast<std::uint64_t>(processes));
   return shared;
 }
 
@@ -63,11 +64,11 @@ class MemoryStore final : public CacheStore {
   MemoryStore(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit, int processes)
       : samples_(static_cast<std::size_t>(samples)),
         fixed_(fixed),
-        room_(limit ? std::make_shared<Room>(limit->bytes) : shared_room(processes)),
+        budget_(limit ? std::make_shared<MemoryBudget>(limit->bytes) : shared_budget(processes)),
         whose_limit_(limit           ? ""
                      : processes > 1 ? fmt::format(" (half of the free memory, for {} processes)", processes)
                                      : " (half of the free memory)") {}
-  ~MemoryStore() override { room_->give_back(used_); }
+  ~MemoryStore() override { budget_->give_back(used_); }
 
   bool find(std::int64_t index, ImageView& out) const override {
     const Sample& sample = samples_[static_cast<std::size_t>(index)];
@@ -78,7 +79,7 @@ class MemoryStore final : public CacheStore {
     return true;
   }
 
-  void keep(std::int64_t index, const Array& array) override {
+  void store_sample(std::int64_t index, const Array& array) override {
     const std::size_t bytes = bytes_of(array);
     if (fixed_) all_fit_.run([&] { reserve_all(array, bytes); });
     Sample& sample = samples_[static_cast<std::size_t>(index)];
@@ -108,14 +109,14 @@ class MemoryStore final : public CacheStore {
   };
 
   bool take(std::uint64_t bytes) {
-    if (!room_->take(bytes)) return false;
+    if (!budget_->take(bytes)) return false;
     used_.fetch_add(bytes);
     return true;
   }
 
   std::string limit_text() const {
-    const std::uint64_t others = room_->taken() - used_;
-    std::string text = human_bytes(room_->most()) + whose_limit_;
+    const std::uint64_t others = budget_->taken() - used_;
+    std::string text = human_bytes(budget_->most()) + whose_limit_;
     if (others > 0) text += fmt::format(", of which other data sets have {}", human_bytes(others));
     return text;
   }
@@ -139,7 +140,7 @@ class MemoryStore final : public CacheStore {
 
   std::vector<Sample> samples_;
   const bool fixed_;
-  const std::shared_ptr<Room> room_;
+  const std::shared_ptr<MemoryBudget> budget_;
   const std::string whose_limit_;
   std::atomic<std::uint64_t> used_{0}, count_{0};
   Once all_fit_;
@@ -182,7 +183,7 @@ class CachedSource final : public WrappedSource {
       if (!prefix_.empty()) hint.part = [this](const Shape& image) { return prefix_.part(image, {}); };
       of().read(index, input, out, hint);
     } catch (const SampleError&) {
-      store.give_up(index);
+      store.mark_unreadable(index);
       throw;
     }
     if (!prefix_.empty()) {
@@ -190,13 +191,13 @@ class CachedSource final : public WrappedSource {
       Array spare;
       prefix_.run(out, spare, {});
     }
-    store.keep(index, out);
+    store.store_sample(index, out);
   }
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return is_kept(input) ? stores_[static_cast<std::size_t>(input)]->find(index, out) : of().view(index, input, out);
   }
-  bool gives(int input, DType type) const override {
-    return of().gives(input, type) && !(type == DType::kF32 && is_kept(input));
+  bool can_read_exact(int input, DType type) const override {
+    return of().can_read_exact(input, type) && !(type == DType::kF32 && is_kept(input));
   }
 
  private:

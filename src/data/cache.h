@@ -21,9 +21,9 @@ class CacheStore {
   /// Sets `out` to the stored sample, valid as long as the store; false if it is not stored.
   virtual bool find(std::int64_t index, ImageView& out) const = 0;
   /// Stores the sample if there is space. Throws Error{kUsage} or kWrite if all samples are known not to fit.
-  virtual void keep(std::int64_t index, const Array& sample) = 0;
+  virtual void store_sample(std::int64_t index, const Array& sample) = 0;
   /// Marks a sample that cannot be read, so that the cache can be complete without it.
-  virtual void give_up(std::int64_t /*index*/) {}
+  virtual void mark_unreadable(std::int64_t /*index*/) {}
 };
 /// `fixed`: all samples have the same shape. Without a limit, `processes` share half of the free memory.
 std::unique_ptr<CacheStore> memory_store(std::int64_t samples, bool fixed, std::optional<config::ByteSize> limit,

@@ -108,8 +108,8 @@ class CachePart {
 
   /// As in CacheStore.
   bool find(std::size_t index, ImageView& out);
-  void keep(std::size_t index, const Array& sample);
-  void give_up(std::size_t index);
+  void store_sample(std::size_t index, const Array& sample);
+  void mark_unreadable(std::size_t index);
 
  private:
   CachePart(std::string file, std::uint64_t samples, CacheFile open);
@@ -124,7 +124,7 @@ class CachePart {
   void map_index();
   void map_whole();
   void give_shape(const Array& sample);
-  void settle(std::size_t i, CacheFlag what);
+  void set_flag(std::size_t i, CacheFlag what);
   void finish();
 
   const std::string file_, part_;
@@ -331,24 +331,24 @@ bool CachePart::find(std::size_t index, ImageView& out) {
   return true;
 }
 
-void CachePart::keep(std::size_t index, const Array& sample) {
+void CachePart::store_sample(std::size_t index, const Array& sample) {
   if (is_finished()) return;
   shaped_.run([&] { give_shape(sample); });
-  if (sample.shape != shape_ || type_of(sample) != header().type) return give_up(index);
+  if (sample.shape != shape_ || type_of(sample) != header().type) return mark_unreadable(index);
   if (taken_[index].exchange(true) || flag(index).load() != kMissing) return;
   const std::uint64_t bytes = header().bytes;
   std::memcpy(row(index), sample.type == DType::kU8 ? static_cast<const void*>(sample.u8.data()) : sample.f32.data(),
               bytes);
   const std::uint32_t crc = cache_crc(row(index), bytes);
   std::memcpy(index_.get() + layout_.crcs + index * sizeof crc, &crc, sizeof crc);
-  settle(index, kThere);
+  set_flag(index, kThere);
 }
 
-void CachePart::give_up(std::size_t index) {
-  if (!is_finished()) settle(index, kUnreadable);
+void CachePart::mark_unreadable(std::size_t index) {
+  if (!is_finished()) set_flag(index, kUnreadable);
 }
 
-void CachePart::settle(std::size_t index, CacheFlag what) {
+void CachePart::set_flag(std::size_t index, CacheFlag what) {
   std::uint8_t missing = kMissing;
   if (!flag(index).compare_exchange_strong(missing, what)) return;
   if (std::atomic_ref(header().tried).fetch_add(1) + 1 == samples_ && is_shaped()) finish();
@@ -463,11 +463,11 @@ class DiskStore final : public CacheStore {
     const auto i = static_cast<std::size_t>(index);
     return whole_ ? whole_->find(i, out) : part_ && part_->find(i, out);
   }
-  void keep(std::int64_t index, const Array& sample) override {
-    if (part_) part_->keep(static_cast<std::size_t>(index), sample);
+  void store_sample(std::int64_t index, const Array& sample) override {
+    if (part_) part_->store_sample(static_cast<std::size_t>(index), sample);
   }
-  void give_up(std::int64_t index) override {
-    if (part_) part_->give_up(static_cast<std::size_t>(index));
+  void mark_unreadable(std::int64_t index) override {
+    if (part_) part_->mark_unreadable(static_cast<std::size_t>(index));
   }
 
  private:

@@ -49,7 +49,7 @@ void for_each_sample(const std::string& what, std::int64_t samples, const std::f
 namespace {
 
 /// The findings about one sample.
-struct Seen {
+struct SampleInfo {
   std::string format, color_mode;
   std::int64_t height = -1, width = -1, frames = 0;
   bool damaged = false;
@@ -57,7 +57,7 @@ struct Seen {
 };
 
 /// Reads format and colour mode from the file's header.
-void look_at_header(const std::string& path, Seen& seen) {
+void read_image_header(const std::string& path, SampleInfo& seen) {
   thread_local std::vector<std::uint8_t> bytes;
   read_file(path, bytes);
   try {
@@ -73,15 +73,15 @@ void look_at_header(const std::string& path, Seen& seen) {
 /// Reads the ids of a text or a table as integers, other inputs as floats.
 void read_input(const Source& source, std::int64_t index, int input, Array& image) {
   thread_local std::vector<std::int32_t> ids;
-  if (!source.gives(input, DType::kI32)) return source.read(index, input, image);
+  if (!source.can_read_exact(input, DType::kI32)) return source.read(index, input, image);
   ids.resize(static_cast<std::size_t>(source.input_shape(input).elements()));
   source.read_exact(index, input, DType::kI32, ids.data());
 }
 
 /// `pictures`: the samples are image files; `columns`: rows of a table, or texts.
-Seen look(const Source& source, std::int64_t index, bool pictures, bool columns) {
+SampleInfo inspect_sample(const Source& source, std::int64_t index, bool pictures, bool columns) {
   thread_local Array image;
-  Seen seen;
+  SampleInfo seen;
   try {
     if (const auto clip = source.inspect(index)) {
       seen.format = clip->format;
@@ -90,7 +90,7 @@ Seen look(const Source& source, std::int64_t index, bool pictures, bool columns)
       seen.frames = clip->frames;
       if (!columns) return seen;
     }
-    if (pictures) look_at_header(source.label_place(index), seen);
+    if (pictures) read_image_header(source.label_place(index), seen);
     for (int input = source.inputs() - 1; input >= 0; --input) {
       image.shape = {};
       columns ? read_input(source, index, input, image) : source.read(index, input, image);
@@ -142,13 +142,13 @@ DataScan scan(const Source& source) {
   const auto account = source.bad_samples();
   if (!result.columns.empty() && account) result.damaged = account->all();  // rows skipped on opening
   const bool columns = !result.columns.empty(), pictures = holds_files(source) && !columns;
-  std::vector<Seen> all(static_cast<std::size_t>(source.size()));
+  std::vector<SampleInfo> all(static_cast<std::size_t>(source.size()));
   for_each_sample("scanning", source.size(), [&](std::int64_t index) {
-    all[static_cast<std::size_t>(index)] = look(source, index, pictures, columns);
+    all[static_cast<std::size_t>(index)] = inspect_sample(source, index, pictures, columns);
   });
   std::set<std::pair<std::int64_t, std::int64_t>> sizes;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Seen& seen = all[i];
+    const SampleInfo& seen = all[i];
     if (!seen.format.empty()) {
       ++result.formats[seen.format];
       if (seen.frames > 0) {

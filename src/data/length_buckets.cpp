@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/random.h"
-#include "data/filler.h"
+#include "data/batch_writer.h"
 
 namespace dptrain::data {
 namespace {
@@ -27,7 +27,7 @@ std::vector<StepsInput> inputs_of_steps(const Source& source, const ModelSide& m
     const int from = source_input(source, model, i);
     const Shape shape = source.input_shape(from);
     if (shape.rank() == 0) continue;
-    if (ids && !source.gives(from, DType::kI32)) continue;  // the loader reports the error
+    if (ids && !source.can_read_exact(from, DType::kI32)) continue;  // the loader reports the error
     inputs.push_back(
         {from, ids, shape[0], shape.elements() / shape[0], static_cast<float>(model.padding(i).value_or(0))});
   }
@@ -47,21 +47,21 @@ std::int32_t length_of(const T* values, const StepsInput& input, T padding) {
 }
 
 /// Buffers for one sample.
-struct LengthRoom {
+struct LengthScratch {
   std::vector<std::int32_t> ids;
   Array values;
 };
 
-std::int32_t length_in(const Source& source, const StepsInput& input, std::int64_t index, LengthRoom& room) {
+std::int32_t length_in(const Source& source, const StepsInput& input, std::int64_t index, LengthScratch& scratch) {
   if (input.ids) {
-    room.ids.resize(static_cast<std::size_t>(input.steps * input.width));
-    source.read_exact(index, input.from, DType::kI32, room.ids.data());
-    return length_of<std::int32_t>(room.ids.data(), input, 0);
+    scratch.ids.resize(static_cast<std::size_t>(input.steps * input.width));
+    source.read_exact(index, input.from, DType::kI32, scratch.ids.data());
+    return length_of<std::int32_t>(scratch.ids.data(), input, 0);
   }
-  source.read(index, input.from, room.values);
-  if (room.values.type == DType::kF32) return length_of<float>(room.values.f32.data(), input, input.padding);
-  room.values.f32.assign(room.values.u8.begin(), room.values.u8.end());
-  return length_of<float>(room.values.f32.data(), input, input.padding);
+  source.read(index, input.from, scratch.values);
+  if (scratch.values.type == DType::kF32) return length_of<float>(scratch.values.f32.data(), input, input.padding);
+  scratch.values.f32.assign(scratch.values.u8.begin(), scratch.values.u8.end());
+  return length_of<float>(scratch.values.f32.data(), input, input.padding);
 }
 
 /// Fisher-Yates shuffle from the front.
@@ -96,11 +96,11 @@ std::vector<std::int32_t> sample_lengths(const Source& source, const ModelSide& 
   const std::vector<StepsInput> inputs = inputs_of_steps(source, model);
   if (inputs.empty()) throw Error(ErrorKind::kUsage, kNoLengths);
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(source.size()), 0);
-  LengthRoom room;
+  LengthScratch scratch;
   for (std::int64_t index = 0; index < source.size(); ++index)
     for (const StepsInput& input : inputs) {
       std::int32_t& longest = lengths[static_cast<std::size_t>(index)];
-      longest = std::max(longest, length_in(source, input, index, room));
+      longest = std::max(longest, length_in(source, input, index, scratch));
     }
   return lengths;
 }

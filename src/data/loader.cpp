@@ -14,7 +14,7 @@
 #include "core/format.h"
 #include "core/machine.h"
 #include "core/trace.h"
-#include "data/filler.h"
+#include "data/batch_writer.h"
 #include "kernels/cpu/parallel.h"
 
 namespace dptrain::data {
@@ -41,10 +41,10 @@ int auto_prefetch(const LoaderOptions& options, std::int64_t batch, int workers)
 }
 
 /// Samples that a worker takes at a time.
-std::int64_t piece_size(std::int64_t batch, int workers, const Filler& filler) {
+std::int64_t piece_size(std::int64_t batch, int workers, const BatchWriter& batch_writer) {
   constexpr std::int64_t kLargest = 8, kLargestOfQuick = 256;
-  if (filler.is_copy()) return batch;
-  return std::clamp<std::int64_t>(batch / (4 * workers), 1, filler.is_quick() ? kLargestOfQuick : kLargest);
+  if (batch_writer.is_copy()) return batch;
+  return std::clamp<std::int64_t>(batch / (4 * workers), 1, batch_writer.is_quick() ? kLargestOfQuick : kLargest);
 }
 
 /// Orders of the epochs in flight. Any thread; the first call makes an order while others wait for it.
@@ -113,13 +113,13 @@ struct Loader::Impl {
         share(options.share),
         agree(options.agree),
         allocate(options.allocate ? options.allocate : aligned_memory),
-        filler(source, std::move(pipeline), model, std::move(labels), options.seed, options.form),
+        batch_writer(source, std::move(pipeline), model, std::move(labels), options.seed, options.form),
         account(source->bad_samples()),
-        workers(auto_workers(options, filler.is_copy())),
+        workers(auto_workers(options, batch_writer.is_copy())),
         numbered(options.numbered),
-        most_rows(std::max({std::int64_t{1}, options.most_share, share_of(std::min(batch_size, samples), 0).count})),
-        piece(piece_size(most_rows, workers, filler)),
-        ring(static_cast<std::size_t>(auto_prefetch(options, most_rows, workers))),
+        max_rows(std::max({std::int64_t{1}, options.max_share, share_of(std::min(batch_size, samples), 0).count})),
+        piece(piece_size(max_rows, workers, batch_writer)),
+        ring(static_cast<std::size_t>(auto_prefetch(options, max_rows, workers))),
         orders(samples, options) {
     if (share && account && account->skips() && !agree)
       throw Error(ErrorKind::kInternal, "a loader of a share has nobody to agree with on samples that are left out");
@@ -171,7 +171,7 @@ struct Loader::Impl {
   void work(int worker) {
     trace::name_thread("loader, worker " + std::to_string(worker));
     kernels::cpu::set_thread_count(1);  // the replicas use the other cores
-    Filler::Scratch scratch;
+    BatchWriter::Scratch scratch;
     std::unique_lock lock(mutex);
     while (true) {
       {
@@ -201,7 +201,7 @@ struct Loader::Impl {
       buffer = pool->take();
       // A short batch may have a larger share than a full one.
       if (!buffer || buffer->capacity < own.count)
-        buffer = filler.make_buffer(std::max(most_rows, own.count), allocate);
+        buffer = batch_writer.make_buffer(std::max(max_rows, own.count), allocate);
       buffer->pool = pool;
       describe(*buffer, at, end, own, orders.of(at.epoch).get());
     } catch (...) {
@@ -242,7 +242,7 @@ struct Loader::Impl {
     buffer.agreed = false;
   }
 
-  void work_on(std::int64_t ticket, Filler::Scratch& scratch, std::unique_lock<std::mutex>& lock) {
+  void work_on(std::int64_t ticket, BatchWriter::Scratch& scratch, std::unique_lock<std::mutex>& lock) {
     Entry& entry = entry_of(ticket);
     const std::uint64_t mine = generation;
     const std::int64_t begin = entry.next_row, end = std::min(begin + piece, entry.rows);
@@ -301,14 +301,14 @@ struct Loader::Impl {
       if (bad != entry.bad.end() && bad->position == buffer.share.first + row)
         ++bad;
       else
-        filler.move_row(buffer, row, to++);
+        batch_writer.move_row(buffer, row, to++);
     }
     buffer.bad = std::move(entry.bad);
   }
 
   /// On the trainer's thread, for a ready batch: removes the samples that are missing in any process from its rows, and
   /// adds them to the account, which may throw. Can be called again after that.
-  void settle(Batch::Buffer& buffer) {
+  void remove_bad_rows(Batch::Buffer& buffer) {
     if (!account) return;
     if (!buffer.agreed) {
       if (agree && account->skips()) buffer.bad = agreed(buffer);
@@ -352,19 +352,20 @@ struct Loader::Impl {
   };
 
   Outcome fill(Batch::Buffer& buffer, std::int64_t begin, std::int64_t end, std::uint64_t mine,
-               Filler::Scratch& scratch) {
+               BatchWriter::Scratch& scratch) {
     Outcome outcome;
     std::int64_t row = begin;
-    const auto expect = [&](std::int64_t coming) {
-      if (coming < end) filler.expect(buffer.indices[static_cast<std::size_t>(buffer.share.first + coming)]);
+    const auto prefetch_sample = [&](std::int64_t coming) {
+      if (coming < end)
+        batch_writer.prefetch_sample(buffer.indices[static_cast<std::size_t>(buffer.share.first + coming)]);
     };
     try {
-      for (std::int64_t ahead = 0; ahead < kExpected; ++ahead) expect(begin + ahead);
+      for (std::int64_t ahead = 0; ahead < kExpected; ++ahead) prefetch_sample(begin + ahead);
       for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
         const std::int64_t position = buffer.share.first + row;
-        expect(row + kExpected);
+        prefetch_sample(row + kExpected);
         try {
-          filler.fill(buffer.indices[static_cast<std::size_t>(position)], buffer.epoch, row, scratch, buffer);
+          batch_writer.fill(buffer.indices[static_cast<std::size_t>(position)], buffer.epoch, row, scratch, buffer);
         } catch (const SampleError& error) {
           if (!account) throw;
           outcome.bad.push_back({position, error.sample()});
@@ -382,11 +383,11 @@ struct Loader::Impl {
   const std::function<RowRange(std::int64_t, std::int64_t)> share;
   const AgreeOnBad agree;
   const Allocate allocate;
-  const Filler filler;
+  const BatchWriter batch_writer;
   const std::shared_ptr<BadSamples> account;  // used by the trainer's thread only
   const int workers;
   const bool numbered;
-  const std::int64_t most_rows;  // rows of the largest batch in this process
+  const std::int64_t max_rows;  // rows of the largest batch in this process
   const std::int64_t piece;
 
   std::mutex mutex;  // guards the members up to the condition variables
@@ -420,7 +421,7 @@ std::int64_t Loader::samples() const { return impl_->samples; }
 std::int64_t Loader::batches_per_epoch() const { return impl_->batches_from(0); }
 int Loader::workers() const { return impl_->workers; }
 int Loader::prefetch() const { return static_cast<int>(impl_->ring.size()); }
-std::vector<RowsInMemory> Loader::rows_in_memory() const { return impl_->filler.rows_in_memory(); }
+std::vector<RowsInMemory> Loader::rows_in_memory() const { return impl_->batch_writer.rows_in_memory(); }
 
 void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
   if (epoch < 0 || first_sample < 0 || first_sample > impl_->samples)
@@ -458,7 +459,7 @@ Batch Loader::next() {
     }
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so the next call fails again
     lock.unlock();  // settle() may wait for other processes; workers ignore ready entries
-    impl_->settle(*entry.buffer);
+    impl_->remove_bad_rows(*entry.buffer);
     lock.lock();
     std::shared_ptr<Batch::Buffer> buffer = std::move(entry.buffer);
     entry = {};

@@ -62,8 +62,8 @@ struct LoaderOptions {
   /// Positions of batch `number` that belong to this process. Other samples are read only for mixing. Must be
   /// deterministic; any thread. Not set: all positions.
   std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};
-  std::int64_t most_share = 0;  ///< largest share, if shares change with the number; 0: that of batch 0
-  bool numbered = false;        ///< sets BatchView::number, which counts batches over all epochs
+  std::int64_t max_share = 0;  ///< largest share, if shares change with the number; 0: that of batch 0
+  bool numbered = false;       ///< sets BatchView::number, which counts batches over all epochs
   /// Required with a share if the source leaves samples out. next() calls it once per batch, in order.
   AgreeOnBad agree{};
 };

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "data/filler.h"
+#include "data/batch_writer.h"
 #include "data/transforms/draws.h"
 #include "data/transforms/pixels.h"
 
@@ -46,8 +46,8 @@ void blend(float weight, const float* other, std::int64_t width, float* own) {
 }  // namespace
 
 /// If the partner cannot be read, image and label stay unmixed.
-void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
-                        Batch::Buffer& buffer) const {
+void BatchWriter::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
+                             Batch::Buffer& buffer) const {
   scratch.mixes.resize(parts_.size());
   const std::size_t last = parts_.size() - 1;
   bool mixed = true;
@@ -72,8 +72,8 @@ void Filler::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_t row
 }
 
 /// The input after `level` mixers, before the transforms that follow the last of them.
-void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
-                       Array& out) const {
+void BatchWriter::mix_input(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch,
+                            Scratch& scratch, Array& out) const {
   const DrawKey key = key_of(index, epoch);
   const auto made = [&](std::int64_t sample, Array& result) {
     const DrawKey of = key_of(sample, epoch);
@@ -102,8 +102,8 @@ void Filler::mix_input(const Input& input, std::size_t level, std::int64_t index
   mixer.mix_samples(view_of(mix.own), view_of(mix.other), out, key, part.index);
 }
 
-void Filler::mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch,
-                         Scratch& scratch, float* out) const {
+void BatchWriter::mix_numbers(const Input& input, std::size_t level, std::int64_t index, std::int64_t epoch,
+                              Scratch& scratch, float* out) const {
   if (level == 0) return fill_input(input, index, epoch, scratch, out);
   const Pipeline::Part& part = parts_[level];
   const Mixing& mixer = *part.mixer->mixing();
@@ -115,8 +115,8 @@ void Filler::mix_numbers(const Input& input, std::size_t level, std::int64_t ind
   blend(mixer.weight(key, part.index), other.data(), input.elements, out);
 }
 
-void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,
-                        Scratch& scratch, float* out) const {
+void BatchWriter::mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,
+                             Scratch& scratch, float* out) const {
   if (level == 0) return label.write(index, scratch.row, reinterpret_cast<std::byte*>(out));
   const Pipeline::Part& part = parts_[level];
   const Mixing& mixer = *part.mixer->mixing();
@@ -128,7 +128,7 @@ void Filler::mix_labels(const LabelWriter& label, std::size_t level, std::int64_
   blend(mixer.weight(key, part.index), other.data(), label.width(), out);
 }
 
-float Filler::mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const {
+float BatchWriter::mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const {
   if (level == 0) return source_->sample_weight(index);
   const Pipeline::Part& part = parts_[level];
   const Mixing& mixer = *part.mixer->mixing();

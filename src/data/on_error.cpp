@@ -32,17 +32,17 @@ void BadSamples::add(const BadSample& bad) {
     throw Error(ErrorKind::kData,
                 fmt::format("{}: {} of {} {} cannot be read, more than on_error allows ({}); the last one: {}", place_,
                             with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_), word_,
-                            policy_.most ? with_commas(*policy_.most) : shortest(*policy_.most_fraction * 100) + " %",
+                            policy_.most ? with_commas(*policy_.most) : shortest(*policy_.max_fraction * 100) + " %",
                             all_.back().str()));
 }
 
 bool BadSamples::too_many() const {
   const auto count = static_cast<std::int64_t>(all_.size());
   if (policy_.most) return count > *policy_.most;
-  return policy_.most_fraction && static_cast<double>(count) > *policy_.most_fraction * static_cast<double>(files_);
+  return policy_.max_fraction && static_cast<double>(count) > *policy_.max_fraction * static_cast<double>(files_);
 }
 
-void BadSamples::listen(std::function<void(const BadSample&)> listener) {
+void BadSamples::set_listener(std::function<void(const BadSample&)> listener) {
   listener_ = std::move(listener);
   if (listener_)
     for (const BadSample& bad : all_) listener_(bad);
@@ -60,7 +60,7 @@ bool read_limit(const Node& limit, Reader& reader, data::OnError& out) {
   const std::optional<double> number = reader.number(limit);
   if (!number) return false;
   const bool percent = limit.str().find('%') != std::string::npos;
-  if (percent ? *number >= 0 && *number <= 1 : *number > 0 && *number < 1) return out.most_fraction = *number, true;
+  if (percent ? *number >= 0 && *number <= 1 : *number > 0 && *number < 1) return out.max_fraction = *number, true;
   if (!percent && *number >= 0 && *number < 1e15 && *number == std::floor(*number))
     return out.most = static_cast<std::int64_t>(*number), true;
   reader.expected(limit, "a number of files such as 10, or a part of them such as 0.1%");
@@ -83,11 +83,11 @@ bool Value<data::OnError>::read(const Node& node, Reader& reader, data::OnError&
 }
 
 Node Value<data::OnError>::write(const data::OnError& value) {
-  if (!value.most && !value.most_fraction) return Node::scalar(value.skip ? "skip" : "fail");
+  if (!value.most && !value.max_fraction) return Node::scalar(value.skip ? "skip" : "fail");
   Node map = Node::map();
   if (value.most) return map.set("skip", Node::integer(*value.most)), map;
-  const bool whole = *value.most_fraction == 0 || *value.most_fraction == 1;  // numbers 0 and 1 would be counts
-  map.set("skip", whole ? Node::scalar(*value.most_fraction == 0 ? "0%" : "100%") : Node::number(*value.most_fraction));
+  const bool whole = *value.max_fraction == 0 || *value.max_fraction == 1;  // numbers 0 and 1 would be counts
+  map.set("skip", whole ? Node::scalar(*value.max_fraction == 0 ? "0%" : "100%") : Node::number(*value.max_fraction));
   return map;
 }
 

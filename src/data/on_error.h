@@ -22,7 +22,7 @@ struct OnError {
   bool skip = false;
   /// Limit of bad files that are skipped, as a count or a fraction of all files. Absent: no limit.
   std::optional<std::int64_t> most{};
-  std::optional<double> most_fraction{};
+  std::optional<double> max_fraction{};
   /// Set by `predict --on-error` instead of a config.
   bool is_flag = false;
   bool operator==(const OnError&) const = default;
@@ -67,7 +67,7 @@ class BadSamples {
   /// Name of the samples in messages: "files" or "rows".
   std::string word() const { return word_; }
   /// Calls `listener` at once for the files already recorded. add() calls it for each new file, before it may throw.
-  void listen(std::function<void(const BadSample&)> listener);
+  void set_listener(std::function<void(const BadSample&)> listener);
 
  private:
   bool too_many() const;

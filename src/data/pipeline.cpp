@@ -47,7 +47,7 @@ Pipeline::Pipeline(const std::vector<config::Typed>& transforms, bool evaluation
       throw step.error(ErrorKind::kUsage,
                        "random transforms cannot be used in evaluation; write transforms as {train: [...], eval: "
                        "[...]} and leave it out of eval");
-    if (!steps_.empty() && step.transform->hint().least_height > 0)
+    if (!steps_.empty() && step.transform->hint().min_height > 0)
       throw step.error(ErrorKind::kUsage,
                        "scaled_decode changes how images are read and works in the first transform only, found in "
                        "number " +

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "data/encoders/encoder.h"
-#include "data/sources/csv_learned.h"
+#include "data/sources/fitted_csv.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/join.h"
 #include "data/sources/text.h"
@@ -62,14 +62,14 @@ PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vec
   return {.raw = Shape(raw), .bytes = bytes, .columns = {}, .steps = std::move(steps)};
 }
 
-class LearnedTable {
+class FittedTable {
  public:
-  LearnedTable(const CSVSpec& spec, const std::string& learned) : learned_(CsvLearned::of(learned)) {
-    missing_ = spec.missing_values.value_or(table::usual_missing_words());
+  FittedTable(const CSVSpec& spec, const std::string& fitted_state) : fitted_state_(FittedCsv::of(fitted_state)) {
+    missing_ = spec.missing_values.value_or(table::default_missing_words());
   }
 
   const ColumnGroups::Group& group(const ModelSide& model, std::size_t which) const {
-    const auto& groups = learned_.inputs;
+    const auto& groups = fitted_state_.inputs;
     if (groups.size() == 1 && groups[0].name.empty() && model.input_shapes.size() == 1) return groups[0];
     const auto found = std::ranges::find(groups, model.input_names[which], &ColumnGroups::Group::name);
     if (found == groups.end())
@@ -78,13 +78,13 @@ class LearnedTable {
     return *found;
   }
 
-  const CsvLearned::Column& column(const std::string& name) const { return learned_.column(name); }
+  const FittedCsv::Column& column(const std::string& name) const { return fitted_state_.column(name); }
 
   PreparedInput input(const ColumnGroups::Group& group) const {
     PreparedInput input{.raw = {}, .bytes = false, .columns = {}, .steps = {}, .missing = missing_};
     for (const std::string& name : group.columns) {
-      const CsvLearned::Column& column = learned_.column(name);
-      const auto encoder = restore(column.encoder, nlohmann::json::parse(column.learned));
+      const FittedCsv::Column& column = fitted_state_.column(name);
+      const auto encoder = restore(column.encoder, nlohmann::json::parse(column.fitted_state));
       auto prepared = encoder->prepared(name);
       if (!prepared)
         refuse(fmt::format("column '{}' becomes numbers by {}, which", name, config::to_json(column.encoder.write())),
@@ -95,7 +95,7 @@ class LearnedTable {
   }
 
  private:
-  CsvLearned learned_;
+  FittedCsv fitted_state_;
   std::vector<std::string> missing_;
 };
 
@@ -108,11 +108,11 @@ formats::Preparation preparation(const std::vector<const config::Typed*>& datase
   if (find_set<JoinSpec>(datasets) != nullptr)
     refuse("the model reads several data sets side by side, which", "has no form outside of dptrain");
   const CSVSpec* const csv = find_set<CSVSpec>(datasets);
-  if (csv != nullptr && model.learned.empty())
+  if (csv != nullptr && model.fitted_state.empty())
     throw Error(ErrorKind::kCheckpoint,
                 "--with-transforms: nothing was learned of the table; a run's checkpoint holds it, a config does not");
-  std::optional<LearnedTable> learned;
-  if (csv != nullptr) learned.emplace(*csv, model.learned);
+  std::optional<FittedTable> fitted_state;
+  if (csv != nullptr) fitted_state.emplace(*csv, model.fitted_state);
   const std::vector<formats::ImageStep> steps = steps_of(transforms);
   const bool any_size = Pipeline(transforms, true).fixes_size();
   const bool files = find_set<ImageFolderSpec>(datasets) != nullptr || find_set<VideoSpec>(datasets) != nullptr;
@@ -121,9 +121,9 @@ formats::Preparation preparation(const std::vector<const config::Typed*>& datase
     const bool floats = model.input_type(i) == DType::kF32;
     const auto own = floats && model.is_transformed(i) ? steps : std::vector<formats::ImageStep>();
     const bool bytes = files || expect_pixels(transforms);
-    const ColumnGroups::Group* const group = learned ? &learned->group(model, i) : nullptr;
-    if (group != nullptr && !reads_files(learned->column(group->columns.front()).encoder)) {
-      all.inputs.emplace_back(learned->input(*group)).value().steps = own;
+    const ColumnGroups::Group* const group = fitted_state ? &fitted_state->group(model, i) : nullptr;
+    if (group != nullptr && !reads_files(fitted_state->column(group->columns.front()).encoder)) {
+      all.inputs.emplace_back(fitted_state->input(*group)).value().steps = own;
     } else if (floats && model.is_transformed(i)) {
       all.inputs.emplace_back(of_arrays(model.input_shapes[i], bytes || group != nullptr, any_size, own));
     } else {

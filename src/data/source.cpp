@@ -17,7 +17,7 @@ ClassNames class_names_of(const Source& source) {
   return names;
 }
 
-bool ModelSide::wants_ids(const std::string& input, std::size_t inputs) const {
+bool ModelSide::is_id_input(const std::string& input, std::size_t inputs) const {
   if (input.empty() && inputs == 1 && input_shapes.size() == 1) return input_type(0) == DType::kI32;
   const auto found = std::find(input_names.begin(), input_names.end(), input);
   return found != input_names.end() && input_type(static_cast<std::size_t>(found - input_names.begin())) == DType::kI32;

@@ -61,7 +61,7 @@ struct DrawKey {
 /// Parts of an image that read() may omit.
 struct ReadHint {
   /// The image may be read at a reduced size, but not below this size. 0, 0: the whole size.
-  std::int64_t least_height = 0, least_width = 0;
+  std::int64_t min_height = 0, min_width = 0;
   /// Returns the window of pixels that are used, within an image of the given shape. Other pixels may have any value.
   /// Not set: all pixels. The reading thread calls it at most once per image.
   std::function<Window(const Shape&)> part{};
@@ -98,12 +98,12 @@ class Source {
   /// Whether read() depends on the epoch (ReadHint::draw), so that samples cannot be cached.
   virtual bool draws() const { return false; }
   /// Whether read_exact() supports the input as kI32 (ids), kU8 (masks) or kF32 (the values of read()).
-  virtual bool gives(int /*input*/, DType /*type*/) const { return false; }
+  virtual bool can_read_exact(int /*input*/, DType /*type*/) const { return false; }
   /// Reads all elements of one sample's input without a conversion to float. Only if gives(). Any thread; throws as
   /// read().
   virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
   /// Prefetches a sample in memory that this thread reads soon.
-  virtual void expect(std::int64_t /*index*/) const {}
+  virtual void prefetch_sample(std::int64_t /*index*/) const {}
   /// Sets `out` to the sample in memory, valid as long as the source; false: use read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
   /// Records samples that cannot be read, which `on_error: skip` leaves out; null: they are fatal.
@@ -138,10 +138,10 @@ class Source {
 
   /// Fits vocabularies and means to `samples` and returns them as JSON, which is saved with the model. "": nothing to
   /// fit. Throws Error{kData}.
-  virtual std::string learn(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
+  virtual std::string fit(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
   /// Returns the samples encoded with the result of learn(); null if nothing is fitted. Before, a source that must be
   /// fitted has labels and a size, but shapes are unknown and read() must not be called. Throws Error{kData}.
-  virtual std::shared_ptr<const Source> taught(const std::string& /*learned*/) const { return nullptr; }
+  virtual std::shared_ptr<const Source> fitted_source(const std::string& /*learned*/) const { return nullptr; }
 
   /// Names of the classes of a label; empty if they have none.
   virtual std::vector<std::string> class_names(int /*which*/ = 0) const { return {}; }
@@ -197,7 +197,7 @@ struct ModelSide {
   /// Synthetic generates bytes 0..255 instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
   /// Result of Source::learn() for the training data, from a checkpoint or the training set; "": none yet.
-  std::string learned{};
+  std::string fitted_state{};
   FittedUse fitted_use = FittedUse::kExact;
   /// Whether labels are fitted to data.train although inputs are not.
   bool fits_labels() const { return fitted_use == FittedUse::kInputs || fitted_use == FittedUse::kInputsIfPossible; }
@@ -215,32 +215,32 @@ struct ModelSide {
   /// Number of classes of the output of that name, or of the only one; 0: unknown or none.
   std::int64_t classes_of(const std::string& label) const;
   /// Whether the model reads the named input, of a data set with `inputs` inputs, as ids.
-  bool wants_ids(const std::string& input, std::size_t inputs) const;
+  bool is_id_input(const std::string& input, std::size_t inputs) const;
 };
 
 enum class Role { kTrain, kValidation, kTest };
 
 struct Sources {
   std::shared_ptr<const Source> train, validation, test;
-  std::string learned{};  ///< from the training set, or as ModelSide had it
+  std::string fitted_state{};  ///< from the training set, or as ModelSide had it
 };
 struct DatasetConfig {
   config::Typed train, validation, test;  ///< may be empty
 };
-struct WantedRoles {
+struct RoleSelection {
   bool train = true, validation = true, test = true;
 };
 /// Adds an error with its place for each missing file or folder of the wanted data sets.
-void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics);
+void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, config::Diagnostics& diagnostics);
 
 /// Opens the data sets of the wanted roles (null: absent) and applies the Splits of all roles, so that a sample's role
 /// does not depend on `wanted`. Data sets that must be fitted use `model.learned`, or if it is empty are fitted to the
 /// samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                     const WantedRoles& wanted = {});
+                     const RoleSelection& wanted = {});
 /// `--data synthetic`: uses Synthetic for data.train and every other data set that is present. Keeps a Synthetic as is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                          const WantedRoles& wanted = {});
+                          const RoleSelection& wanted = {});
 /// Arguments of every data set.
 struct DatasetCommon {
   std::optional<std::int64_t> take;  ///< number of samples from the beginning, or all if there are fewer

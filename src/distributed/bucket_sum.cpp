@@ -16,7 +16,7 @@ using kernels::SumTree;
 
 /// Two tags per bucket. Buckets that share tags are kBuckets apart and never in flight at the same time.
 Tag tag_of(int bucket, int which) {
-  constexpr int kBuckets = (kMostTag - kFirstFree) / 2;
+  constexpr int kBuckets = (kMaxTag - kFirstFree) / 2;
   return static_cast<Tag>(kFirstFree + 2 * (bucket % kBuckets) + which);
 }
 
@@ -25,30 +25,30 @@ std::size_t bytes_of(const plan::Bucket& part) { return static_cast<std::size_t>
 
 }  // namespace
 
-std::vector<SumTree::Node> Seats::nodes(int of_process) const {
+std::vector<SumTree::Node> RankLayout::nodes(int of_process) const {
   return SumTree(ranks()).nodes(first_ranks[at(of_process)], first_ranks[at(of_process + 1)]);
 }
 
-int Seats::leader(int of_process) const { return leaders.empty() ? of_process : leaders[at(of_process)]; }
+int RankLayout::leader(int of_process) const { return leaders.empty() ? of_process : leaders[at(of_process)]; }
 
-BucketSum::BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
+BucketSum::BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
                      std::function<bool()> ready, std::function<void(const Error* failed)> done)
-    : seats_(seats),
-      own_(part_of(bucket, seats.process, seats.processes())),
+    : rank_layout_(rank_layout),
+      own_(part_of(bucket, rank_layout.process, rank_layout.processes())),
       arenas_(std::move(arenas)),
       ready_(std::move(ready)),
       done_(std::move(done)),
       nodes_tag_(tag_of(number, 0)),
       sum_tag_(tag_of(number, 1)),
-      nodes_(seats.nodes(seats.process)),
-      others_(at(seats.processes())) {
+      nodes_(rank_layout.nodes(rank_layout.process)),
+      others_(at(rank_layout.processes())) {
   std::vector<SumTree::Node> all;
-  for (int p = 0; p < seats.processes(); ++p) {
-    const std::vector<SumTree::Node> nodes = seats.nodes(p);
+  for (int p = 0; p < rank_layout.processes(); ++p) {
+    const std::vector<SumTree::Node> nodes = rank_layout.nodes(p);
     all.insert(all.end(), nodes.begin(), nodes.end());
     Other& other = others_[at(p)];
-    if (p == seats.process) continue;
-    other.part = part_of(bucket, p, seats.processes());
+    if (p == rank_layout.process) continue;
+    other.part = part_of(bucket, p, rank_layout.processes());
     other.sending.resize(nodes_.size());
     other.coming.resize(nodes.size());
     other.theirs.assign(nodes.size(), std::vector<float>(static_cast<std::size_t>(size_of(own_))));
@@ -65,12 +65,13 @@ namespace {
 /// Sums the node's lanes over a part into `sum`. For a single lane, returns its arena instead.
 const float* node_sum(const SumTree::Node& node, int first_rank, const std::vector<float*>& arenas,
                       const plan::Bucket& part, std::vector<float>& sum) {
-  std::vector<const float*> lanes;
-  for (int rank = node.begin; rank < node.end; ++rank) lanes.push_back(arenas[at(rank - first_rank)] + part.begin);
-  if (lanes.size() == 1) return lanes.front();
+  std::vector<const float*> local_ranks;
+  for (int rank = node.begin; rank < node.end; ++rank)
+    local_ranks.push_back(arenas[at(rank - first_rank)] + part.begin);
+  if (local_ranks.size() == 1) return local_ranks.front();
   float* const out = sum.data();
-  kernels::cpu::sum_arrays(lanes.data(), SumTree(node.end - node.begin).merges().data(), static_cast<int>(lanes.size()),
-                           &out, 1, 0, size_of(part));
+  kernels::cpu::sum_arrays(local_ranks.data(), SumTree(node.end - node.begin).merges().data(),
+                           static_cast<int>(local_ranks.size()), &out, 1, 0, size_of(part));
   return out;
 }
 
@@ -79,31 +80,31 @@ const float* node_sum(const SumTree::Node& node, int first_rank, const std::vect
 void BucketSum::begin(Transport& transport) {
   begun_ = true;
   added_ = false;
-  for (int p = 0; p < seats_.processes(); ++p) {
-    if (p == seats_.process) continue;
+  for (int p = 0; p < rank_layout_.processes(); ++p) {
+    if (p == rank_layout_.process) continue;
     Other& other = others_[at(p)];
     other.sum_is_sending = other.sum_is_coming = other.has_sum = false;
     for (std::size_t i = 0; i < other.coming.size(); ++i)
-      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), seats_.leader(p), nodes_tag_);
+      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), rank_layout_.leader(p), nodes_tag_);
   }
-  for (int step = 1; step < seats_.processes(); ++step)  // start with different receivers
-    send_nodes(transport, (seats_.process + step) % seats_.processes());
+  for (int step = 1; step < rank_layout_.processes(); ++step)  // start with different receivers
+    send_nodes(transport, (rank_layout_.process + step) % rank_layout_.processes());
 }
 
 void BucketSum::send_nodes(Transport& transport, int to) {
   Other& other = others_[at(to)];
-  const int first = seats_.first_ranks[at(seats_.process)];
+  const int first = rank_layout_.first_ranks[at(rank_layout_.process)];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const float* const sum = node_sum(nodes_[i], first, arenas_, other.part, other.sums[i]);
-    other.sending[i] = transport.send(sum, bytes_of(other.part), seats_.leader(to), nodes_tag_);
+    other.sending[i] = transport.send(sum, bytes_of(other.part), rank_layout_.leader(to), nodes_tag_);
   }
 }
 
 void BucketSum::add_own_part(Transport& transport) {
-  const int first = seats_.first_ranks[at(seats_.process)];
+  const int first = rank_layout_.first_ranks[at(rank_layout_.process)];
   std::vector<const float*> in;
-  for (int p = 0; p < seats_.processes(); ++p) {
-    if (p != seats_.process) {
+  for (int p = 0; p < rank_layout_.processes(); ++p) {
+    if (p != rank_layout_.process) {
       for (const std::vector<float>& sum : others_[at(p)].theirs) in.push_back(sum.data());
       continue;
     }
@@ -114,18 +115,18 @@ void BucketSum::add_own_part(Transport& transport) {
   for (float* const arena : arenas_) out.push_back(arena + own_.begin);
   kernels::cpu::sum_arrays(in.data(), merges_.data(), static_cast<int>(in.size()), out.data(),
                            static_cast<int>(out.size()), 0, size_of(own_));
-  for (int step = 1; step < seats_.processes(); ++step) {
-    const int to = (seats_.process + step) % seats_.processes();
+  for (int step = 1; step < rank_layout_.processes(); ++step) {
+    const int to = (rank_layout_.process + step) % rank_layout_.processes();
     Other& other = others_[at(to)];
-    other.sum_sent = transport.send(out.front(), bytes_of(own_), seats_.leader(to), sum_tag_);
+    other.sum_sent = transport.send(out.front(), bytes_of(own_), rank_layout_.leader(to), sum_tag_);
     other.sum_is_sending = true;
   }
   added_ = true;
 }
 
-void BucketSum::copy_to_lanes(const plan::Bucket& part) {
-  for (std::size_t lane = 1; lane < arenas_.size(); ++lane)
-    std::memcpy(arenas_[lane] + part.begin, arenas_.front() + part.begin, bytes_of(part));
+void BucketSum::copy_to_local_ranks(const plan::Bucket& part) {
+  for (std::size_t local_rank = 1; local_rank < arenas_.size(); ++local_rank)
+    std::memcpy(arenas_[local_rank] + part.begin, arenas_.front() + part.begin, bytes_of(part));
 }
 
 Exchange::Progress BucketSum::advance(Transport& transport) {
@@ -137,18 +138,18 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
     moved = std::erase_if(tickets, [&](Ticket& ticket) { return transport.done(ticket); }) > 0 || moved;
     return tickets.empty();
   };
-  for (int p = 0; p < seats_.processes(); ++p) {
-    if (p == seats_.process) continue;
+  for (int p = 0; p < rank_layout_.processes(); ++p) {
+    if (p == rank_layout_.process) continue;
     Other& other = others_[at(p)];
     all_came = forget_done(other.coming) && all_came;
     if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
       // Not before the arena is sent: the sum overwrites it.
       other.sum_comes =
-          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), seats_.leader(p), sum_tag_);
+          transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), rank_layout_.leader(p), sum_tag_);
       other.sum_is_coming = moved = true;
     }
     if (other.sum_is_coming && transport.done(other.sum_comes)) {
-      copy_to_lanes(other.part);
+      copy_to_local_ranks(other.part);
       other.sum_is_coming = false;
       other.has_sum = moved = true;
     }
@@ -158,7 +159,7 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
   if (all_came && !added_) add_own_part(transport), moved = open = true;
   if (open || !added_) return moved ? Progress::kMoved : Progress::kWaits;
   begun_ = false;
-  for (int p = 0; p < seats_.processes(); ++p) {
+  for (int p = 0; p < rank_layout_.processes(); ++p) {
     others_[at(p)].sending.resize(nodes_.size());
     others_[at(p)].coming.resize(others_[at(p)].theirs.size());
   }

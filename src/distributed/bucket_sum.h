@@ -18,7 +18,7 @@ namespace dptrain::distributed {
 
 /// Assignment of ranks to processes, equal in all processes except for `process`. A group of processes that share
 /// memory may take the place of a process.
-struct Seats {
+struct RankLayout {
   int process = 0;
   std::vector<int> first_ranks;  ///< first rank of each process, followed by the number of ranks
   /// Per group, the process that exchanges messages for it. Empty: every process exchanges its own.
@@ -34,11 +34,11 @@ class BucketSum final : public Exchange {
  public:
   /// `arenas`: gradients of the replicas of this process, by lane. The sum begins when `ready` returns true. `done`
   /// gets null when all arenas hold the sum, else the error. Both are called on the communication thread.
-  BucketSum(const Seats& seats, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
+  BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
             std::function<bool()> ready, std::function<void(const Error* failed)> done);
 
   Progress advance(Transport& transport) override;
-  void give_up(const Error& why) noexcept override { done_(&why); }
+  void cancel(const Error& why) noexcept override { done_(&why); }
 
  private:
   struct Other {
@@ -53,9 +53,9 @@ class BucketSum final : public Exchange {
   void begin(Transport& transport);
   void send_nodes(Transport& transport, int to);
   void add_own_part(Transport& transport);
-  void copy_to_lanes(const plan::Bucket& part);
+  void copy_to_local_ranks(const plan::Bucket& part);
 
-  const Seats& seats_;
+  const RankLayout& rank_layout_;
   const plan::Bucket own_;
   const std::vector<float*> arenas_;
   const std::function<bool()> ready_;

@@ -10,7 +10,7 @@
 namespace dptrain::distributed {
 
 class Processes;
-struct Seats;
+struct RankLayout;
 
 /// Connects `ranks` CPU replicas of this process. Gradients are summed in the order of kernels/sum_tree.h, during
 /// backward. Each replica sums its own part of every bucket.
@@ -21,6 +21,6 @@ std::unique_ptr<runtime::Connector> make_local_streams(int ranks);
 
 /// Connects the CPU replicas of several processes through MPI. The communication thread sums buckets during backward
 /// (bucket_sum.h). The bits of a sum do not depend on how ranks are distributed. `processes` outlives the connector.
-std::unique_ptr<runtime::Connector> make_processes(const Seats& seats, Processes& processes);
+std::unique_ptr<runtime::Connector> make_processes(const RankLayout& rank_layout, Processes& processes);
 
 }  // namespace dptrain::distributed

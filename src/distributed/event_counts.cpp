@@ -10,7 +10,7 @@ namespace {
 
 /// About 20 microseconds on an idle machine: longer than the usual delay between replicas at a small bucket, shorter
 /// than a scheduler's time slice.
-constexpr int kLooks = 50;
+constexpr int kSpins = 50;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void EventCounts::signal(Counter& counter) {
 }
 
 void EventCounts::wait(const Counter& counter, std::uint64_t target) {
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kSpins; ++look) {
     throw_if_aborted();
     if (is_reached(counter, target)) return;
     std::this_thread::yield();

@@ -37,13 +37,13 @@ class Transport {
 
 /// Message tags. Other messages use kFirstFree to kMostTag, which every MPI supports.
 enum Tag : int {
-  kNews = 1,
+  kStatus = 1,
   kGatherHead,
   kGatherRest,
-  kLanesHead,
-  kLanesRest,
+  kAllGatherHead,
+  kAllGatherRest,
   kFirstFree = 16,
-  kMostTag = 32767,
+  kMaxTag = 32767,
 };
 
 class Exchange {
@@ -59,7 +59,7 @@ class Exchange {
   virtual Progress advance(Transport& transport) = 0;
   /// Replaces all further calls of advance() after this or another process has failed, on the communication thread.
   /// Must wake the threads that wait for the exchange. Messages from and to its memory may still be pending.
-  virtual void give_up(const Error& why) noexcept = 0;
+  virtual void cancel(const Error& why) noexcept = 0;
 };
 
 }  // namespace dptrain::distributed

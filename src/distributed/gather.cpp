@@ -74,6 +74,6 @@ Exchange::Progress Gather::advance(Transport& transport) {
   return Progress::kDone;
 }
 
-void Gather::give_up(const Error& why) noexcept { done_({}, &why); }
+void Gather::cancel(const Error& why) noexcept { done_({}, &why); }
 
 }  // namespace dptrain::distributed

@@ -22,7 +22,7 @@ class Gather final : public Exchange {
   Gather(std::string mine, Tag head, Tag rest, Done done);
 
   Progress advance(Transport& transport) override;
-  void give_up(const Error& why) noexcept override;
+  void cancel(const Error& why) noexcept override;
 
  private:
   /// The head message contains the size and the first kInHead bytes. Longer inputs need a second message.

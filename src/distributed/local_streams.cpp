@@ -25,7 +25,7 @@ namespace {
 using EventPointer = std::unique_ptr<backend::Event>;
 
 /// State of a rank that the others read. Its thread writes it; others read it after a counter has reached their target.
-struct Seat {
+struct RankState {
   float* gradients = nullptr;
   std::vector<EventPointer> ready;  ///< per bucket: the rank's gradients are written
   EventPointer summed;              ///< the rank's parts of all buckets of a step are summed
@@ -41,7 +41,7 @@ struct Seat {
 };
 
 struct SharedStreams {
-  explicit SharedStreams(int ranks_) : ranks(ranks_), seats(at(ranks_)), waits(at(ranks_)) {}
+  explicit SharedStreams(int ranks_) : ranks(ranks_), rank_states(at(ranks_)), waits(at(ranks_)) {}
 
   void wait(int rank, const EventCounts::Counter& counter, std::uint64_t target) {
     waits[at(rank)].store(true, std::memory_order_relaxed);
@@ -51,7 +51,7 @@ struct SharedStreams {
 
   const int ranks;
   EventCounts counts;
-  std::vector<Seat> seats;
+  std::vector<RankState> rank_states;
   std::vector<std::atomic<bool>> waits;       ///< per rank, for the watchdog: whether its thread waits for other ranks
   std::vector<EventCounts::Counter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
   EventCounts::Counter queued = 0;            ///< number of times a rank queued all its parts, over all steps
@@ -67,10 +67,10 @@ class StreamSink final : public runtime::GradientSink {
     device_ = &device;
     buckets_ = plan.buckets;
     communication_ = device.make_stream(true);
-    Seat& seat = shared_.seats[at(rank_)];
-    seat.gradients = gradients;
-    seat.summed = device.make_event();
-    for (std::size_t k = 0; k < buckets_.size(); ++k) seat.ready.push_back(device.make_event());
+    RankState& rank_state = shared_.rank_states[at(rank_)];
+    rank_state.gradients = gradients;
+    rank_state.summed = device.make_event();
+    for (std::size_t k = 0; k < buckets_.size(); ++k) rank_state.ready.push_back(device.make_event());
   }
 
   /// After a failure, queued sums may still write to all arenas.
@@ -94,7 +94,7 @@ class StreamSink final : public runtime::GradientSink {
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
     shared_.counts.throw_if_aborted();
-    shared_.seats[at(rank_)].ready[at(bucket)]->record(compute);
+    shared_.rank_states[at(rank_)].ready[at(bucket)]->record(compute);
     shared_.counts.signal(shared_.arrived[at(bucket)]);
     while (summed_ < ready_ && EventCounts::is_reached(shared_.arrived[at(summed_)], due())) queue_sum();
   }
@@ -106,10 +106,10 @@ class StreamSink final : public runtime::GradientSink {
       shared_.wait(rank_, shared_.arrived[at(summed_)], due());
       queue_sum();
     }
-    shared_.seats[at(rank_)].summed->record(*communication_);
+    shared_.rank_states[at(rank_)].summed->record(*communication_);
     shared_.counts.signal(shared_.queued);
     shared_.wait(rank_, shared_.queued, due());
-    for (Seat& seat : shared_.seats) seat.summed->hold(compute);
+    for (RankState& rank_state : shared_.rank_states) rank_state.summed->hold(compute);
   }
 
  private:
@@ -118,9 +118,9 @@ class StreamSink final : public runtime::GradientSink {
 
   void queue_sum() {
     std::vector<float*> arenas;
-    for (Seat& seat : shared_.seats) {
-      seat.ready[at(summed_)]->hold(*communication_);
-      arenas.push_back(seat.gradients);
+    for (RankState& rank_state : shared_.rank_states) {
+      rank_state.ready[at(summed_)]->hold(*communication_);
+      arenas.push_back(rank_state.gradients);
     }
     const plan::Bucket part = part_of(buckets_[at(summed_)], rank_, shared_.ranks);
     if (part.end > part.begin) device_->sum_ranks(arenas, part.begin, part.end, *communication_);
@@ -143,7 +143,7 @@ class StreamCollective final : public backend::Collective {
 
   void attach(backend::Device& device) {
     device_ = &device;
-    for (Seat::GatherSlot& slot : shared_.seats[at(rank_)].slots) slot.written = device.make_event();
+    for (RankState::GatherSlot& slot : shared_.rank_states[at(rank_)].slots) slot.written = device.make_event();
   }
 
   int rank() const override { return rank_; }
@@ -152,11 +152,11 @@ class StreamCollective final : public backend::Collective {
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::size_t set = rounds_++ % 2;
     shared_.counts.throw_if_aborted();
-    give(shared_.seats[at(rank_)].slots[set], mine, bytes, stream);
+    give(shared_.rank_states[at(rank_)].slots[set], mine, bytes, stream);
     shared_.counts.signal(shared_.given);
     shared_.wait(rank_, shared_.given, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
-      const Seat::GatherSlot& slot = shared_.seats[at(r)].slots[set];
+      const RankState::GatherSlot& slot = shared_.rank_states[at(r)].slots[set];
       if (slot.bytes != bytes)
         throw Error(ErrorKind::kInternal,
                     fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, slot.bytes, rank_, bytes));
@@ -167,10 +167,10 @@ class StreamCollective final : public backend::Collective {
   }
 
  private:
-  void give(Seat::GatherSlot& slot, const void* mine, std::int64_t bytes, backend::Stream& stream) {
+  void give(RankState::GatherSlot& slot, const void* mine, std::int64_t bytes, backend::Stream& stream) {
     const auto size = static_cast<std::size_t>(bytes);
     if (!slot.memory || slot.memory->bytes() < size) {
-      if (slot.memory) shared_.seats[at(rank_)].outgrown.push_back(std::move(slot.memory));
+      if (slot.memory) shared_.rank_states[at(rank_)].outgrown.push_back(std::move(slot.memory));
       slot.memory = device_->allocate(size);
     }
     device_->copy(slot.memory->data(), mine, size, stream);
@@ -206,7 +206,7 @@ class StreamConnector final : public runtime::Connector {
   void drain(int rank) noexcept override { sinks_[at(rank)].drain(); }
 
   void detach(int rank) noexcept override {
-    shared_.seats[at(rank)] = {};
+    shared_.rank_states[at(rank)] = {};
     sinks_[at(rank)].detach();
   }
 

@@ -56,7 +56,7 @@ void Communicator::run(const std::string& what, const Call& call) {
   }
   calls_.fetch_add(1, std::memory_order_relaxed);
   if (result != kSuccess && result != kInProgress) fail(result, what);
-  settle(what);
+  wait_until_complete(what);
 }
 
 void Communicator::open(const UniqueId& id, int blocks) {
@@ -69,7 +69,7 @@ void Communicator::open(const UniqueId& id, int blocks) {
     result = api_.init_rank(&handle_, ranks_, id, rank_, &config);
   }
   if (result != kSuccess && result != kInProgress) fail(result, doing_);
-  settle(doing_);
+  wait_until_complete(doing_);
 }
 
 void Communicator::close() noexcept {
@@ -144,16 +144,16 @@ Result Communicator::state() {
 }
 
 void Communicator::poll() {
-  look_for_errors();
+  check_errors();
   throw_if_late();
 }
 
-void Communicator::look_for_errors() {
+void Communicator::check_errors() {
   counts_.throw_if_aborted();
   if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
 }
 
-void Communicator::settle(const std::string& what) {
+void Communicator::wait_until_complete(const std::string& what) {
   const Waiting waiting(waits_);
   for (int polls = 0;; ++polls) {
     const Result now = state();

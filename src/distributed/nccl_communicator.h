@@ -56,7 +56,7 @@ class Communicator {
   /// Throws if another rank has failed, NCCL reports an error, or the deadline has passed.
   void poll();
   /// As poll(), without the deadline.
-  void look_for_errors();
+  void check_errors();
 
   /// Whether the thread is waiting for NCCL or other ranks now. Any thread.
   bool waits() const { return waits_.load(std::memory_order_relaxed); }
@@ -71,7 +71,7 @@ class Communicator {
   /// Runs `call` with the handle, then polls until NCCL has taken it in.
   template <class Call>
   void run(const std::string& what, const Call& call);
-  void settle(const std::string& what);
+  void wait_until_complete(const std::string& what);
   /// Asynchronous state of the communicator: success, in progress, or an error.
   Result state();
   void throw_if_late() const;

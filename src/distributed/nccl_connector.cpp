@@ -46,15 +46,15 @@ namespace {
 /// Barrier of all ranks: first the lanes of this process, then the processes. Pending exchanges share its ownership.
 class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
  public:
-  RankBarrier(int lanes, Processes* processes) : lanes_(lanes), processes_(processes) {}
+  RankBarrier(int local_ranks, Processes* processes) : local_ranks_(local_ranks), processes_(processes) {}
 
   EventCounts& counts() { return counts_; }
 
   /// Arrives at the `number`-th barrier, counted from 1, without waiting for the others (all_arrived).
   void arrive(std::uint64_t number) {
-    if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(lanes_)) return;
+    if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 < number * at(local_ranks_)) return;
     if (processes_ == nullptr) return counts_.signal(released_);
-    processes_->post(std::make_shared<Gather>("", kLanesHead, kLanesRest,
+    processes_->post(std::make_shared<Gather>("", kAllGatherHead, kAllGatherRest,
                                               [self = shared_from_this()](Gather::Result, const Error* failed) {
                                                 if (failed == nullptr) self->counts_.signal(self->released_);
                                               }));
@@ -75,7 +75,7 @@ class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
 
  private:
   static constexpr int kNobody = std::numeric_limits<int>::max();
-  const int lanes_;
+  const int local_ranks_;
   Processes* const processes_;
   EventCounts counts_;
   EventCounts::Counter arrivals_ = 0, released_ = 0;
@@ -126,8 +126,8 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     sums_.open(ids.sums);
     gathers_.open(ids.gathers, kGatherBlocks);
     compute_ = &compute;
-    if (options_.tree_order) make_room();
-    if (options_.sums_in_bfloat16) make_rounded_room();
+    if (options_.tree_order) allocate_gather_buffer();
+    if (options_.sums_in_bfloat16) allocate_bfloat16_buffer();
     for (backend::Stream* stream : {compute_, stream_.get()}) stream->set_watcher([this] { poll(); });
     connect(device);
     relax();
@@ -146,7 +146,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   void detach() noexcept {
     computed_.reset();
     communicated_.reset();
-    room_.reset();
+    exchange_buffer_.reset();
     stream_.reset();
     compute_ = nullptr;
   }
@@ -171,7 +171,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
     if (loads_) {
-      meet(compute);
+      barrier(compute);
       for (int bucket = 0; bucket < ready_; ++bucket) sum(bucket, compute);
       stream_->synchronize();
     }
@@ -195,7 +195,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
   void begin_recording(backend::Stream& compute) override {
     begin(0, false);
-    meet(compute);
+    barrier(compute);
     recording_ = true;
     for (nccl::Communicator* each : both()) each->begin_recording();
   }
@@ -205,7 +205,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     for (nccl::Communicator* each : both()) each->end_recording();
     if (!recorded) place_.cannot_record(rank_);
     progress();
-    meet(compute);
+    barrier(compute);
     return place_.first_without_recording();
   }
 
@@ -220,7 +220,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     if (in_step_) progress();
-    if (loads_) meet(stream);
+    if (loads_) barrier(stream);
     last_ = &gathers_;
     gathers_.gather(mine, bytes, all, stream.native(), fmt::format("gather of {} bytes", bytes));
     if (loads_) stream.synchronize();
@@ -243,22 +243,22 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   }
 
   void sum_rounded(float* values, std::int64_t n, const std::string& what) {
-    device_->from_float(values, room_->data(), DType::kBf16, n, *stream_);
-    sums_.sum(room_->data(), n, nccl::kBfloat16, stream_->native(), what + " in bfloat16");
-    device_->to_float(room_->data(), DType::kBf16, values, n, *stream_);
+    device_->from_float(values, exchange_buffer_->data(), DType::kBf16, n, *stream_);
+    sums_.sum(exchange_buffer_->data(), n, nccl::kBfloat16, stream_->native(), what + " in bfloat16");
+    device_->to_float(exchange_buffer_->data(), DType::kBf16, values, n, *stream_);
   }
 
   void gather_and_add(float* values, std::int64_t n, const std::string& what) {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(float);
-    sums_.gather(values, static_cast<std::int64_t>(bytes), room_->data(), stream_->native(), what);
+    sums_.gather(values, static_cast<std::int64_t>(bytes), exchange_buffer_->data(), stream_->native(), what);
     device_->sum_ranks(parts(n), 0, n, *stream_);
-    device_->copy(values, room_->data(), bytes, *stream_);
+    device_->copy(values, exchange_buffer_->data(), bytes, *stream_);
   }
 
   /// Divides the workspace into n floats per rank.
   std::vector<float*> parts(std::int64_t n) const {
     std::vector<float*> all;
-    for (int rank = 0; rank < ranks_; ++rank) all.push_back(room_->as<float>() + rank * n);
+    for (int rank = 0; rank < ranks_; ++rank) all.push_back(exchange_buffer_->as<float>() + rank * n);
     return all;
   }
 
@@ -270,41 +270,41 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
   /// Also loads the kernels that are launched between collectives, while no collective runs: for parts aligned to four
   /// floats and for others.
-  void make_room() {
-    room_ = device_->allocate(static_cast<std::size_t>(largest_bucket() * ranks_) * sizeof(float));
+  void allocate_gather_buffer() {
+    exchange_buffer_ = device_->allocate(static_cast<std::size_t>(largest_bucket() * ranks_) * sizeof(float));
     for (const std::int64_t n : {kLineFloats, kLineFloats - 1}) device_->sum_ranks(parts(n), 0, n, *stream_);
-    device_->copy(room_->as<float>(), room_->as<float>() + kLineFloats, sizeof(float), *stream_);
+    device_->copy(exchange_buffer_->as<float>(), exchange_buffer_->as<float>() + kLineFloats, sizeof(float), *stream_);
     stream_->synchronize();
   }
 
   /// Also loads the kernels, as make_room() does.
-  void make_rounded_room() {
+  void allocate_bfloat16_buffer() {
     const auto n = static_cast<std::size_t>(largest_bucket());
-    room_ = device_->allocate(n * size_of(DType::kBf16));
-    const auto room = device_->allocate(n * sizeof(float));
+    exchange_buffer_ = device_->allocate(n * size_of(DType::kBf16));
+    const auto buffer = device_->allocate(n * sizeof(float));
     for (const std::int64_t some : {kLineFloats, kLineFloats - 1}) {
-      device_->from_float(room->as<float>(), room_->data(), DType::kBf16, some, *stream_);
-      device_->to_float(room_->data(), DType::kBf16, room->as<float>(), some, *stream_);
+      device_->from_float(buffer->as<float>(), exchange_buffer_->data(), DType::kBf16, some, *stream_);
+      device_->to_float(exchange_buffer_->data(), DType::kBf16, buffer->as<float>(), some, *stream_);
     }
     stream_->synchronize();
   }
 
   /// Runs each collective once while the GPUs are otherwise idle.
   void connect(backend::Device& device) {
-    const auto room = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
-    auto* const values = room->as<float>();
-    meet(*compute_);
+    const auto buffer = device.allocate(static_cast<std::size_t>(ranks_ + 1) * sizeof(float));
+    auto* const values = buffer->as<float>();
+    barrier(*compute_);
     sums_.sum(values, 1, options_.sums_in_bfloat16 ? nccl::kBfloat16 : nccl::kFloat32, stream_->native(),
               "first all-reduce");
     sums_.gather(values, sizeof(float), values + 1, stream_->native(), "first gather");
     stream_->synchronize();
-    meet(*compute_);
+    barrier(*compute_);
     gathers_.gather(values, sizeof(float), values + 1, compute_->native(), "first gather on the compute stream");
     compute_->synchronize();
   }
 
   /// Synchronizes the stream and waits until all ranks have done so.
-  void meet(backend::Stream& stream) {
+  void barrier(backend::Stream& stream) {
     stream.synchronize();
     place_.arrive(++barriers_);
     sums_.wait("meeting of the replicas", [&] { return place_.all_arrived(barriers_); });
@@ -321,7 +321,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   }
   /// Checks both communicators for errors. A missed deadline is reported for the last collective.
   void poll() {
-    (last_ == &sums_ ? gathers_ : sums_).look_for_errors();
+    (last_ == &sums_ ? gathers_ : sums_).check_errors();
     last_->poll();
   }
   std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
@@ -335,7 +335,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   std::unique_ptr<backend::Stream> stream_;  ///< communication stream
   std::unique_ptr<backend::Event> computed_, communicated_;
   backend::Device* device_ = nullptr;
-  std::unique_ptr<backend::Buffer> room_;  ///< workspace with tree_order, or a bucket in bfloat16
+  std::unique_ptr<backend::Buffer> exchange_buffer_;  ///< workspace with tree_order, or a bucket in bfloat16
   backend::Stream* compute_ = nullptr;
   float* gradients_ = nullptr;
   std::vector<plan::Bucket> buckets_;
@@ -351,11 +351,11 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 class NcclConnector final : public runtime::Connector {
  public:
   /// `together`: null if this process is the only one.
-  NcclConnector(int lanes, const NcclOptions& options, const NcclTogether* together, const nccl::Api& api)
+  NcclConnector(int local_ranks, const NcclOptions& options, const NcclProcesses* peers, const nccl::Api& api)
       : api_(api),
-        processes_(together != nullptr ? &together->processes : nullptr),
-        first_rank_(together != nullptr ? together->seats.first_ranks[at(together->seats.process)] : 0),
-        place_(std::make_shared<RankBarrier>(lanes, processes_)) {
+        processes_(peers != nullptr ? &peers->processes : nullptr),
+        first_rank_(peers != nullptr ? peers->rank_layout.first_ranks[at(peers->rank_layout.process)] : 0),
+        place_(std::make_shared<RankBarrier>(local_ranks, processes_)) {
     if (processes_ == nullptr || processes_->is_first())
       for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) make_id(*id);
     if (processes_ != nullptr)
@@ -363,9 +363,9 @@ class NcclConnector final : public runtime::Connector {
         const std::string same = processes_->broadcast({id->internal, sizeof(id->internal)});
         std::memcpy(id->internal, same.data(), sizeof(id->internal));
       }
-    const int ranks = together != nullptr ? together->seats.ranks() : lanes;
-    for (int lane = 0; lane < lanes; ++lane) {
-      ranks_.emplace_back(api_, *place_, options, first_rank_ + lane, ranks);
+    const int ranks = peers != nullptr ? peers->rank_layout.ranks() : local_ranks;
+    for (int local_rank = 0; local_rank < local_ranks; ++local_rank) {
+      ranks_.emplace_back(api_, *place_, options, first_rank_ + local_rank, ranks);
       ranks_.back().set_report([this] { return progress(); });
     }
     if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
@@ -376,24 +376,24 @@ class NcclConnector final : public runtime::Connector {
   NcclConnector(const NcclConnector&) = delete;
   NcclConnector& operator=(const NcclConnector&) = delete;
 
-  runtime::GradientSink& sink(int lane) override { return ranks_[at(lane)]; }
-  backend::Collective* collective(int lane) override { return &ranks_[at(lane)]; }
+  runtime::GradientSink& sink(int local_rank) override { return ranks_[at(local_rank)]; }
+  backend::Collective* collective(int local_rank) override { return &ranks_[at(local_rank)]; }
 
-  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
+  void attach(int local_rank, backend::Device& device, backend::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
-    ranks_[at(lane)].attach(device, compute, gradients, plan, ids_);
+    ranks_[at(local_rank)].attach(device, compute, gradients, plan, ids_);
   }
-  void drain(int lane) noexcept override { ranks_[at(lane)].drain(); }
-  void detach(int lane) noexcept override { ranks_[at(lane)].detach(); }
+  void drain(int local_rank) noexcept override { ranks_[at(local_rank)].drain(); }
+  void detach(int local_rank) noexcept override { ranks_[at(local_rank)].detach(); }
 
-  bool waits(int lane) const noexcept override { return ranks_[at(lane)].waits(); }
+  bool waits(int local_rank) const noexcept override { return ranks_[at(local_rank)].waits(); }
 
-  std::vector<runtime::StepSums> all_sums(std::vector<runtime::StepSums> of_lanes) override {
-    return processes_ == nullptr ? std::move(of_lanes) : sums_of_all(*processes_, of_lanes);
+  std::vector<runtime::StepSums> all_sums(std::vector<runtime::StepSums> local_values) override {
+    return processes_ == nullptr ? std::move(local_values) : sums_of_all(*processes_, local_values);
   }
 
-  std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) override {
-    return processes_ == nullptr ? std::move(of_lanes) : numbers_of_all(*processes_, of_lanes);
+  std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> local_values) override {
+    return processes_ == nullptr ? std::move(local_values) : numbers_of_all(*processes_, local_values);
   }
 
   void abort(const Error& why) noexcept override {
@@ -416,8 +416,9 @@ class NcclConnector final : public runtime::Connector {
 
   std::string progress() {
     std::string text = "calls so far:";
-    for (int lane = 0; lane < static_cast<int>(ranks_.size()); ++lane)
-      text += fmt::format("{} replica {} {}", lane == 0 ? "" : ",", first_rank_ + lane, ranks_[at(lane)].calls());
+    for (int local_rank = 0; local_rank < static_cast<int>(ranks_.size()); ++local_rank)
+      text += fmt::format("{} replica {} {}", local_rank == 0 ? "" : ",", first_rank_ + local_rank,
+                          ranks_[at(local_rank)].calls());
     return text;
   }
 
@@ -436,7 +437,7 @@ void make_deterministic() {
 }
 
 std::unique_ptr<runtime::Connector> make(const std::vector<int>& gpus, const NcclOptions& options,
-                                         const NcclTogether* together, const nccl::Api& api) {
+                                         const NcclProcesses* peers, const nccl::Api& api) {
   std::vector<int> sorted = gpus;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
@@ -445,7 +446,7 @@ std::unique_ptr<runtime::Connector> make(const std::vector<int>& gpus, const Ncc
                             "several replicas on one GPU go in one process",
                             *twice));
   if (options.deterministic) make_deterministic();
-  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, together, api);
+  return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, peers, api);
 }
 
 }  // namespace
@@ -456,8 +457,8 @@ std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, cons
 }
 
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
-                                              const NcclTogether& together, const nccl::Api& api) {
-  return make(gpus, options, &together, api);
+                                              const NcclProcesses& peers, const nccl::Api& api) {
+  return make(gpus, options, &peers, api);
 }
 
 }  // namespace dptrain::distributed

@@ -30,8 +30,8 @@ struct NcclOptions {
 };
 
 /// The processes of a run over NCCL. `processes` outlives the connector.
-struct NcclTogether {
-  const Seats& seats;
+struct NcclProcesses {
+  const RankLayout& rank_layout;
   Processes& processes;
 };
 
@@ -40,7 +40,7 @@ std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, cons
                                               const nccl::Api& api = nccl::library());
 /// As above in each of several processes, with the ranks of `seats`. Process 0 creates the communicator ids.
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
-                                              const NcclTogether& together, const nccl::Api& api = nccl::library());
+                                              const NcclProcesses& peers, const nccl::Api& api = nccl::library());
 
 /// One replica per entry, in this order; at least two different GPUs. The replicas of one GPU sum in its memory, then
 /// the leader of each GPU sums over NCCL, so tree_order is not supported. Throws Error{kDevice} without libnccl.so.2.

@@ -58,18 +58,18 @@ runtime::StepSums get_sums(Reader& from) {
 
 }  // namespace
 
-std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& of_lanes) {
+std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& local_values) {
   std::string mine;
-  for (const runtime::StepSums& sums : of_lanes) put_sums(mine, sums);
+  for (const runtime::StepSums& sums : local_values) put_sums(mine, sums);
   std::vector<runtime::StepSums> all;
   for (const std::string& given : processes.gather(std::move(mine)))
     for (Reader from(given); !from.at_end();) all.push_back(get_sums(from));
   return all;
 }
 
-std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& of_lanes) {
+std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& local_values) {
   std::string mine;
-  for (const std::uint64_t number : of_lanes) put(mine, number);
+  for (const std::uint64_t number : local_values) put(mine, number);
   std::vector<std::uint64_t> all;
   for (const std::string& given : processes.gather(std::move(mine)))
     for (Reader from(given); !from.at_end();) all.push_back(from.get<std::uint64_t>());

@@ -11,7 +11,7 @@
 
 namespace dptrain::distributed {
 
-std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& of_lanes);
-std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& of_lanes);
+std::vector<runtime::StepSums> sums_of_all(Processes& processes, const std::vector<runtime::StepSums>& local_values);
+std::vector<std::uint64_t> numbers_of_all(Processes& processes, const std::vector<std::uint64_t>& local_values);
 
 }  // namespace dptrain::distributed

@@ -57,7 +57,7 @@ struct Waiting {
 
 }  // namespace
 
-Processes::Processes(const Open& open, const Patience& patience) : patience_(patience) {
+Processes::Processes(const Open& open, const Timeouts& timeouts) : timeouts_(timeouts) {
   thread_ = std::thread([this, open] { work(open); });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return opened_; });
@@ -84,7 +84,7 @@ int Processes::hosts() const { return static_cast<int>(std::set(hosts_.begin(), 
 
 void Processes::set_silence(double seconds) {
   const std::lock_guard lock(mutex_);
-  patience_.silence_seconds = seconds;
+  timeouts_.silence_seconds = seconds;
 }
 
 std::vector<std::string> Processes::gather(std::string mine) {
@@ -107,7 +107,7 @@ std::vector<std::string> Processes::gather(std::string mine) {
                                   waiting->done = true;
                                   waiting->changed.notify_all();
                                 }));
-  const Hurry hurry(*this);
+  const BusyPollScope busy_poll(*this);
   std::unique_lock lock(waiting->mutex);
   waiting->changed.wait(lock, [&] { return waiting->done; });
   if (waiting->failed) throw Error(*waiting->failed);
@@ -122,13 +122,13 @@ void Processes::post(std::shared_ptr<Exchange> exchange) {
   std::optional<Error> failed;
   {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kRuns)
+    if (state_ == State::kRunning)
       posted_.push_back(exchange);
     else
       failed = failure_;
   }
   wake_.notify_all();
-  if (failed) exchange->give_up(*failed);
+  if (failed) exchange->cancel(*failed);
 }
 
 void Processes::fail(const Error& why) noexcept {
@@ -137,7 +137,7 @@ void Processes::fail(const Error& why) noexcept {
     if (!failure_ && !own_failure_) own_failure_ = why;
   }
   wake_.notify_all();
-  wait_for_quiet();
+  wait_until_drained();
 }
 
 std::optional<Error> Processes::failure() {
@@ -165,9 +165,9 @@ bool Processes::is_echo() {
   return echo_;
 }
 
-void Processes::wait_for_quiet() {
+void Processes::wait_until_drained() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return state_ == State::kQuiet; });
+  changed_.wait(lock, [this] { return state_ == State::kDrained; });
 }
 
 void Processes::work(const Open& open) {
@@ -176,7 +176,7 @@ void Processes::work(const Open& open) {
   try {
     prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; the default makes pauses five times as long
     transport = open();
-    meet(*transport);
+    join_run(*transport);
   } catch (...) {
     open_error_ = std::current_exception();
   }
@@ -189,13 +189,13 @@ void Processes::work(const Open& open) {
 }
 
 /// Exchanges host names and finds the groups that share memory.
-void Processes::meet(Transport& transport) {
+void Processes::join_run(Transport& transport) {
   process_ = transport.process();
   count_ = transport.processes();
   library_ = transport.library();
   status_ = std::make_unique<StatusMessages>(transport, now_seconds);
   hosts_ = exchange(transport, transport.host());
-  meet_in_memory(transport);
+  join_shared_memory(transport);
 }
 
 /// Runs a gather while no other exchange is active.
@@ -208,7 +208,7 @@ std::vector<std::string> Processes::exchange(Transport& transport, std::string m
 }
 
 /// Finds out which processes can open the memory of which. If all can, gathers use the memory of process 0.
-void Processes::meet_in_memory(Transport& transport) {
+void Processes::join_shared_memory(Transport& transport) {
   std::shared_ptr<SharedMemory> mine;
   if (transport.shares_memory()) mine = SharedMemory::make(is_first() ? SharedGather::bytes(count_) : 1);
   const std::vector<std::string> made =
@@ -236,7 +236,7 @@ void Processes::pause(int idle_polls) {
 void Processes::drive(Transport& transport) {
   int idle_polls = 0;
   double last_look = 0;
-  while (state_ == State::kRuns) {
+  while (state_ == State::kRunning) {
     try {
       double silence = 0;
       {
@@ -244,21 +244,21 @@ void Processes::drive(Transport& transport) {
         if (active_.empty() && posted_.empty() && !own_failure_ && !closing_) wake_.wait_for(lock, kIdle);
         active_.insert(active_.end(), posted_.begin(), posted_.end());
         posted_.clear();
-        silence = patience_.silence_seconds;
-        if (own_failure_) failure_ = own_failure_, state_ = State::kFails, failed_ = true;
+        silence = timeouts_.silence_seconds;
+        if (own_failure_) failure_ = own_failure_, state_ = State::kFailing, failed_ = true;
         if (closing_ && active_.empty()) break;
       }
-      if (state_ == State::kFails) break;
+      if (state_ == State::kFailing) break;
       if (now_seconds() - last_look > kIdle.count()) {
         last_look = now_seconds();
         if (const auto found = status_->poll(silence)) {
           const std::lock_guard lock(mutex_);
           failure_ = found->why.within(name(found->process));
-          state_ = State::kFails;
+          state_ = State::kFailing;
           failed_ = true;
         }
       }
-      if (state_ == State::kFails) break;
+      if (state_ == State::kFailing) break;
       if (active_.empty()) continue;
       idle_polls = poll(transport) ? 0 : idle_polls + 1;
       if (idle_polls > 0) pause(idle_polls);
@@ -268,10 +268,10 @@ void Processes::drive(Transport& transport) {
       own_failure_ = error;
     }
   }
-  if (state_ == State::kFails)
+  if (state_ == State::kFailing)
     end_in_failure();
   else
-    exchange_goodbyes(transport);
+    exchange_shutdowns(transport);
 }
 
 bool Processes::poll(Transport& transport) {
@@ -284,16 +284,16 @@ bool Processes::poll(Transport& transport) {
   return moved;
 }
 
-void Processes::give_all_up(const Error& why) {
+void Processes::cancel_all(const Error& why) {
   std::vector<std::shared_ptr<Exchange>> posted;  // not begun
   {
     const std::lock_guard lock(mutex_);
     posted.swap(posted_);
     if (listener_) listener_(why);
   }
-  for (const auto& exchange : active_) exchange->give_up(why);
-  for (const auto& exchange : posted) exchange->give_up(why);
-  given_up_ = std::move(active_);  // pending messages may still access their memory
+  for (const auto& exchange : active_) exchange->cancel(why);
+  for (const auto& exchange : posted) exchange->cancel(why);
+  canceled_ = std::move(active_);  // pending messages may still access their memory
   active_.clear();
 }
 
@@ -302,8 +302,8 @@ void Processes::spread_failure(const Error& why) {
   constexpr double kEchoSeconds = 0.3;
   const Stopwatch watch;
   status_->send_failure(why);
-  for (int polls = 1; watch.seconds() < patience_.farewell_seconds / 2; ++polls) {
-    const auto found = status_->poll(patience_.farewell_seconds);
+  for (int polls = 1; watch.seconds() < timeouts_.shutdown_seconds / 2; ++polls) {
+    const auto found = status_->poll(timeouts_.shutdown_seconds);
     if (found && found->process == 0 && StatusMessages::shown(why) == found->why.what()) echo_ = true;
     if (status_->all_sent() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
     pause(polls);
@@ -313,7 +313,7 @@ void Processes::spread_failure(const Error& why) {
 /// `state_` and `failure_` are set, so nothing new is posted.
 void Processes::end_in_failure() {
   const Error why = *failure_;
-  give_all_up(why);
+  cancel_all(why);
   try {
     // Only its neighbours detect a silent process, so the others must be notified.
     if (own_failure_ || why.kind() == ErrorKind::kDeadline) spread_failure(why);
@@ -321,9 +321,9 @@ void Processes::end_in_failure() {
   }
   // No MPI calls from here on.
   std::unique_lock lock(mutex_);
-  state_ = State::kQuiet;
+  state_ = State::kDrained;
   changed_.notify_all();
-  const duration<double> end{patience_.farewell_seconds};
+  const duration<double> end{timeouts_.shutdown_seconds};
   if (own_failure_) {
     // A launcher terminates the others when this process ends. Give them time to report the reason first.
     wake_.wait_for(lock, end, [this] { return closing_; });
@@ -338,12 +338,12 @@ void Processes::end_in_failure() {
 }
 
 /// Waits for the other processes, because a launcher may treat an early exit as a failure.
-void Processes::exchange_goodbyes(Transport& transport) {
+void Processes::exchange_shutdowns(Transport& transport) {
   try {
-    status_->send_goodbye();
+    status_->send_shutdown();
     bool failed = false;
     for (int polls = 1; !failed && !(status_->all_sent() && status_->all_ended()); ++polls) {
-      failed = status_->poll(patience_.silence_seconds).has_value();
+      failed = status_->poll(timeouts_.silence_seconds).has_value();
       pause(polls);
     }
     if (!failed) transport.finalize();

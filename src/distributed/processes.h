@@ -39,13 +39,13 @@ class StatusMessages;
 class Processes {
  public:
   using Open = std::function<std::unique_ptr<Transport>()>;
-  struct Patience {
+  struct Timeouts {
     double silence_seconds = 60;  ///< without a message from a neighbour, until it counts as lost
-    double farewell_seconds = 5;  ///< for a failing process to notify the others, and to end after that
+    double shutdown_seconds = 5;  ///< for a failing process to notify the others, and to end after that
   };
 
   /// `open` runs on the communication thread. Returns when all processes have joined; rethrows exceptions of `open`.
-  Processes(const Open& open, const Patience& patience);
+  Processes(const Open& open, const Timeouts& timeouts);
   /// Waits until all other processes end as well, unless one has failed.
   ~Processes();
   Processes(const Processes&) = delete;
@@ -75,12 +75,12 @@ class Processes {
 
   /// Marks that a thread only waits for an exchange, so that its core is idle. While one exists, the communication
   /// thread polls for a few milliseconds before it sleeps between polls.
-  class Hurry {
+  class BusyPollScope {
    public:
-    explicit Hurry(Processes& processes) : waiting_(processes.waiting_) { waiting_.fetch_add(1); }
-    ~Hurry() { waiting_.fetch_sub(1); }
-    Hurry(const Hurry&) = delete;
-    Hurry& operator=(const Hurry&) = delete;
+    explicit BusyPollScope(Processes& processes) : waiting_(processes.waiting_) { waiting_.fetch_add(1); }
+    ~BusyPollScope() { waiting_.fetch_sub(1); }
+    BusyPollScope(const BusyPollScope&) = delete;
+    BusyPollScope& operator=(const BusyPollScope&) = delete;
 
    private:
     std::atomic<int>& waiting_;
@@ -100,24 +100,24 @@ class Processes {
   /// After fail(): process 0 has failed for the same reason, so this process need not report it.
   bool is_echo();
   /// After a failure of any process: returns when MPI no longer accesses any memory of this process.
-  void wait_for_quiet();
+  void wait_until_drained();
 
  private:
-  enum class State { kRuns, kFails, kQuiet };
+  enum class State { kRunning, kFailing, kDrained };
 
   void work(const Open& open);
-  void meet(Transport& transport);
-  void meet_in_memory(Transport& transport);
+  void join_run(Transport& transport);
+  void join_shared_memory(Transport& transport);
   std::vector<std::string> exchange(Transport& transport, std::string mine);
   void drive(Transport& transport);
   bool poll(Transport& transport);
   void pause(int idle_polls);
-  void give_all_up(const Error& why);
+  void cancel_all(const Error& why);
   void end_in_failure();
   void spread_failure(const Error& why);
-  void exchange_goodbyes(Transport& transport);
+  void exchange_shutdowns(Transport& transport);
 
-  Patience patience_;  ///< silence_seconds under mutex_
+  Timeouts timeouts_;  ///< silence_seconds under mutex_
   int process_ = 0, count_ = 1;
   std::string library_;
   std::vector<std::string> hosts_;
@@ -130,7 +130,7 @@ class Processes {
   std::vector<std::shared_ptr<Exchange>> posted_;
   std::optional<Error> own_failure_, failure_;
   bool opened_ = false, closing_ = false, asked_ = false, echo_ = false;
-  State state_ = State::kRuns;
+  State state_ = State::kRunning;
   std::exception_ptr open_error_;
   std::function<void(const Error& why)> listener_;
 
@@ -139,7 +139,7 @@ class Processes {
 
   // Used by the communication thread only.
   std::unique_ptr<StatusMessages> status_;
-  std::vector<std::shared_ptr<Exchange>> active_, given_up_;
+  std::vector<std::shared_ptr<Exchange>> active_, canceled_;
   std::thread thread_;
 };
 

@@ -21,7 +21,7 @@ namespace dptrain::distributed {
 namespace {
 
 struct GpuGroup {
-  std::vector<int> lanes;  ///< the leader first
+  std::vector<int> local_ranks;  ///< the leader first
   std::unique_ptr<runtime::Connector> local;
   float* sums = nullptr;                        ///< the leader's gradient arena
   std::unique_ptr<backend::Buffer> gathered;    ///< all replicas' inputs of a gather, GPU by GPU; owned by the leader
@@ -30,7 +30,7 @@ struct GpuGroup {
   EventCounts::Counter arrived = 0, attached = 0;  ///< lanes that have called attach(); whether the leader is attached
   EventCounts::Counter exchanged = 0, copied = 0;  ///< steps and gathers queued by the leader, and by the others
 
-  int size() const { return static_cast<int>(lanes.size()); }
+  int size() const { return static_cast<int>(local_ranks.size()); }
 };
 
 /// State shared by all lanes.
@@ -43,13 +43,13 @@ struct GpuGroups {
 };
 
 /// One replica's sink and collective; its thread calls both, in one order.
-class SharedLane final : public runtime::GradientSink, public backend::Collective {
+class SharedGpuRank final : public runtime::GradientSink, public backend::Collective {
  public:
-  SharedLane(GpuGroups& shared, int lane)
+  SharedGpuRank(GpuGroups& shared, int local_rank)
       : shared_(shared),
-        lane_(lane),
-        gpu_(shared.places[at(lane)].first),
-        number_(shared.places[at(lane)].second),
+        local_rank_(local_rank),
+        gpu_(shared.places[at(local_rank)].first),
+        number_(shared.places[at(local_rank)].second),
         group_(shared.groups[at(gpu_)]) {}
 
   void attach(backend::Device& device, backend::Stream& compute, float* gradients, const plan::Plan& plan) {
@@ -100,7 +100,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
 
   void finish(backend::Stream& compute) override {
     local_sink().finish(compute);
-    speak(compute, [&] {
+    run_on_leader(compute, [&] {
       for (int bucket = 0; bucket < static_cast<int>(buckets_.size()); ++bucket)
         leader_sink().bucket_ready(bucket, compute);
       leader_sink().finish(compute);
@@ -110,7 +110,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
       device_->copy(gradients_ + first, group_.sums + first, static_cast<std::size_t>(last - first) * sizeof(float),
                     compute);
     }
-    hold_for_leader(compute);
+    wait_for_members(compute);
   }
 
   void end(bool idle) override {
@@ -118,24 +118,24 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
     if (is_leader()) leader_sink().end(idle);
   }
 
-  int rank() const override { return lane_; }
+  int rank() const override { return local_rank_; }
   int size() const override { return static_cast<int>(shared_.places.size()); }
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::int64_t block = bytes * shared_.widest;
-    make_room(own_, block);
+    grow_buffer(own_, block);
     group_.local->collective(number_)->all_gather(mine, bytes, own_->data(), stream);
-    speak(stream, [&] {
-      make_room(group_.gathered, block * static_cast<std::int64_t>(shared_.groups.size()));
+    run_on_leader(stream, [&] {
+      grow_buffer(group_.gathered, block * static_cast<std::int64_t>(shared_.groups.size()));
       shared_.leaders->collective(gpu_)->all_gather(own_->data(), block, group_.gathered->data(), stream);
     });
-    for (int lane = 0; lane < size(); ++lane) {
-      const auto [gpu, number] = shared_.places[at(lane)];
-      device_->copy(static_cast<std::byte*>(all) + lane * bytes,
+    for (int local_rank = 0; local_rank < size(); ++local_rank) {
+      const auto [gpu, number] = shared_.places[at(local_rank)];
+      device_->copy(static_cast<std::byte*>(all) + local_rank * bytes,
                     group_.gathered->as<std::byte>() + gpu * block + number * bytes, static_cast<std::size_t>(bytes),
                     stream);
     }
-    hold_for_leader(stream);
+    wait_for_members(stream);
   }
 
  private:
@@ -151,7 +151,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
 
   /// Runs `work` on the leader's thread. Later work on every lane's stream waits for the work queued by `work`.
   template <class Work>
-  void speak(backend::Stream& stream, const Work& work) {
+  void run_on_leader(backend::Stream& stream, const Work& work) {
     ++rounds_;
     if (is_leader()) {
       work();
@@ -164,7 +164,7 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
   }
 
   /// Makes the leader's stream wait until all other lanes have copied.
-  void hold_for_leader(backend::Stream& stream) {
+  void wait_for_members(backend::Stream& stream) {
     const std::uint64_t others = at(group_.size() - 1);
     if (!is_leader()) {
       copied_->record(stream);
@@ -176,15 +176,15 @@ class SharedLane final : public runtime::GradientSink, public backend::Collectiv
   }
 
   /// A buffer that is too small is replaced but kept, because queued copies may use it.
-  void make_room(std::unique_ptr<backend::Buffer>& room, std::int64_t bytes) {
+  void grow_buffer(std::unique_ptr<backend::Buffer>& buffer, std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(bytes);
-    if (room && room->bytes() >= size) return;
-    if (room) outgrown_.push_back(std::move(room));
-    room = device_->allocate(size);
+    if (buffer && buffer->bytes() >= size) return;
+    if (buffer) outgrown_.push_back(std::move(buffer));
+    buffer = device_->allocate(size);
   }
 
   GpuGroups& shared_;
-  const int lane_, gpu_, number_;
+  const int local_rank_, gpu_, number_;
   GpuGroup& group_;
   backend::Device* device_ = nullptr;
   float* gradients_ = nullptr;
@@ -201,34 +201,35 @@ class SharedConnector final : public runtime::Connector {
   SharedConnector(const std::vector<int>& gpus, const NcclOptions& options, const nccl::Api& api) {
     std::map<int, int> numbers;  // GPU -> number of its group
     std::vector<int> leaders;
-    for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) {
-      const auto [found, added] = numbers.try_emplace(gpus[at(lane)], static_cast<int>(leaders.size()));
+    for (int local_rank = 0; local_rank < static_cast<int>(gpus.size()); ++local_rank) {
+      const auto [found, added] = numbers.try_emplace(gpus[at(local_rank)], static_cast<int>(leaders.size()));
       if (added) {
-        leaders.push_back(gpus[at(lane)]);
+        leaders.push_back(gpus[at(local_rank)]);
         shared_.groups.emplace_back();
       }
       GpuGroup& group = shared_.groups[at(found->second)];
       shared_.places.emplace_back(found->second, group.size());
-      group.lanes.push_back(lane);
+      group.local_ranks.push_back(local_rank);
       shared_.widest = std::max(shared_.widest, group.size());
     }
     for (GpuGroup& group : shared_.groups) {
       group.local = make_local_streams(group.size());
-      group.copied_marks.resize(group.lanes.size());
+      group.copied_marks.resize(group.local_ranks.size());
     }
     shared_.leaders = make_nccl(leaders, options, api);
-    for (int lane = 0; lane < static_cast<int>(gpus.size()); ++lane) lanes_.emplace_back(shared_, lane);
+    for (int local_rank = 0; local_rank < static_cast<int>(gpus.size()); ++local_rank)
+      local_ranks_.emplace_back(shared_, local_rank);
   }
 
-  runtime::GradientSink& sink(int lane) override { return lanes_[at(lane)]; }
-  backend::Collective* collective(int lane) override { return &lanes_[at(lane)]; }
-  void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
+  runtime::GradientSink& sink(int local_rank) override { return local_ranks_[at(local_rank)]; }
+  backend::Collective* collective(int local_rank) override { return &local_ranks_[at(local_rank)]; }
+  void attach(int local_rank, backend::Device& device, backend::Stream& compute, float* gradients,
               const plan::Plan& plan) override {
-    lanes_[at(lane)].attach(device, compute, gradients, plan);
+    local_ranks_[at(local_rank)].attach(device, compute, gradients, plan);
   }
-  void drain(int lane) noexcept override { lanes_[at(lane)].drain(); }
-  void detach(int lane) noexcept override { lanes_[at(lane)].detach(); }
-  bool waits(int lane) const noexcept override { return lanes_[at(lane)].waits(); }
+  void drain(int local_rank) noexcept override { local_ranks_[at(local_rank)].drain(); }
+  void detach(int local_rank) noexcept override { local_ranks_[at(local_rank)].detach(); }
+  bool waits(int local_rank) const noexcept override { return local_ranks_[at(local_rank)].waits(); }
 
   void abort(const Error& why) noexcept override {
     shared_.counts.abort(why.what());
@@ -238,7 +239,7 @@ class SharedConnector final : public runtime::Connector {
 
  private:
   GpuGroups shared_;
-  std::deque<SharedLane> lanes_;
+  std::deque<SharedGpuRank> local_ranks_;
 };
 
 }  // namespace

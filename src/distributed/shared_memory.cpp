@@ -140,7 +140,7 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const Handle& handle) {
 namespace {
 
 /// As in distributed/event_counts.cpp.
-constexpr int kSharedLooks = 50;
+constexpr int kSharedSpins = 50;
 constexpr long kSleepNanoseconds = 20'000'000;
 
 /// Not FUTEX_PRIVATE, because processes map the memory at different addresses.
@@ -163,7 +163,7 @@ void SharedEventCounts::notify() {
 }
 
 void SharedEventCounts::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
-  for (int look = 0; look < kSharedLooks; ++look) {
+  for (int look = 0; look < kSharedSpins; ++look) {
     if (ready()) return;
     std::this_thread::yield();
   }

@@ -24,12 +24,12 @@ StatusMessages::StatusMessages(Transport& transport, std::function<double()> clo
 
 void StatusMessages::receive(int process) {
   Other& other = others_[at(process)];
-  other.receives = transport_.receive(&other.comes, sizeof(Message), process, kNews);
+  other.receives = transport_.receive(&other.comes, sizeof(Message), process, kStatus);
 }
 
 void StatusMessages::send(const Message& message, int to) {
   auto own = std::make_unique<Message>(message);
-  const Ticket ticket = transport_.send(own.get(), sizeof(Message), to, kNews);
+  const Ticket ticket = transport_.send(own.get(), sizeof(Message), to, kStatus);
   sent_.push_back({std::move(own), ticket, to});
 }
 
@@ -58,7 +58,7 @@ std::string StatusMessages::shown(const Error& why) {
   return std::string(why.what()).substr(0, Message{}.text.size() - 1);
 }
 
-void StatusMessages::send_goodbye() { send_to_all({.kind = Kind::kGoodbye}); }
+void StatusMessages::send_shutdown() { send_to_all({.kind = Kind::kShutdown}); }
 
 std::optional<StatusMessages::Failure> StatusMessages::poll(double silence_seconds) {
   const double now = clock_();

@@ -32,14 +32,14 @@ class StatusMessages {
   void send_failure(const Error& why);
   /// Text of the error as the others receive it, truncated to the size of a message.
   static std::string shown(const Error& why);
-  void send_goodbye();
+  void send_shutdown();
   /// Whether all sends are complete.
   bool all_sent();
   /// Whether all other processes have sent a failure or a goodbye.
   bool all_ended() const;
 
  private:
-  enum class Kind : std::int32_t { kAlive = 1, kFailed, kGoodbye };
+  enum class Kind : std::int32_t { kAlive = 1, kFailed, kShutdown };
   struct Message {
     Kind kind = Kind::kAlive;
     std::int32_t code = 0;

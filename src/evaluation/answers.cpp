@@ -26,7 +26,7 @@ bool read_whole(const std::string& text, std::int64_t& out) {
 /// Samples are paired by id, or by number if the file has no ids.
 std::int64_t key_of(const Answer& answer, bool by_id) { return by_id ? answer.id : answer.sample; }
 
-std::map<std::int64_t, const Answer*> by_key(const KeptAnswers& kept) {
+std::map<std::int64_t, const Answer*> by_key(const SavedAnswers& kept) {
   std::map<std::int64_t, const Answer*> found;
   for (const Answer& one : kept.answers)
     if (!found.emplace(key_of(one, kept.has_ids), &one).second)
@@ -35,7 +35,7 @@ std::map<std::int64_t, const Answer*> by_key(const KeptAnswers& kept) {
   return found;
 }
 
-void require_same_label(const KeptAnswers& kept, const Answer& theirs, const Answer& mine, const Classes& classes) {
+void require_same_label(const SavedAnswers& kept, const Answer& theirs, const Answer& mine, const Classes& classes) {
   const std::string &there = kept.names[static_cast<std::size_t>(theirs.label)], here = classes.name(mine.label);
   if (there != here)
     throw Error(ErrorKind::kData,
@@ -104,9 +104,9 @@ std::string answers_csv(std::vector<Answer> answers, const Classes& classes) {
   return text;
 }
 
-KeptAnswers read_answers(const std::string& file) {
+SavedAnswers read_answers(const std::string& file) {
   const std::vector<std::vector<std::string>> rows = csv_rows(train::read_text(file));
-  KeptAnswers kept{.file = file, .names = {}, .answers = {}};
+  SavedAnswers kept{.file = file, .names = {}, .answers = {}};
   const std::string header = rows.empty() ? "" : join(rows.front(), ",");
   kept.has_ids = header != kHeaderWithoutIds;
   if (kept.has_ids && header != kHeader)
@@ -133,11 +133,11 @@ KeptAnswers read_answers(const std::string& file) {
 }
 
 PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
-                           const std::vector<const KeptAnswers*>& others) {
+                           const std::vector<const SavedAnswers*>& others) {
   std::ranges::sort(mine, {}, &Answer::sample);
   PairedAnswers paired;
   for (const Answer& one : mine) paired.pairs.push_back({.mine = one, .others = {}});
-  for (const KeptAnswers* const other : others) {
+  for (const SavedAnswers* const other : others) {
     const std::map<std::int64_t, const Answer*> theirs = by_key(*other);
     if (!other->has_ids) {
       paired.notes.push_back(other->file + " has no ids: its samples are paired by their numbers");

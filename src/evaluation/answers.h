@@ -44,14 +44,14 @@ std::vector<plot::ValuePairs> value_pairs(const std::vector<ValueAnswer>& answer
 std::string answers_csv(std::vector<Answer> answers, const Classes& classes);
 
 /// Contents of an answers.csv.
-struct KeptAnswers {
+struct SavedAnswers {
   std::string file;
   std::vector<std::string> names;  ///< class names, by Answer::label and Answer::answer
   std::vector<Answer> answers;
   bool has_ids = true;  ///< false: an older version wrote the file
 };
 /// Throws Error{kData} with the first invalid line.
-KeptAnswers read_answers(const std::string& file);
+SavedAnswers read_answers(const std::string& file);
 
 /// A sample of this run, and the answers of the other runs to it.
 struct PairedAnswer {
@@ -65,6 +65,6 @@ struct PairedAnswers {
 /// Pairs the samples that all runs have answered: by id, or by number for a file without ids. Throws Error{kData} if
 /// labels differ, fewer than half of the samples are paired, or a file without ids has more or fewer samples.
 PairedAnswers pair_answers(std::vector<Answer> mine, const Classes& classes,
-                           const std::vector<const KeptAnswers*>& others);
+                           const std::vector<const SavedAnswers*>& others);
 
 }  // namespace dptrain::evaluation

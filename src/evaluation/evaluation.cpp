@@ -20,7 +20,7 @@ std::string choose(const EvaluationRequest& request, const experiment::Experimen
       throw Error(ErrorKind::kUsage, fmt::format("--on {}: the config has no data.{}", *request.on, *request.on));
     return *request.on;
   }
-  if (const std::string on = usual_set(experiment); !on.empty()) return on;
+  if (const std::string on = default_set(experiment); !on.empty()) return on;
   throw Error(
       ErrorKind::kUsage,
       fmt::format("{}: there is neither data.test nor data.validation; add one, or give --on train", experiment.file));
@@ -66,7 +66,7 @@ Evaluation::Evaluation(EvaluationRequest request, distributed::Processes* proces
 session::Session& Evaluation::open() {
   session::SessionOptions options = session_options(request_, on_);
   options.processes = processes_;
-  options.learned = source_.learned;
+  options.fitted_state = source_.fitted_state;
   session_ = std::make_unique<session::Session>(source_.experiment, options);
   classes_ = classes_of_outputs(source_.experiment, session_->model().graph, session_->class_names());
   return *session_;
@@ -82,8 +82,8 @@ void Evaluation::load_weights() {
                         on_ == "validation" && !request_.on ? " (the config has no test set)" : ""));
 }
 
-Judged Evaluation::judged(const Judgement& judgement) const {
-  return {source_.experiment, source_.checkpoint, judgement, session_->source(on_)};
+EvaluatedModel Evaluation::evaluated(const EvaluationResult& evaluation_result) const {
+  return {source_.experiment, source_.checkpoint, evaluation_result, session_->source(on_)};
 }
 
 }  // namespace dptrain::evaluation

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "evaluation/classes.h"
-#include "evaluation/judgement.h"
-#include "evaluation/judgement_files.h"
+#include "evaluation/evaluation_files.h"
+#include "evaluation/evaluation_result.h"
 #include "session/session.h"
 #include "train/model_source.h"
 
@@ -39,7 +39,7 @@ class Evaluation {
   /// classes of the data set differ from the checkpoint's.
   void load_weights();
   /// A result of judge() with its context. It refers to `judgement` and to this object.
-  Judged judged(const Judgement& judgement) const;
+  EvaluatedModel evaluated(const EvaluationResult& evaluation_result) const;
 
  private:
   EvaluationRequest request_;

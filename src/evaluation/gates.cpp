@@ -13,7 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "evaluation/judgement.h"
+#include "evaluation/evaluation_result.h"
 #include "experiment/run_files.h"
 #include "train/line_file.h"
 
@@ -31,7 +31,7 @@ std::string of_output(const std::string& output, const std::string& what) {
 
 void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges::move(more, std::back_inserter(all)); }
 
-bool wants_classes(const experiment::GatesSection& section) {
+bool needs_classes(const experiment::GatesSection& section) {
   return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
 }
 
@@ -61,11 +61,11 @@ std::optional<experiment::Limit> limit_of(const experiment::GatesSection& sectio
 
 }  // namespace
 
-Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool judged)
+Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool evaluated)
     : flags_(flags),
       section_(flags.file ? std::optional(experiment::load_gates(*flags.file)) : experiment.config.gates),
-      set_(on == usual_set(experiment) ? "" : on) {
-  if (!judged) section_.reset();
+      set_(on == default_set(experiment) ? "" : on) {
+  if (!evaluated) section_.reset();
   if (!section_) return;
   for (const config::Path& folder : section_->baseline) runs_.push_back({.folder = folder, .of_baseline = true});
   for (const config::Path& folder : section_->runs) runs_.push_back({.folder = folder});
@@ -81,7 +81,7 @@ Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment,
 void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) const {
   if (!section_) return;
   config::Diagnostics diagnostics;
-  const std::vector<std::string> names = judged_names(plan, classes);
+  const std::vector<std::string> names = result_names(plan, classes);
   for (const auto& [name, limit] : section_->metrics.limits)
     if (std::ranges::find(names, name) == names.end())
       diagnostics.error(limit.mark, fmt::format("gates: there is no '{}' among {}{}", name, join(names, ", "),
@@ -94,7 +94,7 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
     pairs = pairs || one.one_per_sample();
     for (std::int64_t c = 0; one.known() && c < one.count(); ++c) known.push_back(one.name(c));
   }
-  if ((wants_classes(*section_) && !tells) || (section_->pairs() && !pairs))
+  if ((needs_classes(*section_) && !tells) || (section_->pairs() && !pairs))
     diagnostics.error(
         {}, fmt::format("gates: {} need an output that gives each sample one class; this model has none", kOfClasses));
   for (std::size_t i = 0; tells && i < section_->classes.classes.size(); ++i) {
@@ -106,18 +106,18 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
   diagnostics.throw_if_errors();
 }
 
-std::vector<Verdict> Gates::judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters) {
-  std::vector<Verdict> verdicts = judge_limits(judged, plan);
-  append(verdicts, judge_against_baseline(judged));
-  append(verdicts, judge_speed_and_size(judged, parameters));
+std::vector<Verdict> Gates::evaluate(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters) {
+  std::vector<Verdict> verdicts = check_limits(evaluated, plan);
+  append(verdicts, compare_with_baseline(evaluated));
+  append(verdicts, check_speed_and_size(evaluated, parameters));
   return verdicts;
 }
 
-std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan& plan) {
-  const Judgement& judgement = judged.judgement;
+std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const plan::Plan& plan) {
+  const EvaluationResult& evaluation_result = evaluated.evaluation_result;
   const std::vector<std::string> shares = sample_shares(plan);
-  const auto samples = static_cast<double>(judgement.samples);
-  const std::vector<std::pair<std::string, double>> values = judged_values(judgement);
+  const auto samples = static_cast<double>(evaluation_result.samples);
+  const std::vector<std::pair<std::string, double>> values = result_values(evaluation_result);
   std::vector<ShareGate> of_shares;
   std::vector<Verdict> of_values;
   for (const auto& [name, limit] : section_->metrics.limits) {
@@ -126,9 +126,9 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
     if (std::ranges::find(shares, name) != shares.end() && samples > 0 && std::isfinite(value))
       of_shares.push_back({name, value, samples, limit});
     else
-      append(of_values, judge_value(name, value, limit));
+      append(of_values, check_limit(name, value, limit));
   }
-  const auto add = [&](const OutputJudgement& output, const std::string& name, const std::optional<double>& score,
+  const auto add = [&](const OutputResult& output, const std::string& name, const std::optional<double>& score,
                        double count, const std::optional<experiment::Limit>& limit) {
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
@@ -139,9 +139,9 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
     if (score && count > 0 && output.classes.one_per_sample())
       of_shares.push_back({gate, *score, count, *limit});
     else  // no interval: the positions of a sample are not independent
-      append(of_values, judge_value(gate, score.value_or(std::nan("")), *limit));
+      append(of_values, check_limit(gate, score.value_or(std::nan("")), *limit));
   };
-  for (const OutputJudgement& output : judgement.outputs)
+  for (const OutputResult& output : evaluation_result.outputs)
     for (std::size_t c = 0; c < output.scores.size(); ++c) {
       const ClassScore& score = output.scores[c];
       std::int64_t predicted = 0;
@@ -157,12 +157,12 @@ std::vector<Verdict> Gates::judge_limits(const Judged& judged, const plan::Plan&
         "gates without confidence compare the value itself; earlier versions judged by an interval, as confidence: "
         "0.99 "
         "does");
-  std::vector<Verdict> verdicts = judge_shares(of_shares, section_->confidence);
+  std::vector<Verdict> verdicts = check_share_gates(of_shares, section_->confidence);
   append(verdicts, std::move(of_values));
   return verdicts;
 }
 
-const KeptAnswers& Gates::kept(Run& run, const std::string& output) const {
+const SavedAnswers& Gates::saved_answers(Run& run, const std::string& output) const {
   for (const auto& [of, answers] : run.answers)
     if (of == output) return answers;
   const fs::path file = fs::path(run.folder.value) / experiment::evaluation_file("answers", output, set_, ".csv");
@@ -174,16 +174,16 @@ const KeptAnswers& Gates::kept(Run& run, const std::string& output) const {
   return run.answers.emplace_back(output, read_answers(file.string())).second;
 }
 
-std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
+std::vector<Verdict> Gates::compare_with_baseline(const EvaluatedModel& evaluated) {
   if (!section_->pairs()) return {};
   const auto baseline_runs = static_cast<int>(section_->baseline.size());
   const auto runs = static_cast<int>(section_->runs.size()) + 1;
   std::vector<DropGate> drops;
   const bool of_trainings = section_->compare == experiment::Compared::kTrainings;
-  for (const OutputJudgement& output : judged.judgement.outputs) {
+  for (const OutputResult& output : evaluated.evaluation_result.outputs) {
     if (!output.answers) continue;
-    std::vector<const KeptAnswers*> others;
-    for (Run& run : runs_) others.push_back(&kept(run, output.name));
+    std::vector<const SavedAnswers*> others;
+    for (Run& run : runs_) others.push_back(&saved_answers(run, output.name));
     const PairedAnswers paired = pair_answers(*output.answers, output.classes, others);
     for (const std::string& note : paired.notes) notes_.push_back(of_output(output.name, note));
     PairedCounts whole(baseline_runs, runs);
@@ -206,9 +206,9 @@ std::vector<Verdict> Gates::judge_against_baseline(const Judged& judged) {
         drops.push_back({of_output(output.name, "recall of " + output.classes.name(static_cast<std::int64_t>(c))),
                          by_class[c], *section_->class_drop, dispersions[c]});
   }
-  DropVerdicts judged_drops = judge_drops(drops, *section_->confidence);
-  std::ranges::move(judged_drops.notes, std::back_inserter(notes_));
-  return std::move(judged_drops.verdicts);
+  DropVerdicts drop_verdicts = check_drop_gates(drops, *section_->confidence);
+  std::ranges::move(drop_verdicts.notes, std::back_inserter(notes_));
+  return std::move(drop_verdicts.verdicts);
 }
 
 double Gates::baseline_speed() const {
@@ -228,30 +228,30 @@ double Gates::baseline_speed() const {
   return sum / static_cast<double>(section_->baseline.size());
 }
 
-std::vector<Verdict> Gates::judge_speed_and_size(const Judged& judged, std::int64_t parameters) const {
+std::vector<Verdict> Gates::check_speed_and_size(const EvaluatedModel& evaluated, std::int64_t parameters) const {
   std::vector<Verdict> verdicts;
   if (section_->speed) {
     const experiment::SpeedLimit& speed = *section_->speed;
     double least = speed.at_least.value_or(0);
     if (speed.of_baseline) least = std::max(least, *speed.of_baseline * baseline_speed());
-    append(verdicts, judge_value("samples a second", judged.judgement.samples_per_second,
+    append(verdicts, check_limit("samples a second", evaluated.evaluation_result.samples_per_second,
                                  {.at_least = least >= 100 ? std::round(least) : least, .mark = speed.mark}));
   }
   if (!section_->size) return verdicts;
   const experiment::SizeLimit& size = *section_->size;
   if (size.parameters)
-    append(verdicts, judge_value("parameters", static_cast<double>(parameters),
+    append(verdicts, check_limit("parameters", static_cast<double>(parameters),
                                  {.at_most = static_cast<double>(*size.parameters), .mark = size.mark}));
   if (size.file) {
     std::error_code error;
-    const std::uintmax_t bytes = fs::file_size(judged.checkpoint, error);
-    append(verdicts, judge_value("bytes of the file", error ? std::nan("") : static_cast<double>(bytes),
+    const std::uintmax_t bytes = fs::file_size(evaluated.checkpoint, error);
+    append(verdicts, check_limit("bytes of the file", error ? std::nan("") : static_cast<double>(bytes),
                                  {.at_most = static_cast<double>(size.file->bytes), .mark = size.mark}));
   }
   return verdicts;
 }
 
-std::vector<Verdict> Gates::not_judged() const {
+std::vector<Verdict> Gates::skipped_verdicts() const {
   return {{.gate = "evaluation",
            .found = std::nan(""),
            .limit = "done",
@@ -265,7 +265,7 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
   if (section_) {
     if (!log::is_json() && !verdicts.empty()) log::info(table_of(verdicts));
     for (const std::string& note : notes_) log::info(note);
-    const Json passed = unjudged_ ? Json() : Json(!any_failed(verdicts));
+    const Json passed = skipped_ ? Json() : Json(!any_failed(verdicts));
     Json json{{"passed", passed},
               {"confidence", section_->confidence ? Json(*section_->confidence) : Json()},
               {"gates", Json::array()}};
@@ -279,7 +279,7 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
                                                                          : std::nullopt;
   if (junit)
     train::write_text(*junit, junit_of(verdicts, "dptrain " + experiment.config.name,
-                                       unjudged_ ? "the run has not come to its end" : ""));
+                                       skipped_ ? "the run has not come to its end" : ""));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   if (!log::is_json() && (flags_.annotations || (actions != nullptr && std::string_view(actions) == "true")))
     for (const std::string& line : annotations_of(verdicts)) log::print(line);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "evaluation/answers.h"
-#include "evaluation/judge.h"
-#include "evaluation/judgement.h"
-#include "evaluation/judgement_files.h"
+#include "evaluation/evaluation_files.h"
+#include "evaluation/evaluation_result.h"
+#include "evaluation/gate_checks.h"
 
 namespace dptrain::evaluation {
 
@@ -24,18 +24,19 @@ class Gates {
  public:
   /// Reads the gates from --gates, else from the config; there are none without `judged`. `on`: the data set to
   /// evaluate. Checks that the folders of the baseline and of other runs exist. Throws Error{kUsage}, Error{kData}.
-  Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool judged = true);
+  Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on,
+        bool evaluated = true);
 
   bool present() const { return section_.has_value(); }
   /// Call before the evaluation. Throws Error{kUsage} for unknown metrics and classes, and for limits of classes if no
   /// output has classes.
   void check(const plan::Plan& plan, const std::vector<Classes>& classes) const;
   /// Requires present(). Throws Error{kData} if a baseline was evaluated on other samples.
-  std::vector<Verdict> judge(const Judged& judged, const plan::Plan& plan, std::int64_t parameters);
+  std::vector<Verdict> evaluate(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters);
   /// The failed verdict of a completed run whose evaluation was stopped or failed.
-  std::vector<Verdict> not_judged() const;
+  std::vector<Verdict> skipped_verdicts() const;
   /// For a run that ended early: marks the gates as not judged in gates.json and the JUnit XML.
-  void leave_unjudged() { unjudged_ = true; }
+  void mark_skipped() { skipped_ = true; }
   /// Prints and writes verdicts, also those of --assert; gates.json into `folder`. Throws Error{kCheck} if one failed.
   void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                 const std::string& folder) const;
@@ -44,13 +45,13 @@ class Gates {
   struct Run {
     config::Path folder;
     bool of_baseline = false;
-    std::vector<std::pair<std::string, KeptAnswers>> answers{};  ///< by output
+    std::vector<std::pair<std::string, SavedAnswers>> answers{};  ///< by output
   };
 
-  std::vector<Verdict> judge_limits(const Judged& judged, const plan::Plan& plan);
-  std::vector<Verdict> judge_against_baseline(const Judged& judged);
-  std::vector<Verdict> judge_speed_and_size(const Judged& judged, std::int64_t parameters) const;
-  const KeptAnswers& kept(Run& run, const std::string& output) const;
+  std::vector<Verdict> check_limits(const EvaluatedModel& evaluated, const plan::Plan& plan);
+  std::vector<Verdict> compare_with_baseline(const EvaluatedModel& evaluated);
+  std::vector<Verdict> check_speed_and_size(const EvaluatedModel& evaluated, std::int64_t parameters) const;
+  const SavedAnswers& saved_answers(Run& run, const std::string& output) const;
   double baseline_speed() const;
 
   const GateOptions flags_;
@@ -58,7 +59,7 @@ class Gates {
   std::string set_;  ///< part of file names; "" for usual_set()
   std::vector<Run> runs_;
   std::vector<std::string> notes_;
-  bool unjudged_ = false;
+  bool skipped_ = false;
 };
 
 }  // namespace dptrain::evaluation

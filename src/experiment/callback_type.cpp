@@ -31,7 +31,7 @@ CallbackCheck::CallbackCheck(config::Reader& reader, const ConfigFile& file, con
   } catch (const Error&) {  // a metric does not fit its output, which the plan reports
     return;
   }
-  knows_values_ = true;
+  has_known_values_ = true;
   const bool validates_each_epoch = !validates_by_steps() && file.train.validate_every.value == 1;
   for (const LoggedValue& value : logged_) {
     epoch_.set(value.name, kSomeValue);
@@ -51,7 +51,7 @@ void CallbackCheck::error(const std::string& message) { error_as_is(callback_->n
 void CallbackCheck::error_as_is(const std::string& message) { reader_.error(callback_->mark(), message); }
 
 void CallbackCheck::require_value(const std::string& name, bool needs_direction) {
-  if (!knows_values_) return;
+  if (!has_known_values_) return;
   if (epoch_.find(name) != nullptr) {
     if (needs_direction && direction_of(logged_, name) == nn::Direction::kUnknown)
       error(fmt::format("mode is required: no metric defines whether a larger '{}' is better; give mode: min or max",

@@ -28,7 +28,7 @@ class CallbackCheck {
   bool has_schedule() const;
   /// Whether validation runs every N steps instead of at the ends of epochs.
   bool validates_by_steps() const;
-  bool knows_values() const { return knows_values_; }
+  bool has_known_values() const { return has_known_values_; }
   /// Values of an epoch with validation, each with an arbitrary number.
   const Logs& values() const { return epoch_; }
   /// Values of every epoch: those of validation only if each epoch has one.
@@ -51,7 +51,7 @@ class CallbackCheck {
   config::Reader& reader_;
   const ConfigFile& file_;
   const CallbackConfig* callback_ = nullptr;
-  bool knows_values_ = false;
+  bool has_known_values_ = false;
   Logs epoch_, every_epoch_;
   std::vector<LoggedValue> logged_;
   std::set<std::string> claimed_;

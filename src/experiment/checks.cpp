@@ -60,7 +60,7 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
   const config::Typed* mixing = mixing_transform(data);
   if (mixing == nullptr) return;
   for (const plan::Objective& objective : objectives(train, graph))
-    if (nn::loss_type(objective.loss).only_class_numbers)
+    if (nn::loss_type(objective.loss).integer_labels_only)
       reader.error(mixing->mark(),
                    fmt::format("{} mixes labels, and {} takes class numbers only; use categorical_crossentropy",
                                mixing->name(), objective.loss.name()));

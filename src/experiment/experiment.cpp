@@ -379,7 +379,7 @@ void refer(config::Node& schema, const config::Node& whole, const std::string& d
 
 /// Defines common parts once: activation names and common numbers, which would otherwise be half of the schema. Larger
 /// parts come first because they contain the smaller ones.
-void say_once(config::Node& schema, config::Node& definitions) {
+void extract_common_definitions(config::Node& schema, config::Node& definitions) {
   namespace fragment = config::fragment;
   config::Node count = fragment::number("integer"), natural = count, fraction = fragment::number("number"),
                not_negative = fraction;
@@ -428,7 +428,7 @@ config::Node json_schema() {
         &nn::loss_family(), &nn::metric_family(), &data::transform_family(), &data::dataset_family(),
         &data::encoder_family(), &callback_family(), &nonfinite_family()})
     family->define(definitions);
-  say_once(schema, definitions);
+  extract_common_definitions(schema, definitions);
   schema.set("$defs", std::move(definitions));
   return schema;
 }

@@ -194,7 +194,7 @@ Node Value<GatesSection>::schema() { return experiment::gates_schema().json_sche
 namespace dptrain::experiment {
 namespace {
 
-std::string section_complaint(const GatesSection& gates) {
+std::string section_error(const GatesSection& gates) {
   if (gates.baseline.empty() && (gates.pairs() || (gates.speed && gates.speed->of_baseline)))
     return "drop, class_drop and speed.of_baseline need a baseline, the folder of a run or a list of such";
   if (gates.pairs() && !gates.confidence)
@@ -234,7 +234,7 @@ const config::Schema& gates_schema() {
           .key(key("speed", &S::speed).doc("limits of the speed of the evaluation"))
           .key(key("size", &S::size).doc("limits of the size of the model"))
           .key(key("junit", &S::junit).doc("file for the results as JUnit XML"))
-          .rule<S>(section_complaint);
+          .rule<S>(section_error);
   return schema;
 }
 

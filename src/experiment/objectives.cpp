@@ -17,7 +17,7 @@ namespace {
 
 /// Checks that each entry names an output of the model with a loss.
 template <class T>
-void check_names(config::Reader& reader, const char* key, const ByOutput<T>& argument, const Losses& losses,
+void check_names(config::Reader& reader, const char* key, const OutputMap<T>& argument, const Losses& losses,
                  const std::vector<std::string>& outputs) {
   for (const auto& entry : argument.entries) {
     if (entry.output.empty()) continue;

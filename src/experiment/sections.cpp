@@ -1,6 +1,6 @@
 #include "experiment/sections.h"
 
-#include "experiment/by_output.h"
+#include "experiment/output_map.h"
 #include "nn/optimizers.h"
 
 #include <array>

@@ -74,7 +74,7 @@ struct DataSection {
 
 /// An argument of training for all outputs of the model, or one per output by name.
 template <class T>
-struct ByOutput {
+struct OutputMap {
   struct Entry {
     std::string output;  ///< "": all outputs
     T value{};
@@ -92,9 +92,9 @@ struct ByOutput {
   }
 };
 
-using Losses = ByOutput<nn::Loss>;
-using Metrics = ByOutput<std::vector<nn::Metric>>;
-using LossWeights = ByOutput<double>;
+using Losses = OutputMap<nn::Loss>;
+using Metrics = OutputMap<std::vector<nn::Metric>>;
+using LossWeights = OutputMap<double>;
 
 enum class DtypePolicy { kFloat32, kMixedBfloat16, kMixedFloat16 };
 std::string name_of(DtypePolicy policy);  ///< "mixed_bfloat16"

@@ -69,7 +69,7 @@ class Comparison {
       say("class names differ: {} in A, {} in B", printable(a.class_names().text()), printable(b.class_names().text()));
       result_.equal = false;
     }
-    if (a.learned() != b.learned()) {
+    if (a.fitted_state() != b.fitted_state()) {
       say("what was learned from the data differs");
       result_.equal = false;
     }

@@ -125,7 +125,7 @@ CheckpointState FileContents::state() const {
   state.resolved_config = resolved_config();
   state.trainer = trainer();
   state.class_names = class_names();
-  state.learned = learned();
+  state.fitted_state = fitted_state();
   for (const auto& [name, dataset] : arrays()) state.arrays.push_back({name, dataset.shape(), dataset.floats()});
   return state;
 }
@@ -164,7 +164,7 @@ ClassNames FileContents::class_names() const {
   return names;
 }
 
-std::string FileContents::learned() const {
+std::string FileContents::fitted_state() const {
   using keras::kLearned;
   std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
   check_depth(text, "what was learned from its data");

@@ -44,7 +44,7 @@ struct FileContents {
   StoredLayers stored() const { return tensors ? *tensors : read_stored_layers(root, model_config()); }
   std::vector<StoredLayer> layers() const { return stored().layers; }
   ClassNames class_names() const;
-  std::string learned() const;  ///< JSON, or ""
+  std::string fitted_state() const;  ///< JSON, or ""
   CheckpointState state() const;
   std::string resolved_config() const;
   std::vector<std::pair<std::string, Hdf5Dataset>> arrays() const;

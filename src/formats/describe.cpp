@@ -151,41 +151,41 @@ std::string describe_file(const FileContents& contents) {
 
 namespace {
 
-using ReportedFate = WeightsReport::Fate;
+using ReportedStatus = WeightsReport::LoadStatus;
 
-std::string names(const WeightsReport& report, ReportedFate fate) {
+std::string names(const WeightsReport& report, ReportedStatus status) {
   constexpr std::size_t kMost = 6;
   std::vector<std::string> all;
   for (const WeightsReport::Row& row : report.rows)
-    if (row.fate == fate) all.push_back(printable(row.layer));
+    if (row.status == status) all.push_back(printable(row.layer));
   const std::size_t count = all.size();
   all.resize(std::min(count, kMost));
   return join(all, ", ") + (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
 }
 
-std::string word(ReportedFate fate) {
-  switch (fate) {
-    case ReportedFate::kLoaded: return "loaded";
-    case ReportedFate::kPartly: return "partly";
-    case ReportedFate::kInitialised: return "initialised";
-    case ReportedFate::kUnused: return "unused";
+std::string word(ReportedStatus status) {
+  switch (status) {
+    case ReportedStatus::kLoaded: return "loaded";
+    case ReportedStatus::kPartly: return "partly";
+    case ReportedStatus::kInitialised: return "initialised";
+    case ReportedStatus::kUnused: return "unused";
   }
   return "";
 }
 
 }  // namespace
 
-std::size_t WeightsReport::count(ReportedFate fate) const {
+std::size_t WeightsReport::count(ReportedStatus status) const {
   return static_cast<std::size_t>(
-      std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.fate == fate; }));
+      std::count_if(rows.begin(), rows.end(), [&](const Row& row) { return row.status == status; }));
 }
 
 std::string WeightsReport::line() const {
   std::string text = fmt::format("{}: {} of {} layers {}", std::filesystem::path(file).filename().string(),
-                                 count(ReportedFate::kLoaded), rows.size() - count(ReportedFate::kUnused), how);
-  if (count(ReportedFate::kPartly) != 0) text += "; partly: " + names(*this, ReportedFate::kPartly);
-  if (count(ReportedFate::kInitialised) != 0) text += "; initialised: " + names(*this, ReportedFate::kInitialised);
-  if (count(ReportedFate::kUnused) != 0) text += "; unused in the file: " + names(*this, ReportedFate::kUnused);
+                                 count(ReportedStatus::kLoaded), rows.size() - count(ReportedStatus::kUnused), how);
+  if (count(ReportedStatus::kPartly) != 0) text += "; partly: " + names(*this, ReportedStatus::kPartly);
+  if (count(ReportedStatus::kInitialised) != 0) text += "; initialised: " + names(*this, ReportedStatus::kInitialised);
+  if (count(ReportedStatus::kUnused) != 0) text += "; unused in the file: " + names(*this, ReportedStatus::kUnused);
   return text;
 }
 
@@ -194,10 +194,10 @@ std::string WeightsReport::table() const {
   for (const std::string& note : notes) text += "  " + printable(note) + "\n";
   std::vector<std::array<std::string, 4>> lines{{"Layer", "Weights", "From the file", "Shapes"}};
   for (const Row& row : rows) {
-    const std::string source = row.fate == ReportedFate::kUnused ? "-"
-                               : row.source.empty()              ? "-"
-                                                                 : printable(row.source);
-    lines.push_back({printable(row.layer), word(row.fate), source,
+    const std::string source = row.status == ReportedStatus::kUnused ? "-"
+                               : row.source.empty()                  ? "-"
+                                                                     : printable(row.source);
+    lines.push_back({printable(row.layer), word(row.status), source,
                      printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
   }
   std::array<std::size_t, 3> width{};

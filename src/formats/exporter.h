@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/class_names.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "formats/preparation.h"
 #include "graph/model.h"
 
@@ -22,9 +22,9 @@ namespace dptrain::formats {
 /// The contents of a file. A format omits what it cannot represent.
 struct Exported {
   const graph::Model& model;  ///< every weight with its values
-  Compiled compiled{};
+  CompileConfig compiled{};
   ClassNames class_names{};
-  std::string learned{};                            ///< JSON: fitted statistics, data::Source::learn()
+  std::string fitted_state{};                       ///< JSON: fitted statistics, data::Source::learn()
   std::optional<OptimizerState> optimizer_state{};  ///< state of compiled.optimizer
   std::optional<std::int64_t> opset{};              ///< version of ONNX's operators; other formats have none
   const Preparation* preparation = nullptr;         ///< not null: the inputs are raw samples; ONNX

@@ -64,7 +64,7 @@ std::string snake_case(std::string_view class_name) {
 
 std::string automatic_base(std::string_view type) { return type == "Input" ? "input_layer" : snake_case(type); }
 
-std::string name_complaint(const std::string& name) {
+std::string name_error(const std::string& name) {
   const auto plain = [](char c) { return upper(c) || lower(c) || digit(c) || c == '.'; };
   bool good = !name.empty() && plain(name[0]) && name.size() <= 200;
   for (const char c : name) good = good && (plain(c) || c == '_' || c == '-');
@@ -87,8 +87,7 @@ using config::Reader;
 
 /// The lower-case first letter distinguishes these names from those of built-in layers.
 bool good_type_name(const config::Node::Entry& entry, const char* what, Reader& reader) {
-  const bool good =
-      !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_complaint(entry.key).empty();
+  const bool good = !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_error(entry.key).empty();
   if (!good)
     reader.error(entry.mark,
                  fmt::format("{} '{}': the name must start with a lower-case letter and hold letters, digits, '_', "

@@ -37,7 +37,7 @@ std::string snake_case(std::string_view class_name);
 /// Keras's name for an unnamed layer of this type, without the number: snake_case, "input_layer" for Input.
 std::string automatic_base(std::string_view type);
 /// The rule that the name breaks, or "". Keras and HDF5 paths require [A-Za-z0-9.][A-Za-z0-9_.-]*.
-std::string name_complaint(const std::string& name);
+std::string name_error(const std::string& name);
 /// Name of the n-th copy (from 1) of a repeated step: conv1, conv2; stage1_1 when the name already ends in a digit.
 std::string repeated_name(const std::string& name, std::int64_t n);
 /// "block1" + "conv1" = "block1_conv1"; either may be empty.

@@ -30,7 +30,7 @@ std::optional<std::optional<std::string>> Expander::name(const ListedStep& step,
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
   if (text->empty() && is_block(step.type, scope)) return text;
-  std::string complaint = name_complaint(*text);
+  std::string complaint = name_error(*text);
   if (scope.is_input(*text))
     complaint = fmt::format("another than '{}', {} input of {} '{}'", *text,
                             scope.input_names.size() > 1 ? "an" : "the", scope.kind, scope.type);
@@ -56,7 +56,7 @@ std::optional<std::string> Expander::device(const ListedStep& step, const Scope&
   const Reader::Key key(reader_, "device");
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
-  const std::string complaint = slot_complaint(*text);
+  const std::string complaint = slot_name_error(*text);
   if (complaint.empty()) return text;
   reader_.expected(*node, complaint);
   return std::nullopt;

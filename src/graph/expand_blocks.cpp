@@ -185,7 +185,7 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
   const config::Node* given = step.arguments.is_map() ? step.arguments.find("input_shape") : nullptr;
   Shape wanted = found;
   if (given != nullptr && !reader_.substituted(*given).is_null()) config::Value<Shape>::read(*given, reader_, wanted);
-  std::string complaint = input_complaint(network, found);
+  std::string complaint = input_error(network, found);
   if (!complaint.empty()) complaint = fmt::format("'{}' must be {}", name, complaint);
   if (wanted != found)
     complaint = fmt::format("input_shape is {}, but '{}' is {}; leave input_shape out, or '{}'", wanted.str(), name,

@@ -64,7 +64,7 @@ std::vector<Mask> output_masks(const Graph& graph, int n, const std::vector<std:
   switch (rule_of(graph, node)) {
     case MaskRule::kProduces: std::fill_n(own.begin(), last, Mask{Port(n, last)}); break;
     case MaskRule::kPasses:
-    case MaskRule::kHeeds: own.front() = input_masks(graph, node, masks).front(); break;
+    case MaskRule::kUnsupported: own.front() = input_masks(graph, node, masks).front(); break;
     case MaskRule::kJoins: own.front() = joined(input_masks(graph, node, masks)); break;
     case MaskRule::kEnds:
     case MaskRule::kDrops: break;
@@ -113,7 +113,7 @@ void check_masks(const Graph& graph, config::Reader& reader) {
     if (mask.empty()) continue;
     const std::string from = graph.nodes[static_cast<std::size_t>(mask.front().node)].name;
     const MaskRule rule = rule_of(graph, node);
-    if (rule == MaskRule::kHeeds)
+    if (rule == MaskRule::kUnsupported)
       reader.error(node.mark,
                    fmt::format("its input has the mask of '{}', which Keras's layer heeds and this version's does not; "
                                "put it behind a layer that ends the mask, or do without the mask",
@@ -122,7 +122,7 @@ void check_masks(const Graph& graph, config::Reader& reader) {
       reader.diagnostics().warn(node.mark, fmt::format("{} '{}' loses the mask of '{}': what comes after does not know "
                                                        "which steps are padding (so it is in Keras)",
                                                        layer.spec.name(), node.name, from));
-    else if (nn::type_of(layer.spec).heeds_masks && mask.size() > 1)
+    else if (nn::type_of(layer.spec).uses_masks && mask.size() > 1)
       reader.error(node.mark, fmt::format("its input joins the masks of '{}' and '{}', which this version cannot; give "
                                           "one of them mask_zero: false",
                                           from, graph.nodes[static_cast<std::size_t>(mask[1].node)].name));

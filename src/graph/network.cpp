@@ -42,7 +42,7 @@ config::Schema schema_of(const Network& network) {
                " of the Input that the network adds where it is the first step")
           .check([&network](const std::optional<Shape>& shape) {
             if (!shape) return std::string();
-            const std::string complaint = input_complaint(network, *shape);
+            const std::string complaint = input_error(network, *shape);
             return complaint.empty() ? nn::Bounded{}(*shape) : "must be " + complaint;
           }));
   size("patch_size", &A::patch_size, "pixels of a patch's side; a patch becomes one step");
@@ -178,7 +178,7 @@ const Network* find_network(std::string_view name) {
   return found == networks().end() ? nullptr : &found->second;
 }
 
-std::string input_complaint(const Network& network, const Shape& shape) {
+std::string input_error(const Network& network, const Shape& shape) {
   const bool images = network.rank == 3;
   if (shape.rank() == network.rank && (!images || std::min(shape[0], shape[1]) >= network.smallest)) return "";
   std::string wanted = "a sequence [steps, features]", hint;

@@ -72,7 +72,7 @@ const Network* find_network(std::string_view name);
 std::optional<std::map<std::string, config::Node>> network_values(const Network& network, const ListedStep& step,
                                                                   config::Reader& reader);
 /// Describes the problem with an input of this shape; "" if there is none.
-std::string input_complaint(const Network& network, const Shape& shape);
+std::string input_error(const Network& network, const Shape& shape);
 
 }  // namespace dptrain::graph
 

@@ -36,7 +36,7 @@ Slots::Slots(const Graph& graph) : first_(kDefault) {
   if (uses(kHost)) add(kHost);
 }
 
-std::string slot_complaint(const std::string& name) {
+std::string slot_name_error(const std::string& name) {
   const std::string number = name.starts_with("gpu:") ? name.substr(4) : "";
   const bool gpu = !number.empty() && number.size() <= 4 && std::ranges::all_of(number, is_digit);
   const bool word =

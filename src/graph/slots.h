@@ -25,6 +25,6 @@ class Slots {
 };
 
 /// Describes the expected form of a slot's name; "" if the name is valid.
-std::string slot_complaint(const std::string& name);
+std::string slot_name_error(const std::string& name);
 
 }  // namespace dptrain::graph

@@ -14,8 +14,8 @@ namespace {
 using config::Reader;
 
 /// Finds the node of a step and replaces the step's name by the node's, which is independent of blocks.
-bool settle_up_to(const config::Node& node, const Graph& graph, const StepNames& steps, Reader& reader,
-                  std::string& up_to) {
+bool resolve_up_to(const config::Node& node, const Graph& graph, const StepNames& steps, Reader& reader,
+                   std::string& up_to) {
   const auto found = steps.find(up_to);
   if (found == steps.end()) {
     std::vector<std::string> names;
@@ -70,7 +70,7 @@ std::optional<WeightsSpec> read_weights(const config::Node& raw, const config::M
   if (node.is_null()) return std::nullopt;
   WeightsSpec spec;
   if (!weights_schema().read(node, where, reader, &spec)) return std::nullopt;
-  bool good = spec.up_to.empty() || settle_up_to(place(node, "up_to"), graph, steps, reader, spec.up_to);
+  bool good = spec.up_to.empty() || resolve_up_to(place(node, "up_to"), graph, steps, reader, spec.up_to);
   for (const std::string& pattern : spec.expect)
     good = check_expected(place(node, "expect"), graph, pattern, reader) && good;
   return good ? std::optional(std::move(spec)) : std::nullopt;

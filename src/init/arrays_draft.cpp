@@ -71,10 +71,12 @@ class ArraysDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} samples {} in '{}', {} in '{}'", request_.path, with_commas(train_.rows),
-                                     row_.str(), train_.inputs, labels_said(), train_.labels));
-    if (!validation_.inputs.empty()) draft.said.push_back(fmt::format("  '{}' is for validation", validation_.inputs));
-    if (!test_.inputs.empty()) draft.said.push_back(fmt::format("  '{}' is the test set", test_.inputs));
+    draft.findings.push_back(fmt::format("{}: {} samples {} in '{}', {} in '{}'", request_.path,
+                                         with_commas(train_.rows), row_.str(), train_.inputs, labels_text(),
+                                         train_.labels));
+    if (!validation_.inputs.empty())
+      draft.findings.push_back(fmt::format("  '{}' is for validation", validation_.inputs));
+    if (!test_.inputs.empty()) draft.findings.push_back(fmt::format("  '{}' is the test set", test_.inputs));
     draft.yaml = head() + model() + data() + training();
     return draft;
   }
@@ -156,7 +158,7 @@ class ArraysDraft {
   }
   bool image() const { return row_.rank() == 3 || (row_.rank() == 2 && array(train_.inputs).bytes); }
 
-  std::string labels_said() const {
+  std::string labels_text() const {
     if (classes_ > 0) return fmt::format("{} classes{}", classes_, one_hot_ ? " as rows with a single 1" : "");
     return width_ == 1 ? "a number each" : fmt::format("{} numbers each", width_);
   }

@@ -29,10 +29,10 @@ class ClipsDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train),
-                                     counted(source_->size(), "clip"), counted(source_->class_names().size(), "class"),
-                                     some_names(source_->class_names())));
-    draft.said.push_back(fmt::format(
+    draft.findings.push_back(
+        fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train), counted(source_->size(), "clip"),
+                    counted(source_->class_names().size(), "class"), some_names(source_->class_names())));
+    draft.findings.push_back(fmt::format(
         "  half of them have {} frames of {} x {} pixels or more; the network gets {} "
         "frames{} of {} x {}",
         length_, height_, width_, frames_, stride_ > 1 ? fmt::format(", each {}th,", stride_) : "", size_, size_));

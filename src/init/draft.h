@@ -21,7 +21,7 @@ struct DraftRequest {
 
 struct Draft {
   std::string yaml;
-  std::vector<std::string> said;  ///< findings, one line each
+  std::vector<std::string> findings;  ///< findings, one line each
 };
 
 /// Throws Error{kData} for unreadable data, Error{kUsage} for an unsupported kind of data.

@@ -29,11 +29,11 @@ class PhotosDraft {
 
   Draft take() const {
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train),
-                                     counted(source_->size(), "photo"), counted(source_->class_names().size(), "class"),
-                                     some_names(source_->class_names())));
-    draft.said.push_back(fmt::format("  half of them are {} x {} pixels or larger; the network gets {} x {}",
-                                     size_.height, size_.width, size_.side, size_.side));
+    draft.findings.push_back(
+        fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train), counted(source_->size(), "photo"),
+                    counted(source_->class_names().size(), "class"), some_names(source_->class_names())));
+    draft.findings.push_back(fmt::format("  half of them are {} x {} pixels or larger; the network gets {} x {}",
+                                         size_.height, size_.width, size_.side, size_.side));
     draft.yaml = head() + model() + data() + training();
     return draft;
   }

@@ -46,7 +46,7 @@ constexpr double kNearlyAll = 0.9;
 /// to the table's folder. Throws Error{kData} if rows cannot be read.
 PhotoColumns find_photo_columns(const std::string& path, const data::table::Schema& schema) {
   data::table::Schema nothing = schema;
-  data::table::KeptColumns kept;
+  data::table::PassthroughColumns kept;
   for (data::table::Column& column : nothing.columns) {
     column.kept = false;
     if (column.type != data::table::ColumnType::kNumber && column.type != data::table::ColumnType::kDate)
@@ -96,7 +96,7 @@ constexpr double kMostlyDifferent = 0.5;
 /// Mean bytes per cell from which a column contains texts rather than names.
 constexpr double kShortestText = 40;
 constexpr std::int64_t kLeastRowsForTest = 300;
-constexpr std::int64_t kLooks = 200'000;  // rows
+constexpr std::int64_t kSniffedRows = 200'000;  // rows
 
 enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kPhotos, kLeftOut };
 /// Whether the column has its own Input, of ids or photos.
@@ -144,7 +144,7 @@ void decide(Column& column, std::int64_t rows) {
   const data::table::ColumnFacts& facts = *column.facts;
   const auto leave_out = [&](std::string why) { column.why = std::move(why); };
   if (facts.filled == 0) return leave_out("empty");
-  if (!facts.trouble.empty()) return leave_out(facts.trouble);
+  if (!facts.format_problem.empty()) return leave_out(facts.format_problem);
   if (facts.distinct <= 1 && facts.missing == 0) return leave_out("the same in every row");
   switch (column.type) {
     case data::table::ColumnType::kNumber: column.use = Use::kNumber; return;
@@ -169,7 +169,7 @@ std::int64_t embedding_width(std::int64_t words) {
 class TableDraft {
  public:
   explicit TableDraft(const DraftRequest& request) : request_(request), test_(test_beside(request.path)) {
-    look();
+    sniff();
     rows_ = looked_.rows;
     for (std::size_t i = 0; i < looked_.schema.columns.size(); ++i)
       columns_.push_back({looked_.schema.columns[i].name, &looked_.facts[i], looked_.schema.columns[i].type});
@@ -182,9 +182,9 @@ class TableDraft {
       if (i != target && columns_[i].use != Use::kPhotos) decide(columns_[i], rows_);
     columns_[target].use = Use::kTarget;
     target_ = &columns_[target];
-    if (!target_->facts->trouble.empty())
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}: column '{}': {}", request.path, printable(target_->name), target_->facts->trouble));
+    if (!target_->facts->format_problem.empty())
+      throw Error(ErrorKind::kData, fmt::format("{}: column '{}': {}", request.path, printable(target_->name),
+                                                target_->facts->format_problem));
     classes_ = is_class_like(*target_->facts, target_->type, rows_);
     if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + own_inputs() == 0)
       throw Error(ErrorKind::kData, fmt::format("{}: no column but '{}' is of use", request.path, target_->name));
@@ -193,7 +193,7 @@ class TableDraft {
 
   Draft take() {
     Draft draft;
-    draft.said = seen();
+    draft.findings = seen();
     draft.yaml = head() + model() + data() + training();
     return draft;
   }
@@ -213,9 +213,9 @@ class TableDraft {
       skipped.push_back(fmt::format("{} rows that break the form of the file", with_commas(looked_.bad_rows)));
     if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
     for (const Column& column : columns_)
-      if (const std::int64_t misfits = column.facts->misfits; misfits > 0 && is_typed(column))
-        skipped.push_back(fmt::format("{} cells of {} that are not {}s", with_commas(misfits), printable(column.name),
-                                      data::table::type_name(column.type)));
+      if (const std::int64_t mismatches = column.facts->mismatches; mismatches > 0 && is_typed(column))
+        skipped.push_back(fmt::format("{} cells of {} that are not {}s", with_commas(mismatches),
+                                      printable(column.name), data::table::type_name(column.type)));
     if (has_photos()) skipped.emplace_back("rows whose photo cannot be read");
     return skipped;
   }
@@ -254,17 +254,17 @@ class TableDraft {
   }
 
   /// Sets `decimal` or `thousands` if all numbers of a column have the form 1,234; the separator decides which.
-  void look() {
-    data::table::LookOptions options{.rows = kLooks};
-    looked_ = data::table::look({request_.path}, options);
+  void sniff() {
+    data::table::SniffOptions options{.rows = kSniffedRows};
+    looked_ = data::table::sniff({request_.path}, options);
     const std::vector<data::table::Column>& columns = looked_.schema.columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].type == data::table::ColumnType::kNumber && !looked_.facts[i].trouble.empty())
+      if (columns[i].type == data::table::ColumnType::kNumber && !looked_.facts[i].format_problem.empty())
         (looked_.schema.dialect.separator == ',' ? thousands_ : decimal_) = ",";
     if (decimal_) options.dialect.decimal = ',';
     if (thousands_) options.dialect.thousands = ',';
     if (decimal_ || thousands_)
-      looked_ = data::table::look({request_.path}, options);
+      looked_ = data::table::sniff({request_.path}, options);
     else
       decimal_ = common_decimal();
   }
@@ -339,7 +339,7 @@ class TableDraft {
     else
       text += fmt::format(" {} different", with_commas(facts.distinct));
     if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
-    if (facts.misfits > 0) text += fmt::format(", {} of another type", with_commas(facts.misfits));
+    if (facts.mismatches > 0) text += fmt::format(", {} of another type", with_commas(facts.mismatches));
     switch (column.use) {
       case Use::kTarget:
         if (lacks_labels()) text += " and left out";
@@ -477,7 +477,7 @@ class TableDraft {
 
   const DraftRequest& request_;
   std::optional<std::string> test_;
-  data::table::Looked looked_;
+  data::table::SniffResult looked_;
   std::optional<std::string> decimal_, thousands_;  ///< as keys of CSV
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;

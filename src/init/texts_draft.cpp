@@ -47,11 +47,11 @@ class TextsDraft {
     std::vector<std::string> names = source_->class_names();
     for (std::string& name : names) name = printable(name);
     Draft draft;
-    draft.said.push_back(fmt::format("{}: {} of {}: {}", request_.path, counted(source_->size(), "text"),
-                                     counted(names.size(), "class"), join(names, ", ")));
-    draft.said.push_back(
+    draft.findings.push_back(fmt::format("{}: {} of {}: {}", request_.path, counted(source_->size(), "text"),
+                                         counted(names.size(), "class"), join(names, ", ")));
+    draft.findings.push_back(
         fmt::format("  up to {} words; the network gets the first {}", with_commas(longest_), length_));
-    if (!roles_.test.empty()) draft.said.push_back(fmt::format("{}/ is the test set", roles_.test));
+    if (!roles_.test.empty()) draft.findings.push_back(fmt::format("{}/ is the test set", roles_.test));
     draft.yaml = text();
     return draft;
   }

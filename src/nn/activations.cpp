@@ -88,7 +88,7 @@ Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
 const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
                                 .positional(key("axis", &SoftmaxSpec::axis).doc("only the last axis, -1"))
                                 .inputs(1)
-                                .masks(MaskRule::kHeeds)
+                                .masks(MaskRule::kUnsupported)
                                 .output(output)
                                 .backward_reads(BackwardReads{.output = true})
                                 .example("", {{7, 6, 4}});

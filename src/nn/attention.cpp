@@ -37,7 +37,7 @@ const Registered kAdditiveAttention =
         .inputs(2, 3)
         .random([](const AdditiveAttentionSpec& spec) { return spec.dropout > 0; })
         .masks(MaskRule::kPasses)
-        .heeds_masks()
+        .uses_masks()
         .output([](const AdditiveAttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(additive_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
@@ -65,7 +65,7 @@ const Registered kAttention =
         .inputs(2, 3)
         .random([](const AttentionSpec& spec) { return spec.dropout > 0; })
         .masks(MaskRule::kPasses)
-        .heeds_masks()
+        .uses_masks()
         .output([](const AttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(attention_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
@@ -105,13 +105,13 @@ std::vector<WeightDef> weights(const MultiHeadAttentionSpec& spec, std::span<con
   return all;
 }
 
-std::string output_shape_complaint(const std::vector<std::int64_t>& shape) {
+std::string output_shape_error(const std::vector<std::int64_t>& shape) {
   if (shape.size() > 1)
     return "must be one extent, the features of the output; put a Reshape behind the layer for more axes";
   return shape.empty() || shape[0] >= 1 ? "" : "must be at least 1";
 }
 
-std::string attention_axes_complaint(const std::vector<std::int64_t>& axes) {
+std::string attention_axes_error(const std::vector<std::int64_t>& axes) {
   if (axes.empty() || (axes.size() == 1 && (axes[0] == 1 || axes[0] == -2))) return "";
   return "must be 1, the steps, or left out: inputs are [steps, features]";
 }
@@ -137,10 +137,10 @@ const Registered kMultiHeadAttention =
                  .doc("rate at which the weights of values are dropped"))
         .key(key("use_bias", &MultiHeadAttentionSpec::use_bias).doc("whether to add a bias"))
         .key(key("output_shape", &MultiHeadAttentionSpec::output_shape)
-                 .check(output_shape_complaint)
+                 .check(output_shape_error)
                  .doc("features of the output; none: those of the query"))
         .key(key("attention_axes", &MultiHeadAttentionSpec::attention_axes)
-                 .check(attention_axes_complaint)
+                 .check(attention_axes_error)
                  .doc("only 1, the steps"))
         .key(key("kernel_initializer", &MultiHeadAttentionSpec::kernel_initializer).doc("initializer of the kernel"))
         .key(key("bias_initializer", &MultiHeadAttentionSpec::bias_initializer).doc("initializer of the bias"))
@@ -153,7 +153,7 @@ const Registered kMultiHeadAttention =
         .inputs(1, 3)
         .random([](const MultiHeadAttentionSpec& spec) { return spec.dropout > 0; })
         .masks(MaskRule::kPasses)
-        .heeds_masks()
+        .uses_masks()
         .output(output)
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true})

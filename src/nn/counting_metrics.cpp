@@ -55,7 +55,7 @@ std::string thresholds_in_range(const std::vector<double>& thresholds) {
 }
 
 template <class Spec>
-std::string counts_misfit(const Spec& spec, const MetricSubject& subject) {
+std::string counts_mismatch(const Spec& spec, const MetricSubject& subject) {
   if (spec.top_k && *spec.top_k > subject.classes())
     return fmt::format("top_k = {} of an output of {} values; give a smaller one", *spec.top_k, subject.classes());
   if (spec.class_id && *spec.class_id >= subject.classes())
@@ -95,7 +95,7 @@ MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
       .key(key("class_id", &CountedAbove::class_id).at_least(0).doc("the only class that counts"))
       .reads(MetricReads::kThreshold)
       .larger_is_better()
-      .fits(counts_misfit<Spec>)
+      .fits(counts_mismatch<Spec>)
       .state(counts_state<Spec>)
       .values(counts_count<Spec>, counts_values<Spec, value>);
 }
@@ -106,7 +106,7 @@ double recall_at(const Confusion& c) { return share_of(c.true_positives, c.true_
 const RegisteredMetric kPrecision = counted_above<PrecisionSpec, precision_at>("Precision", "precision");
 const RegisteredMetric kRecall = counted_above<RecallSpec, recall_at>("Recall", "recall");
 
-std::string auc_misfit(const AUCSpec& spec, const MetricSubject& subject) {
+std::string auc_mismatch(const AUCSpec& spec, const MetricSubject& subject) {
   if (spec.by_class() && subject.output.rank() != 1)
     return fmt::format("counts classes one by one and needs one row of values per sample, but output {} is {}",
                        subject.name, subject.output.str());
@@ -194,13 +194,13 @@ const RegisteredMetric kAuc =
                  .doc("whether the model outputs logits: the metric applies a sigmoid"))
         .reads(MetricReads::kValues)
         .larger_is_better()
-        .fits(auc_misfit)
+        .fits(auc_mismatch)
         .state(auc_state)
         .value(auc_value);
 
 // F1Score. One threshold per class: bucket 1 counts the positive predictions.
 
-std::string f1_misfit(const MetricSubject& subject) {
+std::string f1_mismatch(const MetricSubject& subject) {
   if (subject.output.rank() == 1) return "";
   return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
 }
@@ -248,7 +248,7 @@ const RegisteredMetric kF1Score =
                  .doc("larger predictions are positive; none: the largest of a row is"))
         .reads(MetricReads::kValues)
         .larger_is_better()
-        .fits(f1_misfit)
+        .fits(f1_mismatch)
         .state(f1_state)
         .values(f1_count, f1_values);
 
@@ -256,7 +256,7 @@ const RegisteredMetric kF1Score =
 
 constexpr std::int64_t kMaxIoUClasses = 256;  // a table of this size is 512 KiB in every step's sums
 
-std::string mean_io_u_misfit(const MeanIoUSpec& spec, const MetricSubject& subject) {
+std::string mean_io_u_mismatch(const MeanIoUSpec& spec, const MetricSubject& subject) {
   if (subject.classes() < 2)
     return fmt::format("compares the largest of a row's values, but output {} has one", subject.name);
   if (spec.num_classes < subject.classes())
@@ -296,7 +296,7 @@ const RegisteredMetric kMeanIoU =
         .example("num_classes: 4")
         .reads(MetricReads::kOrder)
         .larger_is_better()
-        .fits(mean_io_u_misfit)
+        .fits(mean_io_u_mismatch)
         .state(mean_io_u_state)
         .value(mean_io_u_value);
 

@@ -25,12 +25,12 @@ using config::key;
 
 /// Effect of a layer on the mask of its input, as in Keras's supports_masking and compute_mask.
 enum class MaskRule {
-  kDrops,     ///< the mask is lost, and Keras warns
-  kPasses,    ///< the first output has the mask of the first input
-  kHeeds,     ///< as kPasses, but Keras computes something else under a mask, which no op supports
-  kJoins,     ///< a step is valid if it is in any input; no mask if an input has none
-  kEnds,      ///< there is nothing left to mask
-  kProduces,  ///< the last output is the mask of the others
+  kDrops,        ///< the mask is lost, and Keras warns
+  kPasses,       ///< the first output has the mask of the first input
+  kUnsupported,  ///< as kPasses, but Keras computes something else under a mask, which no op supports
+  kJoins,        ///< a step is valid if it is in any input; no mask if an input has none
+  kEnds,         ///< there is nothing left to mask
+  kProduces,     ///< the last output is the mask of the others
 };
 
 /// Tensors of a layer that its backward reads in addition to the output's gradient. All others are freed after forward.
@@ -72,7 +72,7 @@ struct LayerType final : config::TypeDef {
   bool is_view = false;
   DType input_type = DType::kF32;  ///< type of the inputs; views accept any
   std::function<MaskRule(const void* spec, std::span<const Shape>)> mask_rule;
-  bool heeds_masks = false;  ///< whether its op reads the masks of its inputs (Step::masks)
+  bool uses_masks = false;  ///< whether its op reads the masks of its inputs (Step::masks)
   std::function<std::int64_t(const void* spec)> id_limit;  ///< all ids that the layer reads are below this
   /// Returns the outputs for spec and inputs, at least one. Throws LayerError.
   std::function<std::vector<OutputDef>(const void* spec, std::span<const TensorDef>)> outputs;
@@ -175,7 +175,7 @@ class LayerBuilder : public config::TypeBuilder<LayerBuilder<Spec>, Spec, LayerT
   LayerBuilder&& masks(MaskRule (*f)(const Spec&, std::span<const Shape>)) {
     return type_->mask_rule = untyped(f), self();
   }
-  LayerBuilder&& heeds_masks() { return type_->heeds_masks = true, self(); }
+  LayerBuilder&& uses_masks() { return type_->uses_masks = true, self(); }
   LayerBuilder&& weights(std::vector<WeightDef> (*f)(const Spec&, std::span<const Shape>)) {
     return type_->weights = untyped(f), self();
   }

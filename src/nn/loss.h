@@ -36,14 +36,14 @@ struct LossFit {
 
 struct LossType final : config::TypeDef {
   Reads reads = Reads::kValues;
-  bool only_class_numbers = false;  ///< for kClasses: labels must be class numbers, not rows
-  bool shares_of_one = false;       ///< labels must be in 0..1; the loader checks rows of labels
-  bool fuses = false;               ///< its op can apply the softmax or sigmoid
-  std::string keras_name;           ///< Keras's string: "mean_squared_error"
-  std::string example;              ///< arguments for an output of one axis, if the defaults do not fit
+  bool integer_labels_only = false;      ///< for kClasses: labels must be class numbers, not rows
+  bool labels_in_unit_interval = false;  ///< labels must be in 0..1; the loader checks rows of labels
+  bool fuses = false;                    ///< its op can apply the softmax or sigmoid
+  std::string keras_name;                ///< Keras's string: "mean_squared_error"
+  std::string example;                   ///< arguments for an output of one axis, if the defaults do not fit
   std::function<bool(const void* spec)> from_logits;
   /// Reason why the loss does not fit, as the rest of "<Loss>: ..."; "" if it fits.
-  std::function<std::string(const void* spec, const LossFit&)> misfit;
+  std::function<std::string(const void* spec, const LossFit&)> mismatch;
 };
 
 const LossType& loss_type(const config::Typed& loss);
@@ -64,12 +64,12 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
     type_->aliases = {keras_name};
     type_->keras_name = std::move(keras_name);
     type_->from_logits = [](const void*) { return false; };
-    type_->misfit = [](const void*, const LossFit&) { return std::string(); };
+    type_->mismatch = [](const void*, const LossFit&) { return std::string(); };
   }
 
   LossBuilder&& reads(Reads what) { return type_->reads = what, self(); }
-  LossBuilder&& only_class_numbers() { return type_->only_class_numbers = true, self(); }
-  LossBuilder&& shares_of_one() { return type_->shares_of_one = true, self(); }
+  LossBuilder&& integer_labels_only() { return type_->integer_labels_only = true, self(); }
+  LossBuilder&& labels_in_unit_interval() { return type_->labels_in_unit_interval = true, self(); }
   /// Adds the key `from_logits`, and allows the plan to fuse the output's activation into the loss.
   LossBuilder&& logits(bool Spec::*member) {
     type_->from_logits = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
@@ -77,7 +77,7 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
     return this->key(config::key("from_logits", member)
                          .doc("whether the model outputs logits: the loss applies the softmax or sigmoid"));
   }
-  LossBuilder&& misfit(std::string (*f)(const Spec&, const LossFit&)) { return type_->misfit = untyped(f), self(); }
+  LossBuilder&& mismatch(std::string (*f)(const Spec&, const LossFit&)) { return type_->mismatch = untyped(f), self(); }
   LossBuilder&& example(std::string arguments) { return type_->example = std::move(arguments), self(); }
 };
 

@@ -47,7 +47,7 @@ using BinaryFocalSpec = BinaryFocalCrossentropySpec;
 const RegisteredLoss kBinaryCrossentropy = loss<BinarySpec>("BinaryCrossentropy", "binary_crossentropy")
                                                .aliases({"bce", "BCE"})
                                                .reads(Reads::kProbabilities)
-                                               .shares_of_one()
+                                               .labels_in_unit_interval()
                                                .logits(&BinarySpec::from_logits)
                                                .key(key("label_smoothing", &BinarySpec::label_smoothing)
                                                         .at_least(0)
@@ -66,7 +66,7 @@ const RegisteredLoss kBinaryFocalCrossentropy =
                  .at_least(0)
                  .doc("how much less predictions that are nearly right count; 0: crossentropy"))
         .reads(Reads::kProbabilities)
-        .shares_of_one()
+        .labels_in_unit_interval()
         .logits(&BinaryFocalSpec::from_logits)
         .key(key("label_smoothing", &BinaryFocalSpec::label_smoothing)
                  .at_least(0)
@@ -79,7 +79,7 @@ using CategoricalFocalSpec = CategoricalFocalCrossentropySpec;
 const RegisteredLoss kCategoricalCrossentropy =
     loss<CategoricalSpec>("CategoricalCrossentropy", "categorical_crossentropy")
         .reads(Reads::kClasses)
-        .shares_of_one()
+        .labels_in_unit_interval()
         .logits(&CategoricalSpec::from_logits)
         .key(key("label_smoothing", &CategoricalSpec::label_smoothing)
                  .at_least(0)
@@ -89,8 +89,8 @@ const RegisteredLoss kCategoricalCrossentropy =
 const RegisteredLoss kSparseCategoricalCrossentropy =
     loss<SparseCategoricalCrossentropySpec>("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
         .reads(Reads::kClasses)
-        .only_class_numbers()
-        .shares_of_one()
+        .integer_labels_only()
+        .labels_in_unit_interval()
         .logits(&SparseCategoricalCrossentropySpec::from_logits);
 
 const RegisteredLoss kCategoricalFocalCrossentropy =
@@ -100,7 +100,7 @@ const RegisteredLoss kCategoricalFocalCrossentropy =
                  .at_least(0)
                  .doc("how much less predictions that are nearly right count; 0: crossentropy"))
         .reads(Reads::kClasses)
-        .shares_of_one()
+        .labels_in_unit_interval()
         .logits(&CategoricalFocalSpec::from_logits)
         .key(key("label_smoothing", &CategoricalFocalSpec::label_smoothing)
                  .at_least(0)
@@ -112,7 +112,7 @@ const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("Categorical
 const RegisteredLoss kCosineSimilarity =
     loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
         .key(key("axis", &CosineSimilaritySpec::axis).doc("only the last axis, -1"))
-        .misfit([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
+        .mismatch([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
           if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // axes count the batch
           return fmt::format("axis {} is not supported, only the last axis is: -1 or {}", spec.axis, fit.output.rank());
         });
@@ -132,7 +132,7 @@ std::string all_axes(const Shape& output) {
   return join(axes, ", ");
 }
 
-std::string axes_misfit(const SumAxes& spec, const LossFit& fit) {
+std::string axes_mismatch(const SumAxes& spec, const LossFit& fit) {
   if (!spec.axis || spec.axis->empty())
     return fmt::format(
         "without axis it sums over the whole batch, as Keras does: no mean over samples, so replicas, micro-batches "
@@ -159,8 +159,8 @@ template <class F>
 LossBuilder<OverAxes<F>> sums_loss(const std::string& name, const std::string& keras_name) {
   return loss<OverAxes<F>>(name, keras_name)
       .positional(key("axis", &SumAxes::axis).doc("axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
-      .shares_of_one()
-      .misfit([](const OverAxes<F>& spec, const LossFit& fit) { return axes_misfit(spec, fit); })
+      .labels_in_unit_interval()
+      .mismatch([](const OverAxes<F>& spec, const LossFit& fit) { return axes_mismatch(spec, fit); })
       .example("axis: [1]");
 }
 

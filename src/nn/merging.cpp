@@ -40,7 +40,7 @@ MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
     return shape.rank() == inputs[0].rank() &&
            (shape.rank() == 0 || std::ranges::equal(steps_of(shape), steps_of(inputs[0])));
   });
-  return equal ? MaskRule::kJoins : MaskRule::kHeeds;
+  return equal ? MaskRule::kJoins : MaskRule::kUnsupported;
 }
 
 /// At most `most` inputs; -1: any number.
@@ -59,7 +59,7 @@ template <class Spec>
 LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, BackwardReads reads) {
   auto builder = elementwise<Spec>(name);
   builder.masks([](const Spec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
-      .heeds_masks()
+      .uses_masks()
       .backward_reads(reads);
   return builder;
 }
@@ -93,7 +93,7 @@ Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
 /// any() of ones). Along the steps Keras concatenates the masks, which is not supported here.
 MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const bool features = spec.axis == -1 || spec.axis == in[0].rank();
-  return features ? MaskRule::kJoins : MaskRule::kHeeds;
+  return features ? MaskRule::kJoins : MaskRule::kUnsupported;
 }
 
 const Registered kConcatenate =

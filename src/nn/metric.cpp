@@ -39,7 +39,8 @@ std::vector<std::string> value_names(const config::Typed& metric, const MetricSu
 
 ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject) {
   const MetricType& type = metric_type(metric);
-  if (const std::string misfit = type.misfit(metric.spec(), subject); !misfit.empty()) refuse_metric(metric, misfit);
+  if (const std::string mismatch = type.mismatch(metric.spec(), subject); !mismatch.empty())
+    refuse_metric(metric, mismatch);
   if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMostValues)
     refuse_metric(metric, fmt::format("has {} values, and {} is the most that logs have room for; average them", count,
                                       kMostValues));

@@ -51,7 +51,7 @@ struct MetricType final : config::TypeDef {
   std::function<std::size_t(const void* spec, const MetricSubject&)> value_count;
   std::function<std::vector<double>(const void* spec, const MetricSums&)> values;
   /// Reason why the metric does not fit ("needs one row of values per sample, but output 'x' is [4, 4]"), or "".
-  std::function<std::string(const void* spec, const MetricSubject&)> misfit;
+  std::function<std::string(const void* spec, const MetricSubject&)> mismatch;
 };
 
 const MetricType& metric_type(const config::Typed& metric);
@@ -89,7 +89,7 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
     type_->values = [](const void*, const MetricSums& sums) {
       return std::vector<double>{sums.state[0] / sums.weight};
     };
-    type_->misfit = [](const void*, const MetricSubject&) { return std::string(); };
+    type_->mismatch = [](const void*, const MetricSubject&) { return std::string(); };
     type_->is_share = [](const MetricSubject&) { return false; };
   }
 
@@ -126,11 +126,11 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
     return self();
   }
   MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) {
-    type_->misfit = [f](const void*, const MetricSubject& subject) { return f(subject); };
+    type_->mismatch = [f](const void*, const MetricSubject& subject) { return f(subject); };
     return self();
   }
   MetricBuilder&& fits(std::string (*f)(const Spec&, const MetricSubject&)) {
-    return type_->misfit = untyped(f), self();
+    return type_->mismatch = untyped(f), self();
   }
 };
 

@@ -27,7 +27,7 @@ const RegisteredMetric kRootMeanSquaredError =
           return std::sqrt(sums.state[0] / sums.weight);
         });
 
-std::string r2_misfit(const MetricSubject& subject) {
+std::string r2_mismatch(const MetricSubject& subject) {
   if (subject.output.rank() != 1)
     return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
   return compares_values(subject);
@@ -71,11 +71,11 @@ const RegisteredMetric kR2Score =
                  .at_least(0)
                  .doc("number of regressors that the score is adjusted for; 0: none"))
         .larger_is_better()
-        .fits(r2_misfit)
+        .fits(r2_mismatch)
         .state(r2_state)
         .values(r2_count, r2_values);
 
-std::string accuracy_misfit(const MetricSubject& subject) {
+std::string accuracy_mismatch(const MetricSubject& subject) {
   return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);
 }
 
@@ -83,7 +83,7 @@ const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy",
                                        .reads(MetricReads::kThreshold)
                                        .share()
                                        .larger_is_better()
-                                       .fits(accuracy_misfit);
+                                       .fits(accuracy_mismatch);
 
 const RegisteredMetric kBinaryAccuracy =
     metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
@@ -108,7 +108,7 @@ const RegisteredMetric kSparseCategoricalAccuracy =
         .fits(ranks_classes);
 
 template <class Spec>
-std::string top_k_misfit(const Spec& spec, const MetricSubject& subject) {
+std::string top_k_mismatch(const Spec& spec, const MetricSubject& subject) {
   if (spec.k > subject.classes())
     return fmt::format("k = {} of an output of {} classes would count every sample; give a smaller k", spec.k,
                        subject.classes());
@@ -123,7 +123,7 @@ MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
       .reads(MetricReads::kOrder)
       .share()
       .larger_is_better()
-      .fits(top_k_misfit<Spec>);
+      .fits(top_k_mismatch<Spec>);
 }
 
 const RegisteredMetric kTopKCategoricalAccuracy =

@@ -90,7 +90,7 @@ const Registered kBatchNormalization =
         .key(key("synchronized", &BatchNormalizationSpec::synchronized)
                  .doc("whether to compute moments over the batches of all replicas"))
         .inputs(1)
-        .masks(MaskRule::kHeeds)
+        .masks(MaskRule::kUnsupported)
         .output(output)
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true})
@@ -275,17 +275,17 @@ Shape output(const RescalingSpec& spec, std::span<const Shape> in) {
   return in[0];
 }
 
-std::string no_values_complaint(const ChannelValues& channels) {
+std::string no_values_error(const ChannelValues& channels) {
   return channels.values.empty() ? "must not be empty" : "";
 }
 
 const Registered kRescaling = layer<RescalingSpec>("Rescaling")
                                   .positional(key("scale", &RescalingSpec::scale)
                                                   .required()
-                                                  .check(no_values_complaint)
+                                                  .check(no_values_error)
                                                   .doc("factor, one value or one for each channel"))
                                   .key(key("offset", &RescalingSpec::offset)
-                                           .check(no_values_complaint)
+                                           .check(no_values_error)
                                            .doc("added after the scaling, one value or one for each channel"))
                                   .inputs(1)
                                   .masks(MaskRule::kPasses)

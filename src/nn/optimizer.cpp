@@ -7,7 +7,7 @@ config::Family& optimizer_family() {
   return family;
 }
 
-std::string clip_complaint(const OptimizerCommon& common) {
+std::string clip_error(const OptimizerCommon& common) {
   const int clips =
       int{common.clipnorm.has_value()} + int{common.clipvalue.has_value()} + int{common.global_clipnorm.has_value()};
   return clips <= 1 ? "" : "at most one of clipnorm, clipvalue and global_clipnorm can be given";

@@ -59,7 +59,7 @@ std::vector<SlotDef> slots(const config::Typed& optimizer);
 bool updates_by_element(const config::Typed& optimizer);
 
 /// Error in the combination of the common arguments, or "".
-std::string clip_complaint(const OptimizerCommon& common);
+std::string clip_error(const OptimizerCommon& common);
 
 /// Builder, one expression per optimizer. Converting it to RegisteredOptimizer registers it:
 ///   const RegisteredOptimizer kSgd = optimizer<SGDSpec>("SGD").key(...).slots(...);
@@ -75,7 +75,7 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
  public:
   explicit OptimizerBuilder(const std::string& name) : Base(name) {
     this->positional(config::key("learning_rate", &Common::learning_rate)
-                         .check(rate_complaint)
+                         .check(rate_error)
                          .doc("a number, or a schedule such as CosineDecay"));
     type_->common = [](const void* spec) -> const OptimizerCommon& { return *static_cast<const Spec*>(spec); };
     type_->slots = [](const void*) { return std::vector<SlotDef>{}; };
@@ -106,7 +106,7 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
         .key(config::key("ema_overwrite_frequency", &Common::ema_overwrite_frequency)
                  .at_least(1)
                  .doc("steps between two times that the averages replace the weights"))
-        .rule([](const Spec& spec) { return clip_complaint(spec); });
+        .rule([](const Spec& spec) { return clip_error(spec); });
     return Base::build();
   }
 };

@@ -85,7 +85,7 @@ SpecOf<2> global_image_of(const SpecOf<Rank>& spec) {
 
 const Registered kGlobalAveragePooling1D = global_pooling<GlobalAveragePoolingSpec, 1>("GlobalAveragePooling1D")
                                                .masks(MaskRule::kEnds)
-                                               .heeds_masks()
+                                               .uses_masks()
                                                .backward_reads(BackwardReads{.masks = true})
                                                .example("", {{42, 4}})
                                                .masked_example("", {{9, 5}});

@@ -53,13 +53,13 @@ std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const Recurr
 }
 
 /// Error for an activation whose derivative cannot be computed from its value. Backward reads only the value.
-std::string recurrent_activation_complaint(Activation activation) {
+std::string recurrent_activation_error(Activation activation) {
   if (can_be_epilogue(activation)) return "";
   return fmt::format("must be a function whose slope follows from its value, such as tanh, sigmoid or relu; {} is none",
                      name_of(activation));
 }
 
-std::string stateful_complaint(bool stateful) {
+std::string stateful_error(bool stateful) {
   if (!stateful) return "";
   return "must be false: batches are shuffled and divided among replicas, so no sample goes on where another ended; "
          "feed whole sequences, or read and give states with return_state and inputs";
@@ -67,7 +67,7 @@ std::string stateful_complaint(bool stateful) {
 
 template <class Spec, class T>
 void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activation T::*member, const char* text) {
-  builder.key(key(name, member).check(recurrent_activation_complaint).doc(text));
+  builder.key(key(name, member).check(recurrent_activation_error).doc(text));
 }
 
 /// Adds the keys after the layer's first ones, in Keras's order.
@@ -112,7 +112,7 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
                .doc("whether to return the final state as well, as outputs of its own"))
       .key(key("go_backwards", &RecurrentSpec::go_backwards).doc("whether to process the last step first"))
       .key(key("stateful", &RecurrentSpec::stateful)
-               .check(stateful_complaint)
+               .check(stateful_error)
                .doc("only false: samples do not continue those of the batch before"))
       .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; });
 }
@@ -129,7 +129,7 @@ LayerBuilder<Spec> recurrent(const char* name, int states) {
       .masks([](const Spec& spec, std::span<const Shape>) {
         return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
       })
-      .heeds_masks()
+      .uses_masks()
       .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
       .masked_example("units: 6, return_sequences: true, dropout: 0.2", {{9, 5}})
       .masked_example("units: 5, go_backwards: true", {{9, 5}})
@@ -250,7 +250,7 @@ LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
   builder.inputs(1, 3)
       .outputs(outputs)
       .weights(weights)
-      .masks(MaskRule::kHeeds)
+      .masks(MaskRule::kUnsupported)
       .backward_reads(BackwardReads{.input_to_train = true});
   return builder;
 }

@@ -54,7 +54,7 @@ Shape output(const PermuteSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(out));
 }
 
-std::string permute_complaint(const Shape& dims) {
+std::string permute_error(const Shape& dims) {
   std::vector<bool> seen(dims.dims().size() + 1);
   for (const std::int64_t axis : dims.dims()) {
     if (axis > dims.rank() || seen[static_cast<std::size_t>(axis)])
@@ -68,7 +68,7 @@ const Registered kPermute = layer<PermuteSpec>("Permute")
                                 .positional(key("dims", &PermuteSpec::dims)
                                                 .required()
                                                 .at_least(1)
-                                                .check(permute_complaint)
+                                                .check(permute_error)
                                                 .doc("axes in their new order, counted from 1"))
                                 .inputs(1)
                                 .output(output)
@@ -102,7 +102,7 @@ Shape output(const ReshapeSpec& spec, std::span<const Shape> in) {
   return Shape(std::move(dims));
 }
 
-std::string reshape_complaint(const Shape& target) {
+std::string reshape_error(const Shape& target) {
   const auto& dims = target.dims();
   if (dims.empty() || dims.size() > 6) return "must have 1 to 6 extents (without the batch)";
   if (std::count(dims.begin(), dims.end(), -1) > 1) return "may hold -1 only once";
@@ -114,7 +114,7 @@ const Registered kReshape = layer<ReshapeSpec>("Reshape")
                                 .positional(key("target_shape", &ReshapeSpec::target_shape)
                                                 .required()
                                                 .at_least(-1)
-                                                .check(reshape_complaint)
+                                                .check(reshape_error)
                                                 .doc("extents of one sample; one can be -1"))
                                 .inputs(1)
                                 .view()

@@ -32,7 +32,7 @@ std::string steps_or_none(const config::Duration& duration) {
   return duration.value == 0 ? "" : positive_steps(duration);
 }
 
-std::string rate_complaint(const LearningRate& rate) {
+std::string rate_error(const LearningRate& rate) {
   const bool good = rate.is_schedule() || rate.constant >= 0;
   return good ? "" : fmt::format("must be >= 0, found {}", shortest(rate.constant));
 }

@@ -62,7 +62,7 @@ struct ScheduleType final : config::TypeDef {
 Rate make_rate(const LearningRate& rate, std::int64_t steps_per_epoch, std::int64_t global_batch);
 
 /// Check of a key that is a learning rate.
-std::string rate_complaint(const LearningRate& rate);
+std::string rate_error(const LearningRate& rate);
 /// Checks of a key that is a duration: positive, or with steps_or_none() also zero.
 std::string positive_steps(const config::Duration& duration);
 std::string steps_or_none(const config::Duration& duration);

@@ -271,7 +271,7 @@ const RegisteredSchedule kWarmup =
                  .doc("how long the rate rises to where `then` begins"))
         .key(config::key("then", &WarmupSpec::then)
                  .required()
-                 .check(rate_complaint)
+                 .check(rate_error)
                  .doc("what follows the warm-up, counted from its end: a number or a schedule"))
         .rate(warmup);
 

@@ -71,7 +71,7 @@ const Registered kBidirectional =
                         .doc("LSTM, GRU or SimpleRNN; the wrapper makes a copy for each direction"))
         .key(
             key("merge_mode", &BidirectionalSpec::merge_mode).doc("how the outputs of the two directions are combined"))
-        .former("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
+        .deprecated_key("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
         .inputs(1, 5)
         .outputs(outputs)
         .weights(weights)
@@ -79,7 +79,7 @@ const Registered kBidirectional =
         .masks([](const BidirectionalSpec& spec, std::span<const Shape> in) {
           return type_of(spec.layer).mask_rule(spec.layer.spec(), in);
         })
-        .heeds_masks()
+        .uses_masks()
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true})
         .masked_example("layer: {LSTM: {units: 4, return_sequences: true}}", {{9, 5}})
         .masked_example("layer: {GRU: 5}, merge_mode: mul", {{9, 5}});
@@ -122,7 +122,7 @@ std::vector<OutputDef> outputs(const TimeDistributedSpec& spec, std::span<const 
 MaskRule mask_rule(const TimeDistributedSpec& spec, std::span<const Shape> in) {
   const LayerType& type = type_of(spec.layer);
   const MaskRule inner = type.mask_rule(spec.layer.spec(), steps_of(in));
-  return inner == MaskRule::kHeeds || type.heeds_masks ? MaskRule::kHeeds : MaskRule::kPasses;
+  return inner == MaskRule::kUnsupported || type.uses_masks ? MaskRule::kUnsupported : MaskRule::kPasses;
 }
 
 const Registered kTimeDistributed =

@@ -45,7 +45,7 @@ Output output_of(const graph::Graph& graph, int output, LabelKind labels) {
 bool has_rows(const Output& output) { return output.shape.rank() >= 1; }
 
 void check_labels(const config::Typed& loss, const LossType& type, const Output& output) {
-  if (type.only_class_numbers && output.labels == LabelKind::kDense)
+  if (type.integer_labels_only && output.labels == LabelKind::kDense)
     refuse(loss, fmt::format("wants one class number per {}, but the labels are rows of values; try "
                              "categorical_crossentropy",
                              output.shape.rank() > 1 ? "position" : "sample"));
@@ -56,9 +56,9 @@ void check_labels(const config::Typed& loss, const LossType& type, const Output&
 }
 
 void check_shape(const config::Typed& loss, const LossType& type, const Output& output, bool masked) {
-  const std::string misfit =
-      type.misfit(loss.spec(), {.output = output.shape, .labels = output.labels, .masked = masked});
-  if (!misfit.empty()) refuse(loss, misfit);
+  const std::string mismatch =
+      type.mismatch(loss.spec(), {.output = output.shape, .labels = output.labels, .masked = masked});
+  if (!mismatch.empty()) refuse(loss, mismatch);
   if (type.reads != Reads::kClasses) return;
   if (!has_rows(output))
     refuse(loss, fmt::format("wants a row of class scores, but output {} is {}", output.name, output.shape.str()));

@@ -164,7 +164,7 @@ class Lowering {
     if (!layer_of(n).weights.empty() || nn::is_random(layer_of(n).spec) ||
         (activation && taken_by_loss(n, *activation)))
       return false;
-    if (type.computed_as || type.applies || type.heeds_masks || node(n).outputs.size() > 1) return false;
+    if (type.computed_as || type.applies || type.uses_masks || node(n).outputs.size() > 1) return false;
     const nn::BackwardReads reads = type.backward_reads(spec.spec());
     return node(n).inputs.size() == 1 || !(reads.input || reads.input_to_train);
   }
@@ -279,7 +279,7 @@ class Lowering {
   /// The mask of each input if the node's op reads masks; else empty.
   std::vector<graph::Mask> used_masks(int n) const {
     const config::Typed& spec = graph_.layers[at(node(n).layer)].spec;
-    if (!nn::type_of(spec).heeds_masks) return {};
+    if (!nn::type_of(spec).uses_masks) return {};
     return graph::input_masks(graph_, node(n), masks_);
   }
   /// Adds the masks of the inputs as further inputs. The graph has checked that each is one tensor.

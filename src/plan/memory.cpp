@@ -91,7 +91,7 @@ struct Block {
   std::uint64_t* offset = nullptr;
 };
 
-bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 /// Greedy first fit, largest first: the lowest offset without overlap of live blocks. Returns the bytes used.
 std::uint64_t assign_offsets(std::vector<Block> blocks) {
@@ -101,7 +101,7 @@ std::uint64_t assign_offsets(std::vector<Block> blocks) {
   for (const Block& block : blocks) {
     std::uint64_t offset = 0;
     for (const Block* other : placed) {
-      if (!meet(block.life, other->life)) continue;
+      if (!overlap(block.life, other->life)) continue;
       if (offset + block.bytes <= *other->offset) break;
       offset = std::max(offset, *other->offset + other->bytes);
     }

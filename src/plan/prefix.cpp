@@ -67,7 +67,7 @@ class PrefixFinder {
     for (int n = 0; n <= last_index(graph_.nodes.size()); ++n)
       if (used_[at(n)] && !inside_[at(n)]) {
         std::ranges::for_each(graph_.nodes[at(n)].inputs, reads);
-        if (!nn::type_of(layer_of(n).spec).heeds_masks) continue;
+        if (!nn::type_of(layer_of(n).spec).uses_masks) continue;
         for (const graph::Mask& mask : graph::input_masks(graph_, graph_.nodes[at(n)], masks_))
           std::ranges::for_each(mask, reads);
       }

@@ -139,7 +139,7 @@ void draw_entry(const LegendEntry& entry, Point at, double name, Drawing& out) {
   out.add_fitting({.at = at, .text = entry.name, .size = kLegendFont}, name + kRounding);
   if (entry.note.empty()) return;
   at.x += name + kNoteGap;
-  out.add({Words{.at = at, .text = entry.note, .ink = Ink::kMuted, .size = kLegendFont}, ""});
+  out.add({TextItem{.at = at, .text = entry.note, .ink = Ink::kMuted, .size = kLegendFont}, ""});
 }
 
 }  // namespace

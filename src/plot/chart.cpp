@@ -120,7 +120,7 @@ class PanelDrawing {
 
  private:
   void words(Point at, const std::string& text, Anchor anchor, double size = kTickFont) {
-    out_.add({Words{.at = at, .text = text, .ink = Ink::kMuted, .size = size, .anchor = anchor}, ""});
+    out_.add({TextItem{.at = at, .text = text, .ink = Ink::kMuted, .size = size, .anchor = anchor}, ""});
   }
   void line(Point from, Point to, Ink ink) { out_.add({Polyline{.points = {from, to}, .ink = ink}, ""}); }
 
@@ -263,7 +263,7 @@ class PanelDrawing {
     draw_sample({.name = "", .style = line.style, .sample = LegendEntry::Sample::kRing},
                 {right_ - width - 20, place_.top + 16}, out_);
     out_.add(
-        {Words{.at = {right_, place_.top + 20}, .text = line.best_text, .size = 12, .anchor = Anchor::kEnd}, title});
+        {TextItem{.at = {right_, place_.top + 20}, .text = line.best_text, .size = 12, .anchor = Anchor::kEnd}, title});
   }
 
   const Panel& panel_;

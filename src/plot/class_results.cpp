@@ -96,7 +96,7 @@ class MatrixDrawing {
 
   void names(Drawing& out) const {
     const auto caption = [&](Point at, const char* text, Anchor anchor) {
-      out.add({Words{.at = at, .text = text, .ink = Ink::kMuted, .size = 12, .anchor = anchor}, ""});
+      out.add({TextItem{.at = at, .text = text, .ink = Ink::kMuted, .size = 12, .anchor = anchor}, ""});
     };
     caption({left_ + side_ / 2, kMatrixTop + 20}, "predicted", Anchor::kMiddle);
     caption({left_ - 10, top_ - 8}, "label", Anchor::kEnd);
@@ -108,16 +108,17 @@ class MatrixDrawing {
           {.at = {left_ - 10, top_ + middle + 0.36 * font_}, .text = name, .size = font_, .anchor = Anchor::kEnd},
           name_ + 0.01);
       if (level_)
-        out.add({Words{.at = {left_ + middle, top_ - 8}, .text = name, .size = font_, .anchor = Anchor::kMiddle}, ""});
+        out.add(
+            {TextItem{.at = {left_ + middle, top_ - 8}, .text = name, .size = font_, .anchor = Anchor::kMiddle}, ""});
       else
         out.add_fitting({.at = {left_ + middle + 0.3 * font_, top_ - 7}, .text = name, .size = font_, .angle = -45},
                         name_ + 0.01);
       if (sums_ > 0)
-        out.add({Words{.at = {left_ + side_ + sums_ - 4, top_ + middle + 0.36 * font_},
-                       .text = with_commas(samples_of(shown_[i])),
-                       .ink = Ink::kMuted,
-                       .size = std::min(11.5, font_),
-                       .anchor = Anchor::kEnd},
+        out.add({TextItem{.at = {left_ + side_ + sums_ - 4, top_ + middle + 0.36 * font_},
+                          .text = with_commas(samples_of(shown_[i])),
+                          .ink = Ink::kMuted,
+                          .size = std::min(11.5, font_),
+                          .anchor = Anchor::kEnd},
                  ""});
     }
   }
@@ -154,19 +155,19 @@ class MatrixDrawing {
     const std::string text = std::to_string(here);
     const double size = std::min(13.0, 13.0 * (cell_ - 8) / text_width(text, 13));
     const Point middle{at.x + (cell_ - gap) / 2, at.y + cell_ / 2};
-    out.add({Words{.at = {middle.x, middle.y + (with_share ? 0 : 4)},
-                   .text = text,
-                   .ink = ink,
-                   .size = size,
-                   .anchor = Anchor::kMiddle,
-                   .bold = i == k},
+    out.add({TextItem{.at = {middle.x, middle.y + (with_share ? 0 : 4)},
+                      .text = text,
+                      .ink = ink,
+                      .size = size,
+                      .anchor = Anchor::kMiddle,
+                      .bold = i == k},
              title});
     if (with_share)
-      out.add({Words{.at = {middle.x, middle.y + 15},
-                     .text = percent(share),
-                     .ink = ink,
-                     .size = 10,
-                     .anchor = Anchor::kMiddle},
+      out.add({TextItem{.at = {middle.x, middle.y + 15},
+                        .text = percent(share),
+                        .ink = ink,
+                        .size = 10,
+                        .anchor = Anchor::kMiddle},
                title});
   }
 
@@ -174,7 +175,7 @@ class MatrixDrawing {
     double x = kMatrixMargin;
     double y = top_ + side_ + 28;
     const auto words = [&](const std::string& text) {
-      out.add({Words{.at = {x, y + 11}, .text = text, .ink = Ink::kMuted, .size = 11.5}, ""});
+      out.add({TextItem{.at = {x, y + 11}, .text = text, .ink = Ink::kMuted, .size = 11.5}, ""});
       x += text_width(text, 11.5);
     };
     words("share of the label's samples, right or wrong:");
@@ -276,7 +277,7 @@ class BarsDrawing {
   static std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; }
   double at(double share) const { return left_ + share * (right_ - left_); }
   void words(Point at, const std::string& text, Ink ink, Anchor anchor) {
-    out_.add({Words{.at = at, .text = text, .ink = ink, .size = 11.5, .anchor = anchor}, ""});
+    out_.add({TextItem{.at = at, .text = text, .ink = ink, .size = 11.5, .anchor = anchor}, ""});
   }
 
   Drawing& out_;
@@ -300,11 +301,11 @@ Drawing class_bars(const std::string& title, const std::vector<ClassBar>& classe
              {.name = "mean F1", .style = dots, .dash = Dash::kDotted, .sample = Sample::kLine}},
             {kBarsMargin, 58}, out);
   if (shown.size() < classes.size())
-    out.add({Words{.at = {kBarsMargin, 82},
-                   .text = fmt::format("the {} of {} classes with the smallest F1", shown.size(),
-                                       with_commas(static_cast<std::int64_t>(classes.size()))),
-                   .ink = Ink::kMuted,
-                   .size = 12},
+    out.add({TextItem{.at = {kBarsMargin, 82},
+                      .text = fmt::format("the {} of {} classes with the smallest F1", shown.size(),
+                                          with_commas(static_cast<std::int64_t>(classes.size()))),
+                      .ink = Ink::kMuted,
+                      .size = 12},
              ""});
   BarsDrawing drawing(shown, out);
   drawing.axis(bottom + kBarRow + 6);

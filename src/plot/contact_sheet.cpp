@@ -48,7 +48,8 @@ double draw_answer(const SheetRow& row, Point at, double most, Drawing& out) {
   const double value = row.answer_value.empty() ? 0 : kGap + text_width(row.answer_value, kSheetFont);
   const double answer = std::min(most - value, text_width(row.answer, kSheetFont) + 0.01);
   out.add_fitting({.at = at, .text = row.answer, .ink = row.answer_ink, .size = kSheetFont}, answer);
-  if (value > 0) out.add({Words{.at = {at.x + answer + kGap, at.y}, .text = row.answer_value, .size = kSheetFont}, ""});
+  if (value > 0)
+    out.add({TextItem{.at = {at.x + answer + kGap, at.y}, .text = row.answer_value, .size = kSheetFont}, ""});
   return answer + value;
 }
 
@@ -114,10 +115,10 @@ Drawing contact_sheet(const Sheet& sheet) {
               top + height * static_cast<double>(sheet.rows.size()) + kSheetMargin);
   heading(sheet, out);
   for (std::size_t c = 0; c < sheet.columns.size(); ++c)
-    out.add({Words{.at = {kSheetMargin + cell * static_cast<double>(c), kSheetHead + 12},
-                   .text = sheet.columns[c],
-                   .ink = Ink::kMuted,
-                   .size = 12},
+    out.add({TextItem{.at = {kSheetMargin + cell * static_cast<double>(c), kSheetHead + 12},
+                      .text = sheet.columns[c],
+                      .ink = Ink::kMuted,
+                      .size = 12},
              ""});
   for (std::size_t r = 0; r < sheet.rows.size(); ++r) {
     const SheetRow& row = sheet.rows[r];

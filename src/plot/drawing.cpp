@@ -33,7 +33,7 @@ LineStyle line_style(std::size_t i) {
           .hollow = i / (kLineInks * kMarks) % 2 == 1};
 }
 
-void Drawing::add_fitting(Words words, double most, std::string title) {
+void Drawing::add_fitting(TextItem words, double most, std::string title) {
   std::string fitting = shortened(words.text, words.size, most, words.bold);
   if (fitting != words.text && title.empty()) title = words.text;
   words.text = std::move(fitting);

@@ -94,7 +94,7 @@ struct MarkItem {
 
 enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
 
-struct Words {
+struct TextItem {
   Point at;  ///< on the baseline
   std::string text;
   Ink ink = Ink::kText;
@@ -111,7 +111,7 @@ struct ImageItem {
 };
 
 struct Item {
-  std::variant<Box, Polyline, MarkItem, Words, ImageItem> what;
+  std::variant<Box, Polyline, MarkItem, TextItem, ImageItem> what;
   std::string title;  ///< tooltip in a browser; "": none
 };
 
@@ -122,7 +122,7 @@ class Drawing {
 
   void add(Item item) { items_.push_back(std::move(item)); }
   /// Adds words at most `most` wide: longer ones are shortened in the middle, with the whole text as default `title`.
-  void add_fitting(Words words, double most, std::string title = "");
+  void add_fitting(TextItem words, double most, std::string title = "");
 
   double width() const noexcept { return width_; }
   double height() const noexcept { return height_; }

@@ -88,7 +88,7 @@ class Writer {
     close("");
   }
 
-  void operator()(const Words& words) {
+  void operator()(const TextItem& words) {
     constexpr std::array kAnchors{"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     open("text");
     out_ += fmt::format(" class=\"f-{}\" font-size=\"{}\"{}{}", hue(words.ink).name, px(words.size),

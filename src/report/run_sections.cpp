@@ -69,9 +69,9 @@ std::string overview(const RunRecord& run) {
 }
 
 std::vector<Section> sections_of(const RunRecord& run) {
-  std::vector<Section> all{curves_section(run), metrics_section(run), classes_section(run),
-                           values_section(run), worst_section(run),   layers_section(run),
-                           time_section(run),   trouble_section(run), config_section(run)};
+  std::vector<Section> all{curves_section(run), metrics_section(run),  classes_section(run),
+                           values_section(run), worst_section(run),    layers_section(run),
+                           time_section(run),   problems_section(run), config_section(run)};
   std::erase_if(all, [](const Section& section) { return section.html.empty(); });
   return all;
 }
@@ -215,7 +215,7 @@ Section time_section(const RunRecord& run) {
   return section;
 }
 
-Section trouble_section(const RunRecord& run) {
+Section problems_section(const RunRecord& run) {
   constexpr std::size_t kMostRows = 200;
   Section section{.id = "trouble", .title = "Faults, bad samples, warnings"};
   if (!run.fault.empty())

@@ -27,7 +27,7 @@ Section values_section(const RunRecord& run);
 Section worst_section(const RunRecord& run);
 Section layers_section(const RunRecord& run);
 Section time_section(const RunRecord& run);
-Section trouble_section(const RunRecord& run);
+Section problems_section(const RunRecord& run);
 Section config_section(const RunRecord& run);
 
 /// The sections that are not empty, in this order.

@@ -6,7 +6,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "runtime/cut.h"
+#include "runtime/batch_split.h"
 
 namespace dptrain::runtime {
 namespace {
@@ -31,9 +31,9 @@ Balance::Balance(BalanceOptions options) : options_(options), seconds_(static_ca
   from_.push_back({0, split_rows(options.batch, std::vector<double>(static_cast<std::size_t>(options.ranks), 1.0))});
 }
 
-std::int64_t Balance::most_rows() const {
+std::int64_t Balance::max_rows() const {
   const double even = static_cast<double>(options_.batch) / options_.ranks;
-  return std::min(options_.batch, static_cast<std::int64_t>(std::ceil(kMostShare * even)));
+  return std::min(options_.batch, static_cast<std::int64_t>(std::ceil(kMaxShare * even)));
 }
 
 void Balance::set_ahead(std::int64_t batches) {
@@ -72,7 +72,7 @@ std::optional<NewShares> Balance::add(std::int64_t number, std::int64_t position
     per_row.push_back(medians[r] / static_cast<double>(rows[r]));
   }
   std::vector<std::int64_t> better = wanted(rows, medians);
-  if (step_seconds(better, per_row) > (1 - options_.least_gain) * step_seconds(rows, per_row)) return std::nullopt;
+  if (step_seconds(better, per_row) > (1 - options_.min_gain) * step_seconds(rows, per_row)) return std::nullopt;
   NewShares shares{.from = number + ahead_, .rows = std::move(better), .milliseconds = std::move(medians)};
   for (double& time : shares.milliseconds) time *= 1e3;
   from_.push_back({shares.from, shares.rows});
@@ -88,11 +88,11 @@ std::vector<std::int64_t> Balance::wanted(const std::vector<std::int64_t>& rows,
     speeds.push_back(static_cast<double>(rows[r]) / std::max(seconds[r], 1e-9));
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   const double unit = std::max(1.0, std::floor(even / 32));
-  const auto least = std::max<std::int64_t>(1, static_cast<std::int64_t>(kLeastShare * even));
+  const auto least = std::max<std::int64_t>(1, static_cast<std::int64_t>(kMinShare * even));
   std::vector<double> shares;
   for (const double speed : speeds) {
     const double share = static_cast<double>(options_.batch) * speed / all;
-    const double bounded = std::clamp(share, static_cast<double>(least), static_cast<double>(most_rows()));
+    const double bounded = std::clamp(share, static_cast<double>(least), static_cast<double>(max_rows()));
     shares.push_back(std::max(unit, std::round(bounded / unit) * unit));
   }
   // Distributes the remainder of rounding and clamping in proportion to the shares.
@@ -100,7 +100,7 @@ std::vector<std::int64_t> Balance::wanted(const std::vector<std::int64_t>& rows,
   for (std::int64_t& count : whole)
     for (; count < least; ++count) --*std::ranges::max_element(whole);
   for (std::int64_t& count : whole)
-    for (; count > most_rows(); --count) ++*std::ranges::min_element(whole);
+    for (; count > max_rows(); --count) ++*std::ranges::min_element(whole);
   return whole;
 }
 

@@ -21,7 +21,7 @@ struct BalanceOptions {
   /// Number of steps per decision. It uses the median, so one slow step has no effect.
   int steps = 16;
   /// Least relative gain of a step's time that justifies new shares.
-  double least_gain = 0.05;
+  double min_gain = 0.05;
 };
 
 /// Shares decided by Balance::add().
@@ -36,9 +36,9 @@ class Balance {
   explicit Balance(BalanceOptions options);
 
   /// Limits of a share relative to an even one. A replica without rows could not be measured any more.
-  static constexpr double kMostShare = 2, kLeastShare = 0.125;
+  static constexpr double kMaxShare = 2, kMinShare = 0.125;
   /// Rows of a whole batch that a rank may get.
-  std::int64_t most_rows() const;
+  std::int64_t max_rows() const;
 
   /// Number of batches made ahead of the last step; a decision applies after them. Called before the first step.
   void set_ahead(std::int64_t batches);

@@ -35,7 +35,7 @@ class BatchQueue {
 
   bool empty() const { return batches_.empty(); }
   std::size_t size() const { return batches_.size(); }
-  bool full() const { return size() == Replica::kMostQueued; }
+  bool full() const { return size() == Replica::kMaxQueued; }
   const data::Batch& oldest() const { return *batches_.front(); }
   const data::Batch& newest() const { return *batches_.back(); }
 

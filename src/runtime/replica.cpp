@@ -14,7 +14,7 @@
 #include "nn/optimizers.h"
 #include "runtime/arenas.h"
 #include "runtime/non_finite_search.h"
-#include "runtime/other_slots.h"
+#include "runtime/secondary_slots.h"
 #include "runtime/shard_sums.h"
 #include "runtime/slot_sync.h"
 #include "runtime/step_recorder.h"
@@ -151,13 +151,13 @@ struct Replica::Impl {
     runner.forward(slice, in);
     runner.backward(slice, in, [&](const plan::BackwardItem& item) {
       if (announce)
-        for (const int bucket : item.buckets_ready) hand_over(bucket, number);
+        for (const int bucket : item.buckets_ready) signal_bucket(bucket, number);
     });
     if (announce && plan.backward.empty())
-      for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) hand_over(bucket, number);
+      for (int bucket = 0; bucket < static_cast<int>(plan.buckets.size()); ++bucket) signal_bucket(bucket, number);
   }
 
-  void hand_over(int bucket, int number) {
+  void signal_bucket(int bucket, int number) {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
     accumulate(number, begin, end);
     if (begin == 0) runner.mark_gradients_not_finite();
@@ -169,7 +169,7 @@ struct Replica::Impl {
   }
 
   void beat(const char* what) const {
-    if (options.heart != nullptr) options.heart->beat(what);
+    if (options.heartbeat != nullptr) options.heartbeat->beat(what);
   }
 
   void run_update(const StepInputs& in) {
@@ -187,19 +187,19 @@ struct Replica::Impl {
 
   /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
   /// the post. False: no recording is available.
-  bool replay_step(const BatchView& slice, const StepInputs& in, std::size_t post) {
+  bool replay_step(const BatchView& slice, const StepInputs& in, std::size_t host_index) {
     check_same(slice, in);
-    const int set = last_set = static_cast<int>(post % kSets);
+    const int set = last_set = static_cast<int>(host_index % kSets);
     runner.stage(slice, set);
     runner.begin(slice, set);
     const bool sums = sink.records();
-    backend::Recording* const recording = recorder.recording(post, [&] {
-      runner.buffers().send_state(post);
+    backend::Recording* const recording = recorder.recording(host_index, [&] {
+      runner.buffers().send_state(host_index);
       clear_sums();
       passes(slice, in, 0, sums);
       sums ? finish_sums() : runner.mark_gradients_not_finite();
       run_update(in);
-      runner.buffers().fetch_sums(post);
+      runner.buffers().fetch_sums(host_index);
     });
     if (recording != nullptr) {
       if (sums) {
@@ -243,7 +243,7 @@ struct Replica::Impl {
     if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
   }
   void check_room() const {
-    if (count == kMostQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
+    if (count == kMaxQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
   /// Calls `work` for every slot's runner concurrently; all slots make the same calls.
@@ -280,7 +280,7 @@ struct Replica::Impl {
   }
 
   /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
-  void follow(StepRunner& slot, const std::vector<BatchView>& micro_batches, const StepInputs& in) const {
+  void run_secondary_slot(StepRunner& slot, const std::vector<BatchView>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.buffers().clear_sums();
     slot.count_ahead(micro_batches, in, next);
@@ -297,15 +297,16 @@ struct Replica::Impl {
   }
 
   /// Runs `at_home` while the other slots run follow().
-  void with_others(const std::vector<BatchView>& micro_batches, const StepInputs& in, const kernels::StepState& state,
-                   std::size_t post, const std::function<void()>& at_home) {
-    if (!others) return at_home();
+  void with_secondary_slots(const std::vector<BatchView>& micro_batches, const StepInputs& in,
+                            const kernels::StepState& state, std::size_t host_index,
+                            const std::function<void()>& on_primary) {
+    if (!others) return on_primary();
     others->run(
         [&](StepRunner& slot) {
-          slot.buffers().send_state(state, post);
-          follow(slot, micro_batches, in);
+          slot.buffers().send_state(state, host_index);
+          run_secondary_slot(slot, micro_batches, in);
         },
-        at_home);
+        on_primary);
   }
 
   /// Adds the work just queued on the device to the queue, with its sums.
@@ -328,7 +329,7 @@ struct Replica::Impl {
   }
 
   /// Ring slot of the state and sums of a queued step; `place` counts from the oldest one.
-  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kPosts; }
+  std::size_t ring_slot(std::size_t place) const { return (oldest + place) % kHostBuffers; }
 
   const plan::Plan& plan;
   backend::Device& device;
@@ -341,7 +342,7 @@ struct Replica::Impl {
   ParameterArenas arenas;
   std::unique_ptr<SlotSync> sync;  ///< null: the only slot
   StepRunner runner;               ///< the first slot's
-  std::optional<OtherSlots> others;
+  std::optional<SecondarySlots> others;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
@@ -353,7 +354,7 @@ struct Replica::Impl {
     std::int64_t samples = 0;
     bool step = false;  ///< false: an evaluation
   };
-  std::array<Queued, kPosts> queue{};  ///< by ring slot
+  std::array<Queued, kHostBuffers> queue{};  ///< by ring slot
 };
 
 Replica::Replica(const plan::Plan& plan, backend::Device& device, GradientSink& sink, backend::Collective* collective,
@@ -374,11 +375,11 @@ void Replica::queue_step(const std::vector<BatchView>& micro_batches, const Step
   r.runner.buffers().write_state(state, slot);
   r.times.optimizer = watch.restart();
 
-  const bool replay = r.may_replay(in) && r.recorder.wants() && !in.loads;
+  const bool replay = r.may_replay(in) && r.recorder.should_record() && !in.loads;
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
     r.runner.buffers().send_state(slot);
-    r.with_others(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
+    r.with_secondary_slots(micro_batches, in, state, slot, [&] { r.run_step(micro_batches, in); });
     r.runner.buffers().fetch_sums(slot);
     watch.restart();
   }
@@ -423,7 +424,7 @@ StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::in
   const StepInputs in{.number = number, .valid = valid};
   std::int64_t rows = 0;
   for (const BatchView& slice : micro_batches) rows += slice.rows;
-  r.with_others(micro_batches, in, {.step = number}, 0, [&] {
+  r.with_secondary_slots(micro_batches, in, {.step = number}, 0, [&] {
     r.runner.buffers().send_state({.step = number}, 0);
     r.clear_sums();
     r.runner.count_ahead(micro_batches, in, [&r] { return r.next_set(); });
@@ -444,16 +445,16 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchView>& 
   std::mutex mutex;
   std::pair<std::size_t, int> earliest;  // micro-batch, moment
   r.on_slots([&](StepRunner& slot) {
-    const bool home = &slot == &r.runner;
+    const bool primary = &slot == &r.runner;
     slot.buffers().send_state({.step = in.number}, 0);
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.buffers().select_shard(0);
     slot.count_ahead(micro_batches, in, next);
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
-      home ? r.clear_sums() : slot.buffers().clear_sums();
-      if (home) r.arenas.clear_tables();
+      primary ? r.clear_sums() : slot.buffers().clear_sums();
+      if (primary) r.arenas.clear_tables();
       const auto found = NonFiniteSearch(slot).run(micro_batches[m], in, next());
-      if (home) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
+      if (primary) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
       const std::lock_guard lock(mutex);
       if (!found || (first && earliest <= std::pair(m, found->moment))) continue;
       first = found;

@@ -82,8 +82,8 @@ struct ReplicaOptions {
   bool continue_after_nonfinite = false;  ///< see UpdateContext::goes_on
   /// Allocates the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
-  bool pairs = true;           ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
-  Heartbeat* heart = nullptr;  ///< null: no watchdog
+  bool pairs = true;               ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
+  Heartbeat* heartbeat = nullptr;  ///< null: no watchdog
   /// Devices of the slots after the first; they outlive the replica.
   std::vector<backend::Device*> other_slots{};
 };
@@ -122,13 +122,13 @@ class Replica {
   ParameterArenas& arenas();
 
   /// Maximum number of queued steps that are not yet collected.
-  static constexpr std::size_t kMostQueued = 3;
+  static constexpr std::size_t kMaxQueued = 3;
   /// Number of alternating sets of buffers for batches.
   static constexpr int kSets = 2;
   /// Number of page-locked buffers (posts) for the state and sums of a step, used as a ring. There are at least as many
   /// as steps may be queued. It is a multiple of kSets, so that each post is always used with the same set.
-  static constexpr std::size_t kPosts = 4;
-  static_assert(kPosts >= kMostQueued && kPosts % kSets == 0);
+  static constexpr std::size_t kHostBuffers = 4;
+  static_assert(kHostBuffers >= kMaxQueued && kHostBuffers % kSets == 0);
 
   /// Queues one optimizer step over the given micro-batches (at least one; any may be empty). An asynchronous device
   /// may still work on it afterwards, so the slices' memory must stay unchanged until the step is collected.

@@ -93,14 +93,14 @@ struct ReplicaSet::Impl {
         replicas(devices.size()),
         workers(static_cast<int>(devices.size()),
                 devices.front()->binds_threads() ? WorkerGroup::First::kOwnThread : WorkerGroup::First::kCaller,
-                [this](int lane, const std::exception_ptr& failure) {
-                  const Error why = as_error(failure).within(name(lane));
-                  if (!devices[at(lane)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
+                [this](int local_rank, const std::exception_ptr& failure) {
+                  const Error why = as_error(failure).within(name(local_rank));
+                  if (!devices[at(local_rank)]->reads_host_memory()) guard.arm(options.exit_seconds, why.what());
                   connector.abort(why);
                 }) {
     if (!devices.front()->reads_host_memory()) {
       watchdog.emplace(
-          names(), options.patience, [this](int lane) { return connector.waits(lane); },
+          names(), options.timeouts, [this](int local_rank) { return connector.waits(local_rank); },
           [this](const std::string& why) { connector.abort(Error(ErrorKind::kDeadline, why)); });
       periodic_check.emplace(watchdog->period(), [this] { watchdog->check(workers.busy()); });
     }
@@ -116,7 +116,7 @@ struct ReplicaSet::Impl {
                   "runtime.cuda_graphs: on does not go with shares that move (parallel.split: auto); use auto");
     shares.emplace(options, world);
     try {
-      run("", [this](int lane) { make_replica(lane); });
+      run("", [this](int local_rank) { make_replica(local_rank); });
     } catch (...) {
       drop_replicas();
       throw;
@@ -146,50 +146,51 @@ struct ReplicaSet::Impl {
       enter_first();
     } catch (const Error&) {  // the failure has already been thrown
     }
-    workers.run([this](int lane) {
-      if (replicas[at(lane)]) replicas[at(lane)]->drain();
-      connector.drain(lane);
+    workers.run([this](int local_rank) {
+      if (replicas[at(local_rank)]) replicas[at(local_rank)]->drain();
+      connector.drain(local_rank);
     });
-    workers.run([this](int lane) {
-      connector.detach(lane);
-      replicas[at(lane)].reset();
+    workers.run([this](int local_rank) {
+      connector.detach(local_rank);
+      replicas[at(local_rank)].reset();
     });
   }
 
-  void make_replica(int lane) {
-    backend::Device& device = *devices[at(lane)];
+  void make_replica(int local_rank) {
+    backend::Device& device = *devices[at(local_rank)];
     device.enter();
-    trace::name_thread((lane == 0 ? "trainer and " : "") + name(lane));
+    trace::name_thread((local_rank == 0 ? "trainer and " : "") + name(local_rank));
     ReplicaOptions o{
         .optimizer = options.optimizer,
         .seed = options.seed,
-        .rank = world.rank(lane),
+        .rank = world.rank(local_rank),
         .replicas = world.ranks,
         .accumulate = options.accumulate_steps > 1,
         .shards = shares->shards(),
         .graphs = options.virtual_shards > 0 ? backend::Graphs::kOff : options.graphs,
         .continue_after_nonfinite = options.continue_after_nonfinite,
-        .gradient_memory = [this, lane,
-                            &device](std::size_t bytes) { return connector.gradient_memory(lane, device, bytes); },
-        .heart = watchdog ? &watchdog->heart(lane) : nullptr};
+        .gradient_memory = [this, local_rank, &device](
+                               std::size_t bytes) { return connector.gradient_memory(local_rank, device, bytes); },
+        .heartbeat = watchdog ? &watchdog->heartbeat(local_rank) : nullptr};
     const std::size_t each = others.size() / devices.size();
-    for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(lane) * each + i].get());
-    o.row_counts = shares->row_counts(world.rank(lane));
-    capacity[at(lane)] = o.rows = shares->most_rows(world.rank(lane));
-    auto& replica = replicas[at(lane)];
-    replica = std::make_unique<Replica>(plan, device, connector.sink(lane), connector.collective(lane), std::move(o));
+    for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(local_rank) * each + i].get());
+    o.row_counts = shares->row_counts(world.rank(local_rank));
+    capacity[at(local_rank)] = o.rows = shares->max_rows(world.rank(local_rank));
+    auto& replica = replicas[at(local_rank)];
+    replica = std::make_unique<Replica>(plan, device, connector.sink(local_rank), connector.collective(local_rank),
+                                        std::move(o));
     if (replica->arenas().gradients() != nullptr)
-      connector.attach(lane, device, replica->stream(), replica->arenas().gradients(), plan);
+      connector.attach(local_rank, device, replica->stream(), replica->arenas().gradients(), plan);
   }
 
   /// A lane's share of a batch in training.
-  std::vector<BatchView> slices(const BatchView& batch, int lane) const {
-    return shares->slices(batch, world.rank(lane), options.accumulate_steps);
+  std::vector<BatchView> slices(const BatchView& batch, int local_rank) const {
+    return shares->slices(batch, world.rank(local_rank), options.accumulate_steps);
   }
   /// A lane's share of a batch without gradients.
-  std::vector<BatchView> inference_slices(const BatchView& batch, int lane) const {
-    const int rank = world.rank(lane);
-    return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(lane)]));
+  std::vector<BatchView> inference_slices(const BatchView& batch, int local_rank) const {
+    const int rank = world.rank(local_rank);
+    return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(local_rank)]));
   }
 
   /// Runs the command on every replica's thread (see ReplicaSet). `where`: ", step 412" or "".
@@ -205,7 +206,7 @@ struct ReplicaSet::Impl {
     std::optional<Error> late;
     if (periodic_check) periodic_check->end([&] { late = watchdog->end(); });
     if (late) throw Error(*late);
-    if (failure) throw as_error(failure).within(name(workers.failed_lane()) + where);
+    if (failure) throw as_error(failure).within(name(workers.failed_worker()) + where);
   }
 
   void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
@@ -217,7 +218,7 @@ struct ReplicaSet::Impl {
 
   /// Sums of all processes. `step`: the batch if it is a training batch.
   StepSums total(const Whole& step) {
-    sums.front().control_requests = own_requests ? own_requests() : 0;
+    sums.front().control_requests = local_requests ? local_requests() : 0;
     const std::vector<StepSums> of_all = connector.all_sums(sums);
     if (options.balance != nullptr && step.number >= 0) weigh(step, of_all);
     StepSums sum = sum_steps(of_all);
@@ -249,11 +250,12 @@ struct ReplicaSet::Impl {
 
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (int lane = 0; lane < static_cast<int>(devices.size()); ++lane) all.push_back(name(lane));
+    for (int local_rank = 0; local_rank < static_cast<int>(devices.size()); ++local_rank)
+      all.push_back(name(local_rank));
     return all;
   }
-  std::string name(int lane) const {
-    return fmt::format("replica {} ({})", world.rank(lane), devices[at(lane)]->name());
+  std::string name(int local_rank) const {
+    return fmt::format("replica {} ({})", world.rank(local_rank), devices[at(local_rank)]->name());
   }
   const plan::Plan& plan;
   Devices devices;       ///< devices of the first slots, one per lane
@@ -262,7 +264,7 @@ struct ReplicaSet::Impl {
   const SetOptions options;
   const World world;
   std::vector<StepSums> sums;  ///< per lane, of the last command
-  std::function<std::uint32_t()> own_requests;
+  std::function<std::uint32_t()> local_requests;
   std::uint32_t control_requests = 0;  ///< requests of all processes, not yet taken
   /// Queued and not yet collected.
   struct Queued {
@@ -286,8 +288,8 @@ ReplicaSet::ReplicaSet(const plan::Plan& plan, std::vector<std::unique_ptr<backe
 
 ReplicaSet::~ReplicaSet() = default;
 
-BatchView ReplicaSet::share(const BatchView& batch, int lane) const {
-  return impl_->shares->slices(batch, impl_->world.rank(lane), 1).front();
+BatchView ReplicaSet::share(const BatchView& batch, int local_rank) const {
+  return impl_->shares->slices(batch, impl_->world.rank(local_rank), 1).front();
 }
 
 StepTimes ReplicaSet::times() const {
@@ -302,7 +304,7 @@ StepTimes ReplicaSet::times() const {
 }
 
 int ReplicaSet::size() const { return impl_->workers.size(); }
-backend::Device& ReplicaSet::device(int lane) { return *impl_->devices[at(lane)]; }
+backend::Device& ReplicaSet::device(int local_rank) { return *impl_->devices[at(local_rank)]; }
 
 void ReplicaSet::queue_step(const BatchView& batch, const StepInputs& in) {
   Impl& set = *impl_;
@@ -310,7 +312,8 @@ void ReplicaSet::queue_step(const BatchView& batch, const StepInputs& in) {
   inputs.loads = set.shares->loads(batch);
   inputs.whole = set.shares->whole(batch, in.valid);
   const std::string where = fmt::format(", step {}", in.number);
-  set.run(where, [&](int lane) { set.replicas[at(lane)]->queue_step(set.slices(batch, lane), inputs); });
+  set.run(where,
+          [&](int local_rank) { set.replicas[at(local_rank)]->queue_step(set.slices(batch, local_rank), inputs); });
   set.queued.push_back({where, {batch.positions().count, batch.number}});
   const std::int64_t every = set.options.check_every;
   if (every > 0 && (in.number + 1) % every == 0) check_equal(in.number);
@@ -329,13 +332,13 @@ StepSums ReplicaSet::collect() {
   Impl& set = *impl_;
   if (set.queued.empty()) throw Error(ErrorKind::kInternal, "no step is queued");
   const Impl::Queued oldest = set.queued.front();
-  const auto collect_from = [&](int lane) {
-    StepSums& sums = set.sums[at(lane)] = set.replicas[at(lane)]->collect();
-    const StepTimes& times = set.replicas[at(lane)]->times();
+  const auto collect_from = [&](int local_rank) {
+    StepSums& sums = set.sums[at(local_rank)] = set.replicas[at(local_rank)]->collect();
+    const StepTimes& times = set.replicas[at(local_rank)]->times();
     sums.seconds = times.forward_backward + times.optimizer;
   };
   if (set.progress() == Progress::kDone)  // without waking the replicas' threads
-    for (int lane = 0; lane < size(); ++lane) collect_from(lane);
+    for (int local_rank = 0; local_rank < size(); ++local_rank) collect_from(local_rank);
   else
     set.run(oldest.where, collect_from);
   set.queued.pop_front();
@@ -350,7 +353,9 @@ StepSums ReplicaSet::step(const BatchView& batch, const StepInputs& in) {
 
 void ReplicaSet::queue_evaluation(const BatchView& batch) {
   Impl& set = *impl_;
-  set.run("", [&](int lane) { set.replicas[at(lane)]->queue_evaluation(set.inference_slices(batch, lane)); });
+  set.run("", [&](int local_rank) {
+    set.replicas[at(local_rank)]->queue_evaluation(set.inference_slices(batch, local_rank));
+  });
   set.queued.push_back({});
 }
 
@@ -363,8 +368,8 @@ StepSums ReplicaSet::evaluate(const BatchView& batch) {
 
 StepSums ReplicaSet::gradients(const BatchView& batch, std::int64_t valid, std::int64_t number) {
   Impl& set = *impl_;
-  set.run("", [&](int lane) {
-    set.sums[at(lane)] = set.replicas[at(lane)]->gradients(set.slices(batch, lane), valid, number);
+  set.run("", [&](int local_rank) {
+    set.sums[at(local_rank)] = set.replicas[at(local_rank)]->gradients(set.slices(batch, local_rank), valid, number);
   });
   return set.total({});
 }
@@ -373,10 +378,10 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchView& batch, con
   Impl& set = *impl_;
   std::vector<std::optional<NotFinite>> found(set.replicas.size());
   std::vector<std::vector<float>> gradients(set.replicas.size());
-  set.run(fmt::format(", step {}", in.number), [&](int lane) {
-    Replica& replica = *set.replicas[at(lane)];
-    found[at(lane)] = replica.find_not_finite(set.slices(batch, lane), in);
-    gradients[at(lane)] = replica.arenas().pull_gradients();
+  set.run(fmt::format(", step {}", in.number), [&](int local_rank) {
+    Replica& replica = *set.replicas[at(local_rank)];
+    found[at(local_rank)] = replica.find_not_finite(set.slices(batch, local_rank), in);
+    gradients[at(local_rank)] = replica.arenas().pull_gradients();
   });
   for (const auto& one : found)
     if (one) return one;
@@ -396,14 +401,14 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchView& batch, con
 void ReplicaSet::predict(const BatchView& batch, const std::vector<void*>& outputs) {
   Impl& set = *impl_;
   const std::vector<int> tensors = plan::predicted_tensors(set.plan);
-  set.run("", [&](int lane) {
-    for (const BatchView& slice : set.inference_slices(batch, lane)) {
+  set.run("", [&](int local_rank) {
+    for (const BatchView& slice : set.inference_slices(batch, local_rank)) {
       std::vector<void*> places;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         places.push_back(static_cast<std::byte*>(outputs[i]) +
                          static_cast<std::size_t>(slice.first_row - batch.first_row) *
                              plan::host_row_bytes(set.plan.tensors[at(tensors[i])]));
-      set.replicas[at(lane)]->predict(slice, places);
+      set.replicas[at(local_rank)]->predict(slice, places);
     }
   });
 }
@@ -421,15 +426,15 @@ void ReplicaSet::push_state(const std::vector<std::vector<float>>& state) {
 }
 
 void ReplicaSet::pull(graph::Model& model) {
-  on_each([&](int lane, Replica& replica) {
-    if (lane == 0) replica.arenas().pull(model);
+  on_each([&](int local_rank, Replica& replica) {
+    if (local_rank == 0) replica.arenas().pull(model);
   });
 }
 
 std::vector<std::vector<float>> ReplicaSet::pull_state() {
   std::vector<std::vector<float>> state;
-  on_each([&](int lane, Replica& replica) {
-    if (lane == 0) state = replica.arenas().pull_state();
+  on_each([&](int local_rank, Replica& replica) {
+    if (local_rank == 0) state = replica.arenas().pull_state();
   });
   return state;
 }
@@ -440,23 +445,23 @@ void ReplicaSet::push_loss_scale(const kernels::LossScale& scale) {
 
 std::optional<kernels::LossScale> ReplicaSet::pull_loss_scale() {
   std::optional<kernels::LossScale> scale;
-  on_each([&](int lane, Replica& replica) {
-    if (lane == 0) scale = replica.arenas().pull_loss_scale();
+  on_each([&](int local_rank, Replica& replica) {
+    if (local_rank == 0) scale = replica.arenas().pull_loss_scale();
   });
   return scale;
 }
 
-void ReplicaSet::on_each(const std::function<void(int lane, Replica& replica)>& f) {
-  impl_->run("", [&](int lane) { f(lane, *impl_->replicas[at(lane)]); });
+void ReplicaSet::on_each(const std::function<void(int local_rank, Replica& replica)>& f) {
+  impl_->run("", [&](int local_rank) { f(local_rank, *impl_->replicas[at(local_rank)]); });
 }
 
 void ReplicaSet::check_equal(std::int64_t step) {
   std::vector<std::uint64_t> hashes(impl_->replicas.size());
-  on_each([&](int lane, Replica& replica) { hashes[at(lane)] = replica.arenas().hash(); });
+  on_each([&](int local_rank, Replica& replica) { hashes[at(local_rank)] = replica.arenas().hash(); });
   hashes = impl_->connector.all_numbers(std::move(hashes));
   const auto name = [&](int rank) {
-    const int lane = rank - impl_->world.first_rank;
-    return lane >= 0 && lane < size() ? impl_->name(lane) : fmt::format("replica {}", rank);
+    const int local_rank = rank - impl_->world.first_rank;
+    return local_rank >= 0 && local_rank < size() ? impl_->name(local_rank) : fmt::format("replica {}", rank);
   };
   std::vector<std::string> different;
   for (int rank = 1; rank < static_cast<int>(hashes.size()); ++rank)
@@ -469,15 +474,15 @@ void ReplicaSet::check_equal(std::int64_t step) {
 }
 
 void ReplicaSet::set_control_requests(std::function<std::uint32_t()> control_requests) {
-  impl_->own_requests = std::move(control_requests);
+  impl_->local_requests = std::move(control_requests);
 }
 
 std::uint32_t ReplicaSet::take_control_requests() { return std::exchange(impl_->control_requests, 0); }
 
 std::optional<NewShares> ReplicaSet::take_new_shares() { return std::exchange(impl_->new_shares, std::nullopt); }
 
-void ReplicaSet::set_last_words(std::function<void(const Error& why)> last_words) {
-  if (impl_->watchdog) impl_->watchdog->set_last_words(std::move(last_words));
+void ReplicaSet::set_fatal_error_handler(std::function<void(const Error& why)> fatal_error_handler) {
+  if (impl_->watchdog) impl_->watchdog->set_fatal_error_handler(std::move(fatal_error_handler));
 }
 
 }  // namespace dptrain::runtime

@@ -21,7 +21,7 @@
 
 #include "core/batch_view.h"
 #include "runtime/balance.h"
-#include "runtime/cut.h"
+#include "runtime/batch_split.h"
 #include "runtime/replica.h"
 #include "runtime/watchdog.h"
 
@@ -31,28 +31,28 @@ namespace dptrain::runtime {
 class Connector {
  public:
   virtual ~Connector() = default;
-  virtual GradientSink& sink(int lane) = 0;
-  virtual backend::Collective* collective(int lane) = 0;
+  virtual GradientSink& sink(int local_rank) = 0;
+  virtual backend::Collective* collective(int local_rank) = 0;
   /// Allocates the memory of the lane's gradients, accessible to its device. Called on the replica's thread.
-  virtual std::unique_ptr<backend::Buffer> gradient_memory(int lane, backend::Device& device, std::size_t bytes) {
-    return static_cast<void>(lane), device.allocate(bytes);
+  virtual std::unique_ptr<backend::Buffer> gradient_memory(int local_rank, backend::Device& device, std::size_t bytes) {
+    return static_cast<void>(local_rank), device.allocate(bytes);
   }
   /// Called once on each replica's thread when its arenas exist, before the first step. Not called for replicas that
   /// only evaluate.
-  virtual void attach(int lane, backend::Device& device, backend::Stream& compute, float* gradients,
+  virtual void attach(int local_rank, backend::Device& device, backend::Stream& compute, float* gradients,
                       const plan::Plan& plan) = 0;
   /// Called before replicas are destroyed, attached or not, each on its own thread. First drain(): afterwards no queued
   /// work of this lane accesses memory of other lanes. After all lanes have returned, detach(), which frees resources
   /// of the lane's device.
-  virtual void drain(int lane) noexcept { static_cast<void>(lane); }
-  virtual void detach(int lane) noexcept { static_cast<void>(lane); }
+  virtual void drain(int local_rank) noexcept { static_cast<void>(local_rank); }
+  virtual void detach(int local_rank) noexcept { static_cast<void>(local_rank); }
   /// Whether the lane's thread is waiting for other ranks now. Any thread.
-  virtual bool waits(int lane) const noexcept { return static_cast<void>(lane), false; }
+  virtual bool waits(int local_rank) const noexcept { return static_cast<void>(local_rank), false; }
   /// Returns the sums of a step of all ranks, in rank order, given those of this process. All processes call it, on the
   /// thread that collects.
-  virtual std::vector<StepSums> all_sums(std::vector<StepSums> of_lanes) { return of_lanes; }
+  virtual std::vector<StepSums> all_sums(std::vector<StepSums> local_values) { return local_values; }
   /// As all_sums(), for one number per lane.
-  virtual std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> of_lanes) { return of_lanes; }
+  virtual std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> local_values) { return local_values; }
   /// Makes all threads that wait for another replica throw, in all processes. Any thread.
   virtual void abort(const Error& why) noexcept = 0;
 };
@@ -74,7 +74,7 @@ struct SetOptions {
   backend::Graphs graphs = backend::Graphs::kAuto;
   bool continue_after_nonfinite = false;  ///< see UpdateContext::goes_on
   double exit_seconds = 60;  ///< time for devices to stop after a failure, before the process is terminated
-  Patience patience{};       ///< for devices with a driver: the longest time without progress of a thread
+  Timeouts timeouts{};       ///< for devices with a driver: the longest time without progress of a thread
 };
 
 class ReplicaSet {
@@ -86,7 +86,7 @@ class ReplicaSet {
 
   int size() const;
   /// The device of the replica's first slot, for calls that any thread may make: allocate_host.
-  backend::Device& device(int lane);
+  backend::Device& device(int local_rank);
   /// Adds the data set to every replica.
   void add_dataset(int number, const DeviceDataset& dataset);
   void push(const graph::Model& model);
@@ -123,13 +123,13 @@ class ReplicaSet {
   void predict(const BatchView& batch, float* output) { predict(batch, std::vector<void*>{output}); }
 
   /// A replica's rows of the batch.
-  BatchView share(const BatchView& batch, int lane) const;
+  BatchView share(const BatchView& batch, int local_rank) const;
 
   /// Times of the slowest replica since a step was last queued.
   StepTimes times() const;
 
   /// Runs f on every replica's own thread and waits.
-  void on_each(const std::function<void(int lane, Replica& replica)>& f);
+  void on_each(const std::function<void(int local_rank, Replica& replica)>& f);
   /// Throws Error{kDevice} naming the replicas, of all processes, whose parameters differ from replica 0's.
   void check_equal(std::int64_t step);
   /// Sets the source of this process's control requests, as bits that the caller defines. Called each time sums are
@@ -141,7 +141,7 @@ class ReplicaSet {
   std::optional<NewShares> take_new_shares();
   /// Called before the process ends because a device's driver hangs. Runs on a separate thread while the thread that
   /// called the set is still blocked in it.
-  void set_last_words(std::function<void(const Error& why)> last_words);
+  void set_fatal_error_handler(std::function<void(const Error& why)> fatal_error_handler);
 
  private:
   struct Impl;

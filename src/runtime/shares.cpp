@@ -49,14 +49,14 @@ std::vector<RowRange> Shares::prepared(std::int64_t batch, int rank) const {
                                      : pieces_of({batch}, rank, options_.accumulate_steps);
 }
 
-std::int64_t Shares::most_positions(std::int64_t batch, int rank) const {
+std::int64_t Shares::max_positions(std::int64_t batch, int rank) const {
   return options_.virtual_shards > 0 ? cut({0, batch}, options_.virtual_shards).front().count
                                      : cut({0, most_of_share(batch, rank)}, options_.accumulate_steps).front().count;
 }
 
 std::int64_t Shares::most_of_share(std::int64_t batch, int rank) const {
-  const std::int64_t most = runtime::most_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
-  return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->most_rows()));
+  const std::int64_t most = runtime::max_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
+  return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->max_rows()));
 }
 
 std::vector<std::int64_t> Shares::row_counts(int rank) const {
@@ -66,10 +66,10 @@ std::vector<std::int64_t> Shares::row_counts(int rank) const {
   return {counts.begin(), counts.end()};
 }
 
-std::int64_t Shares::most_rows(int rank) const {
+std::int64_t Shares::max_rows(int rank) const {
   std::int64_t most = 1;
   for (const std::int64_t batch : options_.batch_sizes)  // a resumed epoch may end with another size
-    most = std::max(most, most_positions(batch, rank));
+    most = std::max(most, max_positions(batch, rank));
   return most;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/batch_view.h"
-#include "runtime/cut.h"
+#include "runtime/batch_split.h"
 #include "runtime/replica_set.h"
 
 namespace dptrain::runtime {
@@ -25,7 +25,7 @@ class Shares {
   /// Numbers of rows for which a rank prepares its ops, ascending.
   std::vector<std::int64_t> row_counts(int rank) const;
   /// Largest number of rows of a rank's slice in training. Equal for ranks of equal weights.
-  std::int64_t most_rows(int rank) const;
+  std::int64_t max_rows(int rank) const;
   /// A rank's slices of a batch, `pieces` per share, in row order. Slices may be empty but are never missing.
   std::vector<BatchView> slices(const BatchView& batch, int rank, std::int64_t pieces) const;
   /// Pieces per share without gradients, where rows are independent, so that no slice exceeds `capacity` rows. Equal
@@ -52,7 +52,7 @@ class Shares {
   std::vector<RowRange> pieces_of(const Whole& batch, int rank, std::int64_t pieces) const;
   /// The pieces for which a rank prepares its ops: with shards all of them, so that all replicas prepare the same.
   std::vector<RowRange> prepared(std::int64_t batch, int rank) const;
-  std::int64_t most_positions(std::int64_t batch, int rank) const;
+  std::int64_t max_positions(std::int64_t batch, int rank) const;
   std::int64_t most_of_share(std::int64_t batch, int rank) const;
 
   const SetOptions& options_;

@@ -40,8 +40,8 @@ void SlotSync::reset() {
 /// Polls for a moment before it sleeps, because slots usually wait only briefly.
 template <class Reached>
 void SlotSync::wait(const Reached& reached) {
-  constexpr int kLooks = 64;
-  for (int look = 0; look < kLooks && !reached() && !failed_; ++look) std::this_thread::yield();
+  constexpr int kSpins = 64;
+  for (int look = 0; look < kSpins && !reached() && !failed_; ++look) std::this_thread::yield();
   if (!reached() && !failed_) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return reached() || failed_; });

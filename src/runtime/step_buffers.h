@@ -28,12 +28,14 @@ class StepBuffers {
               const kernels::LossScale* loss_scale);
 
   /// Stores the state that kernels read in a step. Only while no queued work reads the post.
-  void write_state(const kernels::StepState& state, std::size_t post) {
-    *posts_[post].state->as<kernels::StepState>() = state;
+  void write_state(const kernels::StepState& state, std::size_t host_index) {
+    *host_buffers_[host_index].state->as<kernels::StepState>() = state;
   }
   /// Copies the state to the device. May be recorded.
-  void send_state(std::size_t post);
-  void send_state(const kernels::StepState& state, std::size_t post) { write_state(state, post), send_state(post); }
+  void send_state(std::size_t host_index);
+  void send_state(const kernels::StepState& state, std::size_t host_index) {
+    write_state(state, host_index), send_state(host_index);
+  }
   /// Device memory from which kernels read the state.
   const kernels::StepState* state() const { return state_->as<kernels::StepState>(); }
 
@@ -51,22 +53,22 @@ class StepBuffers {
   double* sums() const { return sums_->as<double>(); }
 
   /// Copies the sums since clear_sums() and the loss scale to the post. May be recorded.
-  void fetch_sums(std::size_t post);
+  void fetch_sums(std::size_t host_index);
   /// Records the event that has_sums() and read_sums() use. Called after fetch_sums().
-  void mark_sums(std::size_t post) { posts_[post].fetched->record(stream_); }
+  void mark_sums(std::size_t host_index) { host_buffers_[host_index].fetched->record(stream_); }
   /// Whether the sums have arrived. Any thread.
-  bool has_sums(std::size_t post) { return posts_[post].fetched->passed(); }
+  bool has_sums(std::size_t host_index) { return host_buffers_[host_index].fetched->passed(); }
   /// Waits for the sums.
-  StepSums read_sums(std::size_t post);
+  StepSums read_sums(std::size_t host_index);
   /// The loss scale after the update. Valid after read_sums(), in training only.
-  const kernels::LossScale& read_loss_scale(std::size_t post) const {
-    return *posts_[post].loss_scale->as<kernels::LossScale>();
+  const kernels::LossScale& read_loss_scale(std::size_t host_index) const {
+    return *host_buffers_[host_index].loss_scale->as<kernels::LossScale>();
   }
 
   std::size_t bytes() const { return sums_->bytes(); }  ///< size of the sums
 
  private:
-  struct Post {
+  struct HostBuffers {
     std::unique_ptr<backend::Buffer> state, sums, loss_scale;
     std::unique_ptr<backend::Event> fetched;  ///< after the last use
   };
@@ -81,7 +83,7 @@ class StepBuffers {
   int shard_ = 0;
   const kernels::LossScale* const loss_scale_;
   std::unique_ptr<backend::Buffer> state_, sums_;
-  std::vector<Post> posts_;
+  std::vector<HostBuffers> host_buffers_;
 };
 
 }  // namespace dptrain::runtime

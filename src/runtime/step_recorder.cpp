@@ -5,8 +5,8 @@
 
 namespace dptrain::runtime {
 
-backend::Recording* StepRecorder::recording(std::size_t post, const std::function<void()>& work) {
-  std::unique_ptr<backend::Recording>& recording = recordings_[post];
+backend::Recording* StepRecorder::recording(std::size_t host_index, const std::function<void()>& work) {
+  std::unique_ptr<backend::Recording>& recording = recordings_[host_index];
   if (recording) return recording.get();
   beat("meeting the other replicas to record a step");
   if (sink_ != nullptr) sink_->begin_recording(stream_);
@@ -39,7 +39,7 @@ std::optional<Error> StepRecorder::record(std::unique_ptr<backend::Recording>& r
 }
 
 void StepRecorder::beat(const char* what) const {
-  if (options_.heart != nullptr) options_.heart->beat(what);
+  if (options_.heartbeat != nullptr) options_.heartbeat->beat(what);
 }
 
 void StepRecorder::drop() {

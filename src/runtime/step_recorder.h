@@ -23,10 +23,10 @@ class StepRecorder {
       : device_(device), stream_(stream), options_(options), sink_(sink) {}
 
   /// Whether to record or replay the step; called once for each step that could be recorded.
-  bool wants() { return able_ && ++steps_ > kEagerSteps; }
+  bool should_record() { return able_ && ++steps_ > kEagerSteps; }
   /// Returns the recording of the post; the first call records `work`. Null: the device cannot record, or recording
   /// failed on some replica and is not required. This and all later steps are then launched one kernel at a time.
-  backend::Recording* recording(std::size_t post, const std::function<void()>& work);
+  backend::Recording* recording(std::size_t host_index, const std::function<void()>& work);
   /// Destroys the recordings. No launch of them may still be running.
   void drop();
 
@@ -45,7 +45,7 @@ class StepRecorder {
   GradientSink* const sink_;
   int steps_ = 0;  ///< steps that could have been replayed
   bool able_ = true;
-  std::array<std::unique_ptr<backend::Recording>, Replica::kPosts> recordings_;
+  std::array<std::unique_ptr<backend::Recording>, Replica::kHostBuffers> recordings_;
 };
 
 }  // namespace dptrain::runtime

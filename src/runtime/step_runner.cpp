@@ -53,7 +53,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       scales_loss_(arenas.scales_loss()),
       writer_(plan.tensors.size(), plan::kAbsent),
       batches_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
-      heart_(options.heart),
+      heartbeat_(options.heartbeat),
       profiler_(plan, device, stream, ops_, needs_, options.rows) {
   if (slot_ != 0) {
     mirror_.emplace(plan, device, arenas, slot_);
@@ -74,7 +74,7 @@ void StepRunner::make_ops(const ReplicaOptions& options) {
       ops_.push_back(nullptr);
       continue;
     }
-    if (heart_ != nullptr) heart_->beat("making layer", &step.name);
+    if (heartbeat_ != nullptr) heartbeat_->beat("making layer", &step.name);
     // A random layer is keyed by its place in the graph, which does not depend on what a device can fuse.
     ops_.push_back(device_.make_op({.plan = plan_,
                                     .step = step,
@@ -103,7 +103,7 @@ void StepRunner::prepare(std::int64_t rows) {
     if (ops_[s]) ops_[s]->prepare(rows * plan_.steps[s].frames);
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (!ops_[s]) continue;
-    if (heart_ != nullptr) heart_->beat("choosing the engines of layer", &plan_.steps[s].name);
+    if (heartbeat_ != nullptr) heartbeat_->beat("choosing the engines of layer", &plan_.steps[s].name);
     grow(needs_[s], ops_[s]->need());
   }
 }
@@ -149,7 +149,7 @@ void StepRunner::stage(const BatchView& slice, int set) {
   if (slice.rows > rows_)
     throw Error(ErrorKind::kInternal,
                 fmt::format("a slice of {} rows, but the replica was made for at most {}", slice.rows, rows_));
-  if (heart_ != nullptr) heart_->beat("copying a batch to the device");
+  if (heartbeat_ != nullptr) heartbeat_->beat("copying a batch to the device");
   batches_.copy(slice, set);
 }
 
@@ -192,7 +192,7 @@ void StepRunner::run_op(std::size_t step, std::int64_t rows, bool backward, cons
 template <class Call>
 void StepRunner::call_op(std::size_t step, const char* what, const Call& call) {
   const std::string& name = plan_.steps[step].name;
-  if (heart_ != nullptr) heart_->beat(what, &name);
+  if (heartbeat_ != nullptr) heartbeat_->beat(what, &name);
   const trace::Span span(device_.reads_host_memory() ? "layer" : "launch", what, &name);
   try {
     call();
@@ -279,7 +279,7 @@ void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const 
 }
 
 void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training) {
-  if (heart_ != nullptr) heart_->beat("the loss");
+  if (heartbeat_ != nullptr) heartbeat_->beat("the loss");
   const trace::Span span("layer", "losses and metrics");
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
     if (!losses_[i]) continue;

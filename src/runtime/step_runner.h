@@ -173,8 +173,8 @@ class StepRunner {
   std::unique_ptr<backend::Buffer>
       output_floats_;  ///< an output converted for the host; null if the compute type is float32
   DeviceBatches batches_;
-  Heartbeat* const heart_;  ///< null: no watchdog
-  DeviceBatch batch_;       ///< the running slice
+  Heartbeat* const heartbeat_;  ///< null: no watchdog
+  DeviceBatch batch_;           ///< the running slice
   std::optional<Bindings> training_, inference_;
   std::function<void(std::size_t step, bool backward)> observer_;
   LayerProfiler profiler_;

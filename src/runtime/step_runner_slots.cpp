@@ -31,7 +31,7 @@ void StepRunner::publish(const Bindings& bindings, bool training) {
 
 void StepRunner::run_copy(std::size_t s, const BatchView& slice, const Bindings& bindings, bool training) {
   const plan::Step& step = plan_.steps[s];
-  if (heart_ != nullptr) heart_->beat("copying between slots", &step.name);
+  if (heartbeat_ != nullptr) heartbeat_->beat("copying between slots", &step.name);
   profiler_.time_step(s, slice.rows, false,
                       [&] { fetch(step.inputs.front(), bindings.tensor(step.output()), slice.rows, training); });
 }

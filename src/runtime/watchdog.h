@@ -45,7 +45,7 @@ class Heartbeat {
 
 /// The longest time without a beat. If some step takes longer than a third of `seconds`, three times the longest step
 /// is allowed.
-struct Patience {
+struct Timeouts {
   double seconds = 60;
   double first_seconds = 600;  ///< in the first step, which loads kernels, chooses engines and connects ranks
 };
@@ -54,12 +54,14 @@ class Watchdog {
  public:
   /// `waits`: whether a lane's thread waits for another lane. `stop`: stops the other replicas, with the reason; called
   /// once, by check(). `clock`: in seconds.
-  Watchdog(std::vector<std::string> names, const Patience& patience, std::function<bool(int lane)> waits,
+  Watchdog(std::vector<std::string> names, const Timeouts& timeouts, std::function<bool(int local_rank)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 
-  Heartbeat& heart(int lane) { return seats_[static_cast<std::size_t>(lane)].heart; }
+  Heartbeat& heartbeat(int local_rank) { return rank_states_[static_cast<std::size_t>(local_rank)].heartbeat; }
   /// Called before the process ends without joining its threads, to save data.
-  void set_last_words(std::function<void(const Error& why)> last_words) { last_words_ = std::move(last_words); }
+  void set_fatal_error_handler(std::function<void(const Error& why)> fatal_error_handler) {
+    fatal_error_handler_ = std::move(fatal_error_handler);
+  }
 
   /// A command begins on all lanes; `where`: ", step 412" or "".
   void begin(const std::string& where);
@@ -74,22 +76,22 @@ class Watchdog {
   double period() const;
 
  private:
-  struct Seat {
+  struct RankState {
     std::string name;
-    Heartbeat heart;
+    Heartbeat heartbeat;
     std::uint64_t beats = 0;
     double since = 0;  ///< time at which the last new beat was seen
   };
 
   double limit() const;
-  [[noreturn]] void leave();
+  [[noreturn]] void terminate_process();
 
-  std::deque<Seat> seats_;
-  const Patience patience_;
-  const std::function<bool(int lane)> waits_;
+  std::deque<RankState> rank_states_;
+  const Timeouts timeouts_;
+  const std::function<bool(int local_rank)> waits_;
   const std::function<void(const std::string& why)> stop_;
   const std::function<double()> clock_;
-  std::function<void(const Error& why)> last_words_;
+  std::function<void(const Error& why)> fatal_error_handler_;
   std::string where_;
   bool warm_ = false;
   double longest_ = 0, begun_ = 0;

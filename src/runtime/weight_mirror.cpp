@@ -6,8 +6,8 @@
 
 namespace dptrain::runtime {
 
-WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot)
-    : plan_(plan), device_(device), home_(home) {
+WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& primary, int slot)
+    : plan_(plan), device_(device), primary_(primary) {
   if (device.reads_host_memory()) return;
   offsets_.assign(plan.parameters.size(), -1);
   for (const plan::Step& step : plan.steps)
@@ -22,40 +22,40 @@ WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, cons
   const auto room = static_cast<std::size_t>(std::max<std::int64_t>(floats, 1));
   parameters_ = device.allocate(room * sizeof(float));
   if (plan.compute != DType::kF32) compute_ = device.allocate(room * size_of(plan.compute));
-  if (home.loss_scale() != nullptr) loss_scale_ = device.allocate(sizeof(kernels::LossScale));
+  if (primary.loss_scale() != nullptr) loss_scale_ = device.allocate(sizeof(kernels::LossScale));
 }
 
 void WeightMirror::refresh(backend::Stream& stream) {
   if (!parameters_) return;
-  if (loss_scale_ && home_.scales_loss())
-    device_.copy_between(loss_scale_->data(), home_.loss_scale(), sizeof(kernels::LossScale), stream);
-  if (version_ == home_.version()) return;
-  const bool frozen_too = frozen_version_ != home_.frozen_version();
+  if (loss_scale_ && primary_.scales_loss())
+    device_.copy_between(loss_scale_->data(), primary_.loss_scale(), sizeof(kernels::LossScale), stream);
+  if (version_ == primary_.version()) return;
+  const bool frozen_too = frozen_version_ != primary_.frozen_version();
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const plan::Parameter& p = plan_.parameters[i];
     if (offsets_[i] < 0 || (p.kind == plan::ParameterKind::kFrozen && !frozen_too)) continue;
     const auto n = static_cast<std::size_t>(p.elements());
-    device_.copy_between(parameters_->as<float>() + offsets_[i], home_.parameters() + p.offset, n * sizeof(float),
+    device_.copy_between(parameters_->as<float>() + offsets_[i], primary_.parameters() + p.offset, n * sizeof(float),
                          stream);
     if (!compute_) continue;
     const std::size_t size = size_of(plan_.compute);
     device_.copy_between(compute_->as<std::byte>() + static_cast<std::size_t>(offsets_[i]) * size,
-                         static_cast<const std::byte*>(home_.compute()) + static_cast<std::size_t>(p.offset) * size,
+                         static_cast<const std::byte*>(primary_.compute()) + static_cast<std::size_t>(p.offset) * size,
                          n * size, stream);
   }
-  version_ = home_.version();
-  frozen_version_ = home_.frozen_version();
+  version_ = primary_.version();
+  frozen_version_ = primary_.frozen_version();
 }
 
-const float* WeightMirror::parameters() const { return parameters_ ? parameters_->as<float>() : home_.parameters(); }
+const float* WeightMirror::parameters() const { return parameters_ ? parameters_->as<float>() : primary_.parameters(); }
 
 const void* WeightMirror::compute() const {
-  if (!parameters_) return home_.compute();
+  if (!parameters_) return primary_.compute();
   return compute_ ? compute_->data() : parameters_->data();
 }
 
 const kernels::LossScale* WeightMirror::loss_scale() const {
-  return loss_scale_ ? loss_scale_->as<kernels::LossScale>() : home_.loss_scale();
+  return loss_scale_ ? loss_scale_->as<kernels::LossScale>() : primary_.loss_scale();
 }
 
 std::size_t WeightMirror::bytes() const {

@@ -17,7 +17,7 @@ namespace dptrain::runtime {
 
 class WeightMirror {
  public:
-  WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& home, int slot);
+  WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& primary, int slot);
 
   /// Queues the copies. The stream must already wait for the home slot's work.
   void refresh(backend::Stream& stream);
@@ -32,7 +32,7 @@ class WeightMirror {
  private:
   const plan::Plan& plan_;
   backend::Device& device_;
-  const ParameterArenas& home_;
+  const ParameterArenas& primary_;
   std::vector<std::int64_t> offsets_;
   std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read from the home slot
   std::optional<std::uint64_t> version_, frozen_version_;

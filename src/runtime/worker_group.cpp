@@ -12,8 +12,8 @@ namespace dptrain::runtime {
 WorkerGroup::WorkerGroup(int size, First first, OnFailure on_failure)
     : size_(size), first_(first), on_failure_(std::move(on_failure)), busy_(static_cast<std::size_t>(size), false) {
   try {
-    for (int lane = first == First::kCaller ? 1 : 0; lane < size; ++lane)
-      threads_.emplace_back([this, lane] { work(lane); });
+    for (int worker = first == First::kCaller ? 1 : 0; worker < size; ++worker)
+      threads_.emplace_back([this, worker] { work(worker); });
   } catch (const std::system_error& error) {
     stop();
     throw Error(ErrorKind::kDevice,
@@ -35,7 +35,7 @@ void WorkerGroup::stop() {
 void WorkerGroup::start(const Command& command) {
   command_ = &command;
   failure_ = nullptr;
-  failed_lane_ = -1;
+  failed_worker_ = -1;
   running_ = size_;
   busy_.assign(static_cast<std::size_t>(size_), true);
   ++generation_;
@@ -47,7 +47,7 @@ void WorkerGroup::run(const Command& command) {
     const std::lock_guard lock(mutex_);
     start(command);
   }
-  if (first_ == First::kCaller) run_lane(0);
+  if (first_ == First::kCaller) run_worker(0);
   end();
 }
 
@@ -69,7 +69,7 @@ std::vector<bool> WorkerGroup::busy() const {
   return busy_;
 }
 
-void WorkerGroup::work(int lane) {
+void WorkerGroup::work(int worker) {
   std::uint64_t seen = 0;
   const auto called = [&] { return stopping_ || generation_ != seen; };
   while (true) {
@@ -80,27 +80,27 @@ void WorkerGroup::work(int lane) {
       if (generation_ == seen) return;
       seen = generation_;
     }
-    run_lane(lane);
+    run_worker(worker);
   }
 }
 
-void WorkerGroup::run_lane(int lane) {
+void WorkerGroup::run_worker(int worker) {
   std::exception_ptr failure;
   try {
-    (*command_)(lane);
+    (*command_)(worker);
   } catch (...) {
     failure = std::current_exception();
   }
   std::unique_lock lock(mutex_);
   if (failure && !failure_) {
     failure_ = failure;
-    failed_lane_ = lane;
+    failed_worker_ = worker;
     lock.unlock();
-    on_failure_(lane, failure);
+    on_failure_(worker, failure);
     lock.lock();
   }
   failure = nullptr;  // before the command ends: only the caller may destroy what it reads
-  busy_[static_cast<std::size_t>(lane)] = false;
+  busy_[static_cast<std::size_t>(worker)] = false;
   if (--running_ == 0) done_.notify_one();
 }
 

@@ -21,9 +21,9 @@ namespace dptrain::runtime {
 
 class WorkerGroup {
  public:
-  using Command = std::function<void(int lane)>;
+  using Command = std::function<void(int worker)>;
   /// Called on the failing thread with the first exception of a command, while the others may still be running.
-  using OnFailure = std::function<void(int lane, const std::exception_ptr&)>;
+  using OnFailure = std::function<void(int worker, const std::exception_ptr&)>;
 
   /// The thread of lane 0: one of the group, or the caller in run(), which saves two context switches.
   enum class First { kOwnThread, kCaller };
@@ -40,16 +40,16 @@ class WorkerGroup {
   /// command must outlive end().
   void begin(const Command& command);
   void end();
-  int failed_lane() const { return failed_lane_; }
+  int failed_worker() const { return failed_worker_; }
   /// Per lane, whether it is running the command. Any thread.
   std::vector<bool> busy() const;
 
   int size() const { return size_; }
 
  private:
-  void work(int lane);
+  void work(int worker);
   /// Runs the current command on the calling thread and stores its outcome.
-  void run_lane(int lane);
+  void run_worker(int worker);
   void stop();
   void start(const Command& command);
 
@@ -66,7 +66,7 @@ class WorkerGroup {
   std::atomic<bool> stopping_{false};
   alignas(kernels::cpu::kDestructiveInterferenceBytes) std::atomic<int> running_{0};
   alignas(kernels::cpu::kDestructiveInterferenceBytes) std::exception_ptr failure_;
-  int failed_lane_ = -1;
+  int failed_worker_ = -1;
 
   std::vector<std::thread> threads_;
 };

@@ -75,19 +75,19 @@ int processes_on_these_cores(distributed::Processes* processes) {
   return static_cast<int>(std::ranges::count(processes->gather(mine), mine));
 }
 
-distributed::Seats seats_of(distributed::Processes* processes, int lanes) {
-  if (processes == nullptr) return {.process = 0, .first_ranks = {0, lanes}};
-  distributed::Seats seats{.process = processes->process(), .first_ranks = {0}};
-  for (const std::string& of_process : processes->gather(std::to_string(lanes)))
-    seats.first_ranks.push_back(seats.first_ranks.back() + std::stoi(of_process));
-  return seats;
+distributed::RankLayout make_rank_layout(distributed::Processes* processes, int local_ranks) {
+  if (processes == nullptr) return {.process = 0, .first_ranks = {0, local_ranks}};
+  distributed::RankLayout rank_layout{.process = processes->process(), .first_ranks = {0}};
+  for (const std::string& of_process : processes->gather(std::to_string(local_ranks)))
+    rank_layout.first_ranks.push_back(rank_layout.first_ranks.back() + std::stoi(of_process));
+  return rank_layout;
 }
 
-World world_of(const distributed::Seats& seats) {
-  return {.process = seats.process,
-          .processes = seats.processes(),
-          .first_rank = seats.first_ranks[at(seats.process)],
-          .ranks = seats.ranks()};
+World world_of(const distributed::RankLayout& rank_layout) {
+  return {.process = rank_layout.process,
+          .processes = rank_layout.processes(),
+          .first_rank = rank_layout.first_ranks[at(rank_layout.process)],
+          .ranks = rank_layout.ranks()};
 }
 
 }  // namespace dptrain::session

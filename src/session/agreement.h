@@ -30,8 +30,8 @@ int processes_here(const distributed::Processes* processes);
 int processes_on_these_cores(distributed::Processes* processes);
 
 /// Gathers the number of replicas of every process; `lanes`: replicas of this one.
-distributed::Seats seats_of(distributed::Processes* processes, int lanes);
-World world_of(const distributed::Seats& seats);
+distributed::RankLayout make_rank_layout(distributed::Processes* processes, int local_ranks);
+World world_of(const distributed::RankLayout& rank_layout);
 
 /// All processes leave out a sample that one of them cannot read.
 data::AgreeOnBad agree_on_bad(distributed::Processes& processes);

@@ -213,14 +213,16 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
 
 std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
-                                                   const distributed::Seats& seats, distributed::Processes& processes) {
+                                                   const distributed::RankLayout& rank_layout,
+                                                   distributed::Processes& processes) {
   check_connectable(request);
-  if (!request.on_gpus()) return distributed::make_processes(seats, processes);
+  if (!request.on_gpus()) return distributed::make_processes(rank_layout, processes);
   if (emulated(request.gpus.front()))
     throw Error(
         ErrorKind::kUsage,
         fmt::format("{}: the emulator's devices are in one process; start it without a launcher", names(request.gpus)));
-  return distributed::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic), {seats, processes});
+  return distributed::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic),
+                                {rank_layout, processes});
 }
 
 std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {

@@ -17,7 +17,7 @@ class Device;
 }
 namespace dptrain::distributed {
 class Processes;
-struct Seats;
+struct RankLayout;
 }  // namespace dptrain::distributed
 namespace dptrain::runtime {
 class Connector;
@@ -95,7 +95,8 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
 /// For several processes. Throws Error{kUsage} for devices that cannot be connected between processes.
 std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic,
-                                                   const distributed::Seats& seats, distributed::Processes& processes);
+                                                   const distributed::RankLayout& rank_layout,
+                                                   distributed::Processes& processes);
 
 /// Largest number of replicas or slots on one GPU; at least 1.
 std::uint64_t sharers_of_a_gpu(const DeviceRequest& request);

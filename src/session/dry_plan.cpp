@@ -35,7 +35,7 @@ std::int64_t largest_share(const experiment::Experiment& experiment, int replica
   const auto shares = runtime::split_rows(batch, weights);
   std::int64_t largest = *std::max_element(shares.begin(), shares.end());
   if (config.parallel.split.automatic && options.training)
-    largest = std::max(largest, runtime::Balance({.ranks = replicas, .batch = batch}).most_rows());
+    largest = std::max(largest, runtime::Balance({.ranks = replicas, .batch = batch}).max_rows());
   return largest;
 }
 

@@ -51,7 +51,8 @@ runtime::StepSums evaluate(Session& session, data::Loader& loader) {
   return *evaluate(session, loader, [] { return true; });
 }
 
-std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader, const std::function<bool()>& go_on) {
+std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader,
+                                          const std::function<bool()>& should_continue) {
   runtime::StepSums total;
   total.outputs.assign(session.plan().sums(), 0.0);
   runtime::BatchQueue ahead(session.replicas());
@@ -64,7 +65,7 @@ std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader
   };
   bool whole = true;
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    whole = go_on();
+    whole = should_continue();
     if (!whole) break;
     ahead.evaluate(std::make_shared<const data::Batch>(std::move(batch)));
     while (ahead.is_due()) collect();

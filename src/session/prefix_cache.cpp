@@ -160,7 +160,7 @@ std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const p
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& asked,
     const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
-    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on) {
+    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& should_continue) {
   const experiment::ConfigFile& config = experiment.config;
   std::vector<std::shared_ptr<data::Features>> all;  // first, so that memory is allocated before the work begins
   for (const FeatureJob& job : jobs)
@@ -175,13 +175,13 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
                                set_options(config, request.replicas, global_batch, jobs));
   replicas.push(model);
 
-  FeatureFiller filler(plan, replicas, global_batch);
+  FeatureFiller batch_writer(plan, replicas, global_batch);
   std::int64_t done = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (data::Batch batch = jobs[i].loader->next(); batch.rows() > 0; batch = jobs[i].loader->next()) {
-      filler.fill(batch, *all[i]);
+      batch_writer.fill(batch, *all[i]);
       done += batch.rows();
-      if (!go_on(done)) return std::nullopt;
+      if (!should_continue(done)) return std::nullopt;
     }
   return std::vector<std::shared_ptr<const data::Source>>(all.begin(), all.end());
 }

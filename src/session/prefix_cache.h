@@ -54,6 +54,6 @@ struct FeatureJob {
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
     const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,
-    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& go_on);
+    std::vector<FeatureJob> jobs, const std::function<bool(std::int64_t done)>& should_continue);
 
 }  // namespace dptrain::session

@@ -24,14 +24,15 @@ std::optional<std::size_t> picture_input(const data::ModelSide& model) {
 
 SampleReader::SampleReader(const std::shared_ptr<const data::Source>& source, const experiment::Experiment& experiment,
                            const data::ModelSide& model, std::size_t input, bool evaluation)
-    : filler_(source, pipeline_of(experiment, evaluation), model, {}, experiment.config.seed, data::BatchForm::kFloats),
-      buffer_(filler_.make_buffer(1, data::aligned_memory)),
+    : batch_writer_(source, pipeline_of(experiment, evaluation), model, {}, experiment.config.seed,
+                    data::BatchForm::kFloats),
+      buffer_(batch_writer_.make_buffer(1, data::aligned_memory)),
       input_(input),
       elements_(static_cast<std::size_t>(model.input_shapes[input].elements())),
       ids_(model.input_type(input) == DType::kI32) {}
 
 std::vector<float> SampleReader::read(std::int64_t index, std::int64_t epoch) {
-  filler_.fill(index, epoch, 0, scratch_, *buffer_);
+  batch_writer_.fill(index, epoch, 0, scratch_, *buffer_);
   const std::byte* const row = buffer_->inputs[input_].data();
   if (!ids_) {
     const auto* const numbers = reinterpret_cast<const float*>(row);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/shape.h"
-#include "data/filler.h"
+#include "data/batch_writer.h"
 #include "experiment/experiment.h"
 #include "plot/rgb_image.h"
 
@@ -28,9 +28,9 @@ class SampleReader {
   std::vector<float> read(std::int64_t index, std::int64_t epoch);
 
  private:
-  data::Filler filler_;
+  data::BatchWriter batch_writer_;
   std::shared_ptr<data::Batch::Buffer> buffer_;
-  data::Filler::Scratch scratch_;
+  data::BatchWriter::Scratch scratch_;
   std::size_t input_, elements_;
   bool ids_;
 };

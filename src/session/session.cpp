@@ -46,7 +46,7 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     else
       device_lines_.back() += " + " + devices[i]->description();
   done("devices");
-  meet(options);
+  join_processes(options);
   const std::vector<double>& weights = experiment_.config.parallel.split.weights;
   if (!weights.empty() && static_cast<int>(weights.size()) != world_.ranks)
     throw Error(ErrorKind::kUsage,
@@ -96,10 +96,10 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
 Session::~Session() = default;
 
 /// Assigns the ranks, and checks that all processes run the same build, settings, goal and kind of devices.
-void Session::meet(const SessionOptions& options) {
+void Session::join_processes(const SessionOptions& options) {
   if (processes_ != nullptr) processes_->set_silence(experiment_.config.parallel.watchdog.value);
-  seats_ = seats_of(processes_, devices_.replicas);
-  world_ = world_of(seats_);
+  rank_layout_ = make_rank_layout(processes_, devices_.replicas);
+  world_ = world_of(rank_layout_);
   const BuildInfo build = build_info();
   const std::string goal = fmt::format("epochs {} steps {}", options.epochs.value_or(-1), options.steps.value_or(-1));
   require_equal(processes_,
@@ -131,17 +131,17 @@ void Session::share_batches(data::LoaderOptions& options) const {
   if (processes_ == nullptr) return;
   options.agree = agree_on_bad(*processes_);
   if (options.numbered && balance_) {
-    options.most_share = devices_.replicas * balance_->most_rows();
-    options.share = [world = world_, lanes = devices_.replicas, balance = balance_](std::int64_t positions,
-                                                                                    std::int64_t number) {
-      return runtime::share_of(world, lanes, balance->weights_at(number), positions);
+    options.max_share = devices_.replicas * balance_->max_rows();
+    options.share = [world = world_, local_ranks = devices_.replicas, balance = balance_](std::int64_t positions,
+                                                                                          std::int64_t number) {
+      return runtime::share_of(world, local_ranks, balance->weights_at(number), positions);
     };
     return;
   }
-  options.share = [world = world_, lanes = devices_.replicas, weights = split_weights(),
+  options.share = [world = world_, local_ranks = devices_.replicas, weights = split_weights(),
                    shards = virtual_shards(experiment_.config.parallel, world_.ranks)](std::int64_t positions,
                                                                                        std::int64_t) {
-    return runtime::share_of(world, lanes, weights, positions, shards);
+    return runtime::share_of(world, local_ranks, weights, positions, shards);
   };
 }
 
@@ -218,12 +218,12 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   set.continue_after_nonfinite = config.train.on_nonfinite.get_if<experiment::SkipStepSpec>() != nullptr;
   set.seed = config.seed;
   set.graphs = runtime::graphs_for(config.runtime.cuda_graphs, world_.ranks);
-  set.patience = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
+  set.timeouts = {.seconds = config.parallel.watchdog.value, .first_seconds = options.first_step_seconds};
   if (config.parallel.check_replicas && options.training)
     set.check_every = config.parallel.check_replicas->steps(steps_per_epoch(), global_batch_);
   connector_ = processes_ == nullptr
                    ? make_connector(devices_, config.parallel, config.runtime.deterministic)
-                   : make_connector(devices_, config.parallel, config.runtime.deterministic, seats_, *processes_);
+                   : make_connector(devices_, config.parallel, config.runtime.deterministic, rank_layout_, *processes_);
   replicas_ = std::make_unique<runtime::ReplicaSet>(*plan_, std::move(devices), *connector_, std::move(set));
   require_equal(processes_, {{"the weights", checksum_of(*model_)}}, ErrorKind::kCheckpoint);
   replicas_->push(*model_);
@@ -236,9 +236,9 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
               error.what() + memory_advice(experiment_, devices_, {global_batch_, options.training, conv_choices_}));
 }
 
-bool Session::compute_features(const std::function<bool(std::int64_t done)>& go_on) {
+bool Session::compute_features(const std::function<bool(std::int64_t done)>& should_continue) {
   const auto features = session::compute_features(experiment_, *model_, devices_, conv_choices_, cache_, global_batch_,
-                                                  data_->feature_jobs(), go_on);
+                                                  data_->feature_jobs(), should_continue);
   data_->take_features(features, border_inputs(model_->graph, cache_.prefix));
   return features.has_value();
 }

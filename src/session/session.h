@@ -65,7 +65,7 @@ class Session {
   const ClassNames& class_names() const { return data_->class_names(); }
   std::vector<std::string> column_lines() const { return data_->column_lines(); }
   /// Result of data::Source::learn() for the training data, to be stored with the model.
-  const std::string& learned() const { return data_->learned(); }
+  const std::string& fitted_state() const { return data_->fitted_state(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< its file or item
   /// Calls `listener` for samples that could not be read, during loading; once per file.
@@ -89,7 +89,7 @@ class Session {
   std::int64_t prefix_samples() const { return data_->samples(); }  ///< samples with cached features, in all sets
   /// If the prefix is cached: runs it over the data sets with the current weights of model(), and passes the features
   /// to the loaders. Calls `go_on` with the number of finished samples. If it returns false, stops and returns false.
-  bool compute_features(const std::function<bool(std::int64_t done)>& go_on);
+  bool compute_features(const std::function<bool(std::int64_t done)>& should_continue);
 
   /// Rate of the next update from the config alone: schedule times lr_scaling.
   double scheduled_rate(const nn::Progress& progress) const;
@@ -100,7 +100,7 @@ class Session {
  private:
   using Devices = std::vector<std::unique_ptr<backend::Device>>;
 
-  void meet(const SessionOptions& options);
+  void join_processes(const SessionOptions& options);
   SessionData::Setting data_setting(backend::Device& device) const;
   void decide_prefix_for_several();
   void decide_prefix(const SessionOptions& options);
@@ -113,7 +113,7 @@ class Session {
   const int sharers_;  ///< processes on the same cores
   DeviceRequest devices_;
   std::shared_ptr<runtime::Balance> balance_;  // only with `split: auto`
-  distributed::Seats seats_;
+  distributed::RankLayout rank_layout_;
   World world_;
   std::shared_ptr<backend::ConvChoices> conv_choices_;
   std::vector<std::string> device_lines_;

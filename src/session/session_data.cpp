@@ -28,7 +28,7 @@ nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const d
   if (source.label_type(which) == data::LabelType::kClass) return nn::LabelKind::kClass;
   const std::int64_t positions = experiment::positions_of(output);
   if (positions > 1 && source.label_width(which) == positions) return nn::LabelKind::kClass;
-  if (type.only_class_numbers && source.label_width(which) == 1)
+  if (type.integer_labels_only && source.label_width(which) == 1)
     throw Error(ErrorKind::kData, fmt::format("{}: the labels are floats, {} expects class numbers; store integers",
                                               source.label_place(0, which), type.keras_name));
   return nn::LabelKind::kDense;
@@ -55,7 +55,7 @@ SessionData::SessionData(const experiment::Experiment& experiment, const graph::
       graph_(graph),
       setting_(std::move(setting)),
       loader_only_(options.loader_only),
-      learned_(options.learned),
+      fitted_state_(options.fitted_state),
       fitted_use_(options.fitted_use) {
   if (!options.wants_data) return;
   objectives_ = experiment::objectives(experiment.config.train, graph);
@@ -68,7 +68,7 @@ SessionData::SessionData(const experiment::Experiment& experiment, const graph::
 void SessionData::open(const SessionOptions& options) {
   const experiment::DataSection& section = experiment_.config.data;
   const data::DatasetConfig datasets{section.train, section.validation, section.test};
-  data::WantedRoles wanted{options.wants_train, options.wants_validation, options.wants_test};
+  data::RoleSelection wanted{options.wants_train, options.wants_validation, options.wants_test};
   if (options.data == DataMode::kSynthetic) {
     wanted.train = true;
     sources_ = data::synthetic_sources(datasets, model_side(), experiment_.config.seed, wanted);
@@ -173,7 +173,7 @@ std::string SessionData::facts() const {
 
 data::ModelSide SessionData::model_side() const {
   data::ModelSide side = experiment::model_side(graph_, objectives_);
-  side.learned = learned_;
+  side.fitted_state = fitted_state_;
   side.fitted_use = fitted_use_;
   side.pixels = data::expect_pixels(transforms(false));
   return side;
@@ -222,7 +222,7 @@ std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& sid
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
-                      .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).shares_of_one});
+                      .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).labels_in_unit_interval});
   }
   return labels;
 }
@@ -260,7 +260,7 @@ std::vector<std::shared_ptr<data::BadSamples>> SessionData::accounts() const {
 }
 
 void SessionData::on_bad_sample(const std::function<void(const data::BadSample&)>& listener) {
-  for (const auto& account : accounts()) account->listen(listener);
+  for (const auto& account : accounts()) account->set_listener(listener);
 }
 
 void SessionData::warn_about_bad_samples(const std::string& listed_in) {

@@ -34,7 +34,7 @@ struct SessionOptions {
   bool wants_data = true;            ///< false: no data set at all and no labels (predict on files)
   bool loader_only = false;          ///< bench: no plan and no replicas, so that every core may prepare batches
   std::int64_t foreign_samples = 0;  ///< size of data that the caller feeds (predict), whose last batch may be smaller
-  std::string learned{};             ///< data::Source::learn() from the checkpoint; "": fitted to the data
+  std::string fitted_state{};        ///< data::Source::learn() from the checkpoint; "": fitted to the data
   data::FittedUse fitted_use = data::FittedUse::kExact;  ///< how to use `learned`
   bool force_sync_batchnorm = false;                     ///< for verify; no effect with virtual shards
   bool read_weights = false;                             ///< fresh start: read the file of `model.weights`
@@ -98,7 +98,7 @@ class SessionData {
   /// With the kinds of labels of the data set; without labels if they are not needed.
   const std::vector<plan::Objective>& objectives() const { return objectives_; }
   const ClassNames& class_names() const { return class_names_; }
-  const std::string& learned() const { return sources_.learned; }
+  const std::string& fitted_state() const { return sources_.fitted_state; }
   /// data::Source::column_lines() of the training data.
   std::vector<std::string> column_lines() const {
     return sources_.train ? sources_.train->column_lines() : std::vector<std::string>{};
@@ -135,7 +135,7 @@ class SessionData {
   const graph::Graph& graph_;
   Setting setting_;
   bool loader_only_;
-  std::string learned_;  // value before the data sets are opened
+  std::string fitted_state_;  // value before the data sets are opened
   data::FittedUse fitted_use_;
   std::vector<plan::Objective> objectives_;
   data::Sources sources_;

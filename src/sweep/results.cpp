@@ -15,14 +15,14 @@ namespace {
 constexpr std::size_t kMostWidth = 32;
 
 /// "learning_rate" for train.optimizer.learning_rate, or the shortest ending that distinguishes the keys.
-std::vector<std::string> short_names(const std::vector<Varied>& space) {
+std::vector<std::string> short_names(const std::vector<SweepParameter>& space) {
   std::vector<std::string> names;
-  for (const Varied& varied : space) {
+  for (const SweepParameter& varied : space) {
     std::string name = varied.key;
     for (std::size_t dot = varied.key.rfind('.'); dot != std::string::npos && dot > 0;
          dot = varied.key.rfind('.', dot - 1)) {
       name = varied.key.substr(dot + 1);
-      const auto ends_alike = [&](const Varied& other) {
+      const auto ends_alike = [&](const SweepParameter& other) {
         return &other != &varied && (other.key == name || other.key.ends_with("." + name));
       };
       if (std::ranges::none_of(space, ends_alike)) break;
@@ -50,7 +50,7 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
   return lines;
 }
 
-std::string what_became_of(const Trial& trial, const std::string& shown) {
+std::string outcome_text(const Trial& trial, const std::string& shown) {
   const std::string run = shown + "/" + trial.folder();
   switch (trial.status) {
     case Status::kFailed: return fmt::format("{}: {}", run, trial.outcome.reason);
@@ -70,15 +70,15 @@ struct Places {
   bool log = false;
 };
 
-Places places_of(const Sweep& sweep, const Varied& varied, std::size_t column) {
+Places places_of(const Sweep& sweep, const SweepParameter& varied, std::size_t column) {
   Places places{.at = {}, .names = varied.choices, .log = varied.log};
   const auto is_number = [](const std::string& choice) { return number_of(choice).has_value(); };
   if (std::ranges::all_of(places.names, is_number)) std::ranges::stable_sort(places.names, {}, number_of);
   for (const Trial& trial : sweep.trials) {
     const std::string& value = trial.values[column];
     const auto place = std::ranges::find(places.names, value) - places.names.begin();
-    places.at.push_back(varied.kind == Varied::Kind::kChoices ? static_cast<double>(place)
-                                                              : number_of(value).value_or(0));
+    places.at.push_back(varied.kind == SweepParameter::Kind::kChoices ? static_cast<double>(place)
+                                                                      : number_of(value).value_or(0));
   }
   return places;
 }
@@ -145,7 +145,7 @@ std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) 
     for (const std::string& value : trial.values) row.push_back(printable(value));
     row.insert(row.end(), {outcome.objective ? metric_text(*outcome.objective) : "-", count_text(outcome.best_epoch),
                            count_text(outcome.epochs), outcome.seconds > 0 ? duration_text(outcome.seconds) : "-",
-                           what_became_of(trial, shown)});
+                           outcome_text(trial, shown)});
     rows.push_back(std::move(row));
   }
   return aligned(rows);
@@ -153,7 +153,7 @@ std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) 
 
 std::string csv_of(const Sweep& sweep) {
   std::vector<std::string> head{"rank", "trial"};
-  for (const Varied& varied : sweep.plan.space()) head.push_back(csv_field(varied.key));
+  for (const SweepParameter& varied : sweep.plan.space()) head.push_back(csv_field(varied.key));
   head.push_back(csv_field(sweep.plan.objective));
   head.insert(head.end(), {"best_epoch", "epochs", "seconds", "status", "reason", "run"});
   std::string text = join(head, ",") + "\n";
@@ -176,7 +176,7 @@ plot::Chart chart_of(const Sweep& sweep, const std::string& name) {
   plot::Chart chart{.title = fmt::format("{}: {}, {}", name, counted(sweep.trials.size(), "trial"),
                                          sweep.plan.larger_wins ? "higher is better" : "lower is better"),
                     .keys = keys_of(sweep)};
-  const std::vector<Varied> space = sweep.plan.space();
+  const std::vector<SweepParameter> space = sweep.plan.space();
   const std::vector<std::string> names = short_names(space);
   for (std::size_t i = 0; i < space.size(); ++i)
     chart.panels.push_back(panel_of(sweep, names[i], places_of(sweep, space[i], i)));

@@ -42,13 +42,13 @@ class Loop {
   void run() {
     watcher_.keep(sweep_);
     for (;;) {
-      if (!stopping_ && watcher_.wants_stop()) {
+      if (!stopping_ && watcher_.should_stop()) {
         stopping_ = true;
         runner_.stop();
       }
       if (!stopping_) fill();
       if (std::ranges::none_of(busy_, [](const auto& trial) { return trial.has_value(); })) return;
-      for (const Ended& ended : runner_.poll()) take(ended);
+      for (const ProcessResult& ended : runner_.poll()) take(ended);
       watcher_.tick(sweep_);
     }
   }
@@ -65,17 +65,17 @@ class Loop {
     }
   }
 
-  void take(const Ended& ended) {
+  void take(const ProcessResult& ended) {
     const std::size_t trial = *busy_[at(ended.slot)];
     busy_[at(ended.slot)].reset();
-    if (ended.how == Ended::How::kDone)
+    if (ended.how == ProcessResult::ExitKind::kDone)
       schedule_.done(trial, ended.outcome);
-    else if (ended.how == Ended::How::kFailed)
+    else if (ended.how == ProcessResult::ExitKind::kFailed)
       schedule_.failed(trial, ended.outcome);
     else
       schedule_.stopped(trial);
     watcher_.keep(sweep_);
-    if (ended.how != Ended::How::kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
+    if (ended.how != ProcessResult::ExitKind::kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
   }
 
   Sweep& sweep_;
@@ -232,7 +232,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
   child.error_file = child.run + ".error.json";
   const Outcome so_far = outcome_of(plan_, child.run);
   if (has_ended(so_far, epochs) && so_far.objective) {
-    at_once_.push_back({.slot = slot, .how = Ended::How::kDone, .outcome = so_far});
+    at_once_.push_back({.slot = slot, .how = ProcessResult::ExitKind::kDone, .outcome = so_far});
     return;
   }
   std::vector<std::string> words{options_.executable, "fit",         plan_.config, "--run-dir", child.run,
@@ -268,8 +268,8 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
   }
 }
 
-std::vector<Ended> ProcessRunner::poll() {
-  std::vector<Ended> all = std::exchange(at_once_, {});
+std::vector<ProcessResult> ProcessRunner::poll() {
+  std::vector<ProcessResult> all = std::exchange(at_once_, {});
   for (std::size_t slot = 0; slot < children_.size(); ++slot) {
     int status = 0;
     const pid_t process = children_[slot].process;
@@ -281,13 +281,13 @@ std::vector<Ended> ProcessRunner::poll() {
   return all;
 }
 
-Ended ProcessRunner::ended(int slot, int status) const {
+ProcessResult ProcessRunner::ended(int slot, int status) const {
   const Child& child = children_[at(slot)];
-  Ended ended{.slot = slot, .how = Ended::How::kDone, .outcome = outcome_of(plan_, child.run)};
+  ProcessResult ended{.slot = slot, .how = ProcessResult::ExitKind::kDone, .outcome = outcome_of(plan_, child.run)};
   ended.outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (ended.outcome.exit_code == 0) {
     if (ended.outcome.objective) return ended;
-    ended.how = Ended::How::kFailed;
+    ended.how = ProcessResult::ExitKind::kFailed;
     ended.outcome.reason = ended.outcome.epochs == 0 ? "it has no whole epoch, so there is no " + plan_.objective
                                                      : fmt::format("no epoch has a finite {}", plan_.objective);
     return ended;
@@ -297,7 +297,7 @@ Ended ProcessRunner::ended(int slot, int status) const {
       WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGTERM || WEXITSTATUS(status) == train::kStoppedUnsaved);
   // A signal to the whole process group may reach the trial before this process has seen it.
   const bool stops = stopping_ || train::Signals::stop_signal() != 0;
-  ended.how = stops && (by_signal || by_request) ? Ended::How::kStopped : Ended::How::kFailed;
+  ended.how = stops && (by_signal || by_request) ? ProcessResult::ExitKind::kStopped : ProcessResult::ExitKind::kFailed;
   if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, stored_error(child.error_file), child.log);
   std::error_code ignored;
   fs::remove(child.error_file, ignored);

@@ -15,11 +15,11 @@ namespace dptrain::sweep {
 /// Environment variable of a trial: the file in which it stores its error as JSON lines, as `--log json` prints them.
 inline constexpr const char* kErrorFile = "DPTRAIN_ERROR_FILE";
 
-struct Ended {
-  enum class How { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
+struct ProcessResult {
+  enum class ExitKind { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
 
   int slot = 0;
-  How how = How::kDone;
+  ExitKind how = ExitKind::kDone;
   Outcome outcome{};
 };
 
@@ -30,7 +30,7 @@ class Runner {
   /// Trains a trial in a free slot, counted from 0, up to `epochs` in all (none: as configured). Resumes earlier work.
   virtual void start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) = 0;
   /// Trials that ended since the last call; waits briefly if there are none.
-  virtual std::vector<Ended> poll() = 0;
+  virtual std::vector<ProcessResult> poll() = 0;
   /// Requests all running trials to save and end; poll() returns them. Call once.
   virtual void stop() = 0;
 };
@@ -41,7 +41,7 @@ class Watcher {
   virtual void keep(const Sweep& sweep) = 0;  ///< called first when a trial begins or has ended
   virtual void ended(const Sweep& sweep, const Trial& trial) = 0;
   virtual void tick(const Sweep& sweep) = 0;  ///< called periodically
-  virtual bool wants_stop() = 0;
+  virtual bool should_stop() = 0;
 };
 
 /// Runs until all trials are done; after a stop request, until the running ones have ended.
@@ -69,7 +69,7 @@ class ProcessRunner final : public Runner {
   int slots() const override { return static_cast<int>(children_.size()); }
   /// Does not restart a trial whose run has completed, as when the sweep was killed before it noticed.
   void start(int slot, const Trial& trial, const std::optional<std::int64_t>& epochs) override;
-  std::vector<Ended> poll() override;
+  std::vector<ProcessResult> poll() override;
   void stop() override;
 
  private:
@@ -78,12 +78,12 @@ class ProcessRunner final : public Runner {
     std::string run, log, error_file;
   };
 
-  Ended ended(int slot, int status) const;
+  ProcessResult ended(int slot, int status) const;
 
   const Plan& plan_;
   const ProcessOptions options_;
   std::vector<Child> children_;  ///< by slot
-  std::vector<Ended> at_once_;
+  std::vector<ProcessResult> at_once_;
   bool stopping_ = false;
 };
 

@@ -49,7 +49,7 @@ std::vector<std::string> split_choices(const std::string& text, const std::strin
 }
 
 /// Parses "A..B" and the options after its colons; nothing if the text is not a range.
-std::optional<Varied> parse_range(const std::string& spec, const std::string& text) {
+std::optional<SweepParameter> parse_range(const std::string& spec, const std::string& text) {
   const std::size_t dots = spec.find("..");
   if (dots == std::string::npos) return std::nullopt;
   const auto low = number_of(trim(spec.substr(0, dots)));
@@ -57,14 +57,14 @@ std::optional<Varied> parse_range(const std::string& spec, const std::string& te
   std::vector<std::string> parts = split(spec.substr(dots + 2), ':');
   const auto high = number_of(trim(parts.front()));
   if (!high) refuse(text, fmt::format("expected a number behind the dots, as in 1e-4..1e-2:log, found '{}'", parts[0]));
-  Varied range{.key = {}, .kind = Varied::Kind::kReal, .low = *low, .high = *high};
+  SweepParameter range{.key = {}, .kind = SweepParameter::Kind::kReal, .low = *low, .high = *high};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string word = trim(parts[i]);
     const std::vector<std::string> known{"log", "int"};
     if (word == "log")
       range.log = true;
     else if (word == "int")
-      range.kind = Varied::Kind::kWhole;
+      range.kind = SweepParameter::Kind::kWhole;
     else
       refuse(text,
              fmt::format("behind a range stands :log, :int or both, found ':{}'{}", word, did_you_mean(word, known)));
@@ -72,20 +72,21 @@ std::optional<Varied> parse_range(const std::string& spec, const std::string& te
   if (!(range.low < range.high)) refuse(text, "the second number of a range must be larger than the first");
   if (range.log && range.low <= 0) refuse(text, "a range with :log begins above 0");
   const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
-  if (range.kind == Varied::Kind::kWhole && !(whole && std::abs(range.low) < kMostWhole && range.high < kMostWhole))
+  if (range.kind == SweepParameter::Kind::kWhole &&
+      !(whole && std::abs(range.low) < kMostWhole && range.high < kMostWhole))
     refuse(text, "a range with :int lies between two whole numbers");
   return range;
 }
 
-std::string real_text(const Varied& range, double value) {
+std::string real_text(const SweepParameter& range, double value) {
   const double rounded = *number_of(fmt::format("{:.4g}", value));
   const bool narrow = range.high - range.low < 1e-2 * std::max(std::abs(range.low), std::abs(range.high));
   return shortest(std::clamp(narrow ? value : rounded, range.low, range.high));
 }
 
-std::string draw_one(const Varied& varied, RandomStream stream) {
-  if (varied.kind == Varied::Kind::kChoices) return varied.choices[stream.below(varied.choices.size())];
-  if (varied.kind == Varied::Kind::kReal) {
+std::string draw_one(const SweepParameter& varied, RandomStream stream) {
+  if (varied.kind == SweepParameter::Kind::kChoices) return varied.choices[stream.below(varied.choices.size())];
+  if (varied.kind == SweepParameter::Kind::kReal) {
     const double share = stream.uniform();
     const double value = varied.log ? varied.low * std::pow(varied.high / varied.low, share)
                                     : varied.low + share * (varied.high - varied.low);
@@ -108,12 +109,12 @@ std::optional<double> number_of(const std::string& text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-Varied parse_varied(const std::string& text) {
+SweepParameter parse_varied(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || trim(text.substr(equals + 1)).empty())
     refuse(text, "expected a key and its values, as in train.optimizer.learning_rate=1e-4..1e-2:log");
   const std::string spec = trim(text.substr(equals + 1));
-  Varied varied;
+  SweepParameter varied;
   if (const auto range = parse_range(spec, text))
     varied = *range;
   else
@@ -122,7 +123,7 @@ Varied parse_varied(const std::string& text) {
   return varied;
 }
 
-Values draw(const std::vector<Varied>& space, std::uint64_t seed, std::int64_t number) {
+Values draw(const std::vector<SweepParameter>& space, std::uint64_t seed, std::int64_t number) {
   Values values;
   for (std::size_t i = 0; i < space.size(); ++i)
     values.push_back(draw_one(
@@ -131,16 +132,16 @@ Values draw(const std::vector<Varied>& space, std::uint64_t seed, std::int64_t n
   return values;
 }
 
-std::optional<std::int64_t> grid_size(const std::vector<Varied>& space) {
+std::optional<std::int64_t> grid_size(const std::vector<SweepParameter>& space) {
   std::int64_t size = 1;
-  for (const Varied& varied : space) {
-    if (varied.kind != Varied::Kind::kChoices) return std::nullopt;
+  for (const SweepParameter& varied : space) {
+    if (varied.kind != SweepParameter::Kind::kChoices) return std::nullopt;
     size = std::min(kMostPoints, size * static_cast<std::int64_t>(varied.choices.size()));
   }
   return size;
 }
 
-Values grid_point(const std::vector<Varied>& space, std::int64_t number) {
+Values grid_point(const std::vector<SweepParameter>& space, std::int64_t number) {
   Values values(space.size());
   std::int64_t rest = number - 1;
   for (std::size_t i = space.size(); i-- > 0;) {

@@ -12,7 +12,7 @@
 namespace dptrain::sweep {
 
 /// One `--vary KEY=SPEC`.
-struct Varied {
+struct SweepParameter {
   enum class Kind { kChoices, kReal, kWhole };
 
   std::string key;  ///< as in `--set`: "train.optimizer.learning_rate"
@@ -24,20 +24,20 @@ struct Varied {
 
 /// "KEY=1e-4..1e-2:log", "KEY=16..128:int", "KEY=adam,sgd". Commas in brackets, braces and quotes are part of a choice.
 /// Throws Error{kUsage}.
-Varied parse_varied(const std::string& text);
+SweepParameter parse_varied(const std::string& text);
 
 /// One value for each varied key, as YAML.
 using Values = std::vector<std::string>;
 
 /// Random values of trial `number`, counted from 1. Reals have four significant digits, or all in a narrow range.
-Values draw(const std::vector<Varied>& space, std::uint64_t seed, std::int64_t number);
+Values draw(const std::vector<SweepParameter>& space, std::uint64_t seed, std::int64_t number);
 
 /// The text as a finite number; nothing if any of it is not part of the number.
 std::optional<double> number_of(const std::string& text);
 
 /// Number of points of the grid, at most a million; nothing if a key has a range.
-std::optional<std::int64_t> grid_size(const std::vector<Varied>& space);
+std::optional<std::int64_t> grid_size(const std::vector<SweepParameter>& space);
 /// Grid values of trial `number`, counted from 1; the last key changes fastest.
-Values grid_point(const std::vector<Varied>& space, std::int64_t number);
+Values grid_point(const std::vector<SweepParameter>& space, std::int64_t number);
 
 }  // namespace dptrain::sweep

@@ -54,7 +54,7 @@ Plan plan_of(const Json& json) {
 
 Json json_of(const Plan& plan, const Trial& trial) {
   Json values = Json::object();
-  const std::vector<Varied> space = plan.space();
+  const std::vector<SweepParameter> space = plan.space();
   for (std::size_t i = 0; i < space.size(); ++i) values[space[i].key] = trial.values[i];
   const Outcome& outcome = trial.outcome;
   Json json{{"trial", trial.number},
@@ -73,10 +73,11 @@ Json json_of(const Plan& plan, const Trial& trial) {
   return json;
 }
 
-Trial trial_of(const Json& json, const std::vector<Varied>& space) {
+Trial trial_of(const Json& json, const std::vector<SweepParameter>& space) {
   Trial trial;
   json.at("trial").get_to(trial.number);
-  for (const Varied& varied : space) trial.values.push_back(json.at("values").at(varied.key).get<std::string>());
+  for (const SweepParameter& varied : space)
+    trial.values.push_back(json.at("values").at(varied.key).get<std::string>());
   const auto status = json.at("status").get<std::string>();
   for (const Status known : {Status::kWaiting, Status::kRunning, Status::kDone, Status::kFailed})
     if (name_of(known) == status) trial.status = known;
@@ -120,7 +121,7 @@ Sweep read_sweep(const std::string& folder) {
     const Json json = Json::parse(shallow_json(text, ErrorKind::kData, path));
     if (json.at("version") != kVersion) throw Error(ErrorKind::kData, "written by another version of dptrain");
     Sweep sweep{.plan = plan_of(json.at("plan")), .trials = {}};
-    const std::vector<Varied> space = sweep.plan.space();
+    const std::vector<SweepParameter> space = sweep.plan.space();
     for (const Json& trial : json.at("trials")) sweep.trials.push_back(trial_of(trial, space));
     if (!is_sound(sweep)) throw Error(ErrorKind::kData, "its trials do not fit its plan");
     return sweep;

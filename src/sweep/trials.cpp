@@ -29,8 +29,8 @@ Strategy strategy_of(const std::string& name) {
 
 std::string name_of(Status status) { return kStatuses[static_cast<std::size_t>(status)]; }
 
-std::vector<Varied> Plan::space() const {
-  std::vector<Varied> all;
+std::vector<SweepParameter> Plan::space() const {
+  std::vector<SweepParameter> all;
   for (const std::string& text : vary) all.push_back(parse_varied(text));
   return all;
 }
@@ -49,7 +49,7 @@ std::vector<std::int64_t> rungs_of(std::int64_t least, std::int64_t most, std::i
 std::string Trial::folder() const { return fmt::format("{:03}", number); }
 
 std::vector<Trial> trials_of(const Plan& plan) {
-  const std::vector<Varied> space = plan.space();
+  const std::vector<SweepParameter> space = plan.space();
   std::vector<Trial> trials;
   for (std::int64_t number = 1; number <= plan.trials; ++number)
     trials.push_back(
@@ -60,7 +60,7 @@ std::vector<Trial> trials_of(const Plan& plan) {
 
 std::vector<std::string> assignments(const Plan& plan, const Trial& trial) {
   std::vector<std::string> all;
-  const std::vector<Varied> space = plan.space();
+  const std::vector<SweepParameter> space = plan.space();
   for (std::size_t i = 0; i < space.size(); ++i) all.push_back(space[i].key + "=" + trial.values[i]);
   return all;
 }

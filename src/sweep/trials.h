@@ -30,7 +30,7 @@ struct Plan {
   std::int64_t eta = 3;               ///< halving: one of eta trials continues, for eta times the epochs
   std::vector<std::int64_t> rungs{};  ///< halving: total epochs at the end of each; empty: as configured
 
-  std::vector<Varied> space() const;
+  std::vector<SweepParameter> space() const;
   std::size_t last_rung() const { return rungs.empty() ? 0 : rungs.size() - 1; }
 };
 

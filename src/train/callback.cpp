@@ -8,7 +8,7 @@ namespace dptrain::train {
 
 nlohmann::json Callback::save() const { return nlohmann::json::object(); }
 void Callback::restore(const nlohmann::json&) {}
-const std::vector<std::vector<float>>& Callback::kept_weights() const {
+const std::vector<std::vector<float>>& Callback::saved_weights() const {
   static const std::vector<std::vector<float>> none;
   return none;
 }

@@ -107,7 +107,7 @@ class Callback {
   virtual nlohmann::json save() const;
   virtual void restore(const nlohmann::json& state);
   /// Weights stored with the JSON state, one array per Model::weights entry (EarlyStopping); empty: none.
-  virtual const std::vector<std::vector<float>>& kept_weights() const;
+  virtual const std::vector<std::vector<float>>& saved_weights() const;
   virtual void restore_weights(std::vector<std::vector<float>> weights);
 };
 

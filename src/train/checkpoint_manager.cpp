@@ -15,7 +15,7 @@
 #include "formats/exporter.h"
 #include "nn/optimizer.h"
 #include "session/session.h"
-#include "train/nonfinite_account.h"
+#include "train/nonfinite_policy.h"
 #include "train/saved_state.h"
 
 namespace dptrain::train {
@@ -122,8 +122,10 @@ void CheckpointManager::push_weights(const std::vector<std::vector<float>>& weig
 std::optional<Error> CheckpointManager::export_model() {
   const session::Session& session = run_.session;
   const auto write = [&](const graph::Model& model) {
-    return write_model(
-        {.model = model, .compiled = compiled(), .class_names = session.class_names(), .learned = session.learned()});
+    return write_model({.model = model,
+                        .compiled = compiled(),
+                        .class_names = session.class_names(),
+                        .fitted_state = session.fitted_state()});
   };
   // Weights that EarlyStopping has restored are exported unchanged, as in Keras.
   if (restored_ || !nn::common(session.experiment().config.train.optimizer).use_ema) return write(*snapshot());
@@ -169,7 +171,7 @@ formats::CheckpointState CheckpointManager::state() const {
   return make_state(run_.session, run_.position, run_.callbacks, run_.best);
 }
 
-formats::Compiled CheckpointManager::compiled() const {
+formats::CompileConfig CheckpointManager::compiled() const {
   session::Session& session = run_.session;
   return train::compiled(session.experiment().config.train, session.model().graph, run_.learning_rate());
 }

@@ -54,7 +54,7 @@ class CheckpointManager {
   void defer() { defers_ = true; }
   void run_deferred();
 
-  formats::Compiled compiled() const;
+  formats::CompileConfig compiled() const;
   formats::CheckpointState state() const;
 
   std::int64_t saves() const { return saves_; }

@@ -24,8 +24,8 @@ std::vector<NamedValues> Control::gradients() {
   runtime::ReplicaSet& replicas = run_.session.replicas();
   std::vector<float> arena;
   double scale = 1;  // loss scale of mixed_float16
-  replicas.on_each([&](int lane, runtime::Replica& replica) {
-    if (lane == 0) arena = replica.arenas().pull_gradients();
+  replicas.on_each([&](int local_rank, runtime::Replica& replica) {
+    if (local_rank == 0) arena = replica.arenas().pull_gradients();
   });
   if (run_.session.plan().compute == DType::kF16)
     if (const auto loss_scale = replicas.pull_loss_scale()) scale = loss_scale->scale;

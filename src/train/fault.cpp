@@ -22,7 +22,7 @@ namespace dptrain::train {
 namespace {
 
 /// Runs steps from `position`, with validation after each epoch, until an error or past `last_step`.
-std::optional<Error> go_on(session::Session& session, Position position, std::int64_t last_step) try {
+std::optional<Error> run_until_error(session::Session& session, Position position, std::int64_t last_step) try {
   data::Loader& loader = session.train_loader();
   while (position.step < last_step) {
     const data::Batch batch = loader.next();
@@ -123,7 +123,7 @@ std::vector<std::pair<std::int64_t, std::string>> samples_of(const session::Sess
   return samples;
 }
 
-bool leaves_fault(ErrorKind kind) {
+bool is_replayable(ErrorKind kind) {
   return kind == ErrorKind::kInternal || kind == ErrorKind::kData || kind == ErrorKind::kDevice ||
          kind == ErrorKind::kDeadline;
 }
@@ -160,7 +160,7 @@ void write_fault(const std::string& folder, const Fault& fault) {
              out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
-void keep_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint) {
+void save_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint) {
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path state = fs::path(folder) / kFaultState;
@@ -220,7 +220,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   const formats::CheckpointState state = formats::read_state(file);
   const experiment::Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
   session::SessionOptions options;
-  options.learned = state.learned;
+  options.fitted_state = state.fitted_state;
   options.devices = devices.value_or(result.recorded.devices);
   options.wants_validation = result.recorded.error.has_value();
   options.global_batch = nlohmann::json::parse(state.trainer).at("global_batch").get<std::int64_t>();
@@ -234,7 +234,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   data::Loader& loader = session.train_loader();
   loader.seek(position.epoch, position.samples);
   if (result.recorded.error) {
-    if (const std::optional<Error> error = go_on(session, position, result.recorded.last_step))
+    if (const std::optional<Error> error = run_until_error(session, position, result.recorded.last_step))
       result.again.error = error->kind(), result.again.what = error->what();
     return result;
   }

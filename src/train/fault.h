@@ -40,7 +40,7 @@ Fault examine(session::Session& session, const data::Batch& batch, const runtime
               double loss, const std::string& what);
 
 /// Whether an error is worth a fault: errors of data, device and watchdog, and internal ones; not environment errors.
-bool leaves_fault(ErrorKind kind);
+bool is_replayable(ErrorKind kind);
 
 std::vector<std::pair<std::int64_t, std::string>> samples_of(const session::Session& session, const data::Batch& batch);
 
@@ -50,7 +50,7 @@ std::string describe(const Fault& fault);
 /// Writes <folder>/fault.json and creates the folder. Throws Error{kWrite}.
 void write_fault(const std::string& folder, const Fault& fault);
 /// Also copies a checkpoint as the fault's state.
-void keep_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint);
+void save_fault(const std::string& folder, const Fault& fault, const std::string& checkpoint);
 /// Throws Error{kCheckpoint} if there is no fault or it cannot be read.
 Fault read_fault(const std::string& folder);
 

@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/sources/csv_learned.h"
+#include "data/sources/fitted_csv.h"
 #include "formats/checkpoint/weights.h"
 #include "nn/optimizer.h"
 #include "train/position.h"
@@ -197,9 +197,9 @@ void ModelSource::describe_training(formats::Exported& exported) const {
   const std::optional<formats::CheckpointState> of_run =
       is_run_model ? last_state_with(exported.model, run_of(checkpoint)) : std::nullopt;
   if (!of_run && (!state || weights)) return;
-  train::HandedOn handed = train::handed_on(of_run ? *of_run : *state, experiment);
-  exported.compiled = std::move(handed.compiled);
-  exported.optimizer_state = std::move(handed.optimizer_state);
+  train::ExportState exported_state = train::export_state(of_run ? *of_run : *state, experiment);
+  exported.compiled = std::move(exported_state.compiled);
+  exported.optimizer_state = std::move(exported_state.optimizer_state);
 }
 
 namespace {
@@ -252,9 +252,9 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
 void read_data_facts(ModelSource& source) {
   if (source.checkpoint.empty()) return;
   try {
-    source.learned = source.state ? source.state->learned : formats::read_learned(source.checkpoint);
+    source.fitted_state = source.state ? source.state->fitted_state : formats::read_fitted_state(source.checkpoint);
     source.class_names = data::class_names_of_model(
-        source.learned, source.state ? source.state->class_names : formats::read_class_names(source.checkpoint));
+        source.fitted_state, source.state ? source.state->class_names : formats::read_class_names(source.checkpoint));
   } catch (const Error& error) {
     log::debug(error.what());
   }

@@ -18,10 +18,10 @@ struct ModelSource {
   std::optional<formats::CheckpointState> state;  ///< if the checkpoint has one
   /// How to read weights for a config (`--weights`, `model.weights`); a checkpoint fits without it.
   std::optional<graph::WeightsSpec> weights{};
-  std::string learned{};      ///< data::Source::learn() as stored in the file
-  ClassNames class_names{};   ///< as stored in the file
-  bool is_run_model = false;  ///< the file is the model.h5 of a run
-  bool complete = false;      ///< the model must use every layer of the file (`--weights`)
+  std::string fitted_state{};  ///< data::Source::learn() as stored in the file
+  ClassNames class_names{};    ///< as stored in the file
+  bool is_run_model = false;   ///< the file is the model.h5 of a run
+  bool complete = false;       ///< the model must use every layer of the file (`--weights`)
 
   /// Loads the weights, or with `averages` their exponential moving averages. Throws Error{kCheckpoint}.
   void load_weights(graph::Model& model, bool averages) const;

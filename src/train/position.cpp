@@ -11,7 +11,7 @@
 #include "core/json_depth.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/sources/csv_learned.h"
+#include "data/sources/fitted_csv.h"
 #include "nn/optimizer.h"
 #include "session/conv_cache.h"
 #include "session/session.h"
@@ -176,7 +176,7 @@ void warn_of_other_convolutions(const json& trainer, const session::Session& ses
 
 void save_kept_weights(const Callbacks& callbacks, formats::CheckpointState& state, const graph::Model& model) {
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
-    const auto& kept = callbacks[c]->kept_weights();
+    const auto& kept = callbacks[c]->saved_weights();
     for (std::size_t w = 0; w < kept.size(); ++w)
       state.arrays.push_back({kept_name(c, model.weights[w].path(model.graph)), model.weights[w].def.shape, kept[w]});
   }
@@ -301,7 +301,7 @@ formats::CheckpointState make_state(session::Session& session, const Position& p
   formats::CheckpointState state;
   state.resolved_config = config::to_yaml(resolved(session.experiment()));
   state.class_names = session.class_names();
-  state.learned = session.learned();
+  state.fitted_state = session.fitted_state();
   json trainer{{"epoch", position.epoch},
                {"samples", position.samples},
                {"step", position.step},
@@ -336,7 +336,7 @@ formats::CheckpointState make_state(session::Session& session, const Position& p
     trainer["callbacks"].push_back({{"name", callback->name()},
                                     {"subject", callback->subject()},
                                     {"state", callback->save()},
-                                    {"weights", !callback->kept_weights().empty()}});
+                                    {"weights", !callback->saved_weights().empty()}});
   state.trainer = trainer.dump();
   save_slots(session, state);
   save_kept_weights(callbacks, state, session.model());
@@ -367,7 +367,7 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
     if (trainer.contains("validation")) restore_validation(trainer["validation"], position);
     if (trainer.contains("learning_rate")) position.learning_rate = trainer["learning_rate"].get<double>();
     position.last_logs = saved_logs(trainer.value("logs", json::array()));
-    compare_classes(data::class_names_of_model(state.learned, state.class_names), session.class_names());
+    compare_classes(data::class_names_of_model(state.fitted_state, state.class_names), session.class_names());
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())

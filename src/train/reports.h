@@ -62,7 +62,7 @@ struct FitResult {
 };
 
 /// Whether a run with this `exit` completed or stopped early, rather than being interrupted or diverging.
-inline bool has_reached_its_end(const std::string& exit) { return exit == "completed" || exit == "early_stopping"; }
+inline bool is_completed(const std::string& exit) { return exit == "completed" || exit == "early_stopping"; }
 
 struct EndReport {
   FitResult result;

@@ -227,7 +227,7 @@ std::string RunDirectory::weights_of(const std::string& folder) {
   const fs::path run(folder);
   const auto result = nlohmann::json::parse(read_text((run / "result.json").string()), nullptr, false);
   const auto exit = result.is_object() ? result.find("exit") : result.end();
-  const bool ended = exit != result.end() && exit->is_string() && has_reached_its_end(exit->get<std::string>());
+  const bool ended = exit != result.end() && exit->is_string() && is_completed(exit->get<std::string>());
   std::error_code ignored;
   for (const fs::path& file : {run / "checkpoints" / "best.h5", run / "model.h5", run / "checkpoints" / "last.h5"})
     if ((ended || file.filename() != "model.h5") && fs::exists(file, ignored)) return file.string();

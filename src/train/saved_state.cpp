@@ -37,8 +37,9 @@ experiment::Logs saved_logs(const nlohmann::json& saved) {
   return logs;
 }
 
-formats::Compiled compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate) {
-  formats::Compiled compiled{.optimizer = train.optimizer, .learning_rate = learning_rate};
+formats::CompileConfig compiled(const experiment::TrainSection& train, const graph::Graph& graph,
+                                double learning_rate) {
+  formats::CompileConfig compiled{.optimizer = train.optimizer, .learning_rate = learning_rate};
   const std::vector<std::string> names = experiment::output_names(graph);
   for (plan::Objective& objective : experiment::objectives(train, graph))
     compiled.outputs.push_back({.name = names.size() > 1 ? names[static_cast<std::size_t>(objective.output)] : "",
@@ -48,12 +49,12 @@ formats::Compiled compiled(const experiment::TrainSection& train, const graph::G
   return compiled;
 }
 
-HandedOn handed_on(const formats::CheckpointState& state, const experiment::Experiment& experiment) try {
+ExportState export_state(const formats::CheckpointState& state, const experiment::Experiment& experiment) try {
   if (state.trainer.empty() || !experiment.config.train.loss) return {};
   const nlohmann::json trainer =
       nlohmann::json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
   if (!trainer.contains("rate")) return {};
-  HandedOn all{.compiled = compiled(experiment.config.train, experiment.graph, trainer["rate"].get<double>())};
+  ExportState all{.compiled = compiled(experiment.config.train, experiment.graph, trainer["rate"].get<double>())};
   formats::OptimizerState& optimizer = all.optimizer_state.emplace();
   optimizer.iterations = saved_count(trainer, "earlier_steps") + saved_count(trainer, "step");
   for (const formats::NamedArray& array : state.arrays)

@@ -10,7 +10,7 @@
 #include "experiment/experiment.h"
 #include "experiment/logs.h"
 #include "formats/checkpoint/checkpoint.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 
 namespace dptrain::train {
 
@@ -30,14 +30,14 @@ experiment::Logs saved_logs(const nlohmann::json& saved);
 // The training configuration for files of other programs. Pure functions; any thread.
 
 /// `train:` of a config, with the current learning rate.
-formats::Compiled compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate);
+formats::CompileConfig compiled(const experiment::TrainSection& train, const graph::Graph& graph, double learning_rate);
 
-struct HandedOn {
-  formats::Compiled compiled{};
+struct ExportState {
+  formats::CompileConfig compiled{};
   std::optional<formats::OptimizerState> optimizer_state{};
 };
 
 /// Configuration and slots of a checkpoint; empty without a learning rate. Throws Error{kCheckpoint} if unreadable.
-HandedOn handed_on(const formats::CheckpointState& state, const experiment::Experiment& experiment);
+ExportState export_state(const formats::CheckpointState& state, const experiment::Experiment& experiment);
 
 }  // namespace dptrain::train

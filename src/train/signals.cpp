@@ -94,8 +94,8 @@ void Signals::listen() {
 }
 
 int Signals::stop_signal() { return stop_requested; }
-bool Signals::take_save() { return save_requested.exchange(false); }
-bool Signals::take_status() { return status_requested.exchange(false); }
+bool Signals::consume_save_request() { return save_requested.exchange(false); }
+bool Signals::consume_status_request() { return status_requested.exchange(false); }
 
 Training::Training(const char* first, const char* second) {
   stop_answer = first;

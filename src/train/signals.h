@@ -21,9 +21,9 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  static int stop_signal();   ///< SIGINT or SIGTERM if a stop was requested, else 0
-  static bool take_save();    ///< SIGHUP since the last call
-  static bool take_status();  ///< SIGUSR1 since the last call
+  static int stop_signal();              ///< SIGINT or SIGTERM if a stop was requested, else 0
+  static bool consume_save_request();    ///< SIGHUP since the last call
+  static bool consume_status_request();  ///< SIGUSR1 since the last call
 
  private:
   void listen();

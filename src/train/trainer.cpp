@@ -43,17 +43,17 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       checkpoints_(run_, [this](const std::string& what) { not_finite(what, nullptr); }),
       log_(run_),
       control_(run_, checkpoints_),
-      epochs_(run_, checkpoints_, log_, control_, [this] { return obey_signals(), !run_.is_stopping(); }),
+      epochs_(run_, checkpoints_, log_, control_, [this] { return handle_signals(), !run_.is_stopping(); }),
       faults_(run_, checkpoints_, ahead_),
       nonfinite_(session.experiment().config.train.on_nonfinite),
       trace_(options.traced, directory, session.processes()) {
-  session_.replicas().set_control_requests([this] { return own_requests(); });
+  session_.replicas().set_control_requests([this] { return local_requests(); });
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.sinks->bad_sample(bad); });
 }
 
 Trainer::~Trainer() {
   session_.on_bad_sample({});
-  session_.replicas().set_last_words({});
+  session_.replicas().set_fatal_error_handler({});
   session_.replicas().set_control_requests({});
 }
 
@@ -72,13 +72,13 @@ FitResult Trainer::fit() try {
   }
   return finish();
 } catch (const std::exception& error) {
-  faults_.leave_failure(error);
+  faults_.record_failure(error);
   throw;
 }
 
 void Trainer::begin() {
   started_ = now_seconds();
-  session_.replicas().set_last_words([this](const Error& why) { faults_.leave_failure(why); });
+  session_.replicas().set_fatal_error_handler([this](const Error& why) { faults_.record_failure(why); });
   for (const auto& callback : run_.callbacks) callback->train_begin(control_, resumed_);
   if (resumed_ && finished())
     log::info(fmt::format("nothing to do: the run has trained {} and {}; pass {} to train further",
@@ -101,7 +101,7 @@ void Trainer::compute_features() {
                         .seconds = watch.seconds(),
                         .unit = BarState::Unit::kSamples,
                         .values = " - features"});
-    obey_signals();
+    handle_signals();
     return !run_.is_stopping();
   });
   const double seconds = watch.seconds();
@@ -129,7 +129,7 @@ void Trainer::train_epoch() {
     train_step(std::move(batch));
     if (ahead_.empty()) trace_.after(run_.position.step);
     if (ahead_.empty()) epochs_.validate_if_due();
-    obey_signals();
+    handle_signals();
   }
   catch_up();
 }
@@ -173,7 +173,7 @@ void Trainer::catch_up() {
   while (!ahead_.empty()) collect_step();
 }
 
-void Trainer::tell_of_new_shares() {
+void Trainer::log_new_shares() {
   const std::optional<runtime::NewShares> shares = session_.replicas().take_new_shares();
   if (!shares) return;
   std::vector<std::string> times;
@@ -185,7 +185,7 @@ void Trainer::tell_of_new_shares() {
 
 void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch) {
   Position& position = run_.position;
-  tell_of_new_shares();
+  log_new_shares();
   const double rows = static_cast<double>(sums.samples);
   const double loss = sums.loss / rows + sums.penalty;
   const BadStep bad{batch, loss};
@@ -244,7 +244,7 @@ void Trainer::count(const data::Batch& batch) {
 }
 
 /// Copies the counts to the position, which checkpoints contain.
-void Trainer::keep_account() {
+void Trainer::update_counts() {
   run_.position.skipped_steps = nonfinite_.skipped_steps();
   run_.position.rollbacks = nonfinite_.rollbacks();
 }
@@ -252,7 +252,7 @@ void Trainer::keep_account() {
 /// `step`: the skipped step; null if weights are not finite, which cannot be repaired in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const Reaction reaction = nonfinite_.react(step != nullptr);
-  keep_account();
+  update_counts();
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.sinks->event("nonfinite", {{"what", what}, {"step", run_.position.step}});
@@ -263,7 +263,7 @@ void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const bool before_the_step =
       stand_still || ahead_.empty();  // true if the devices still have the weights from before the failed step
   if (!skips) catch_up();
-  if (before_the_step) faults_.leave_fault(what, step);
+  if (before_the_step) faults_.record_fault(what, step);
   if (skips) count(step->batch);
 }
 
@@ -289,11 +289,11 @@ bool Trainer::finished() const { return run_.is_stopping() || goal_.reached(run_
 
 std::string Trainer::epochs_text() const { return fmt::format("/{:.0f}", std::ceil(epochs_in_all())); }
 
-std::uint32_t Trainer::own_requests() const {
+std::uint32_t Trainer::local_requests() const {
   std::uint32_t own = 0;
   const bool rolls = run_.world.is_first() && checkpoints_.is_last_old();
-  if (Signals::take_save() || rolls) own |= kSave;
-  if (Signals::take_status()) own |= kStatus;
+  if (Signals::consume_save_request() || rolls) own |= kSave;
+  if (Signals::consume_status_request()) own |= kStatus;
   if (const int signal = Signals::stop_signal(); signal != 0)
     own |= signal == SIGINT ? kStopForInterrupt : kStopForTerminate;
   const auto& limit = session_.experiment().config.train.max_time;
@@ -304,10 +304,10 @@ std::uint32_t Trainer::own_requests() const {
 /// Requests of all processes; for a single process, without waiting for a step.
 std::uint32_t Trainer::control_requests() {
   const std::uint32_t agreed = session_.replicas().take_control_requests();
-  return run_.world.processes == 1 ? agreed | own_requests() : agreed;
+  return run_.world.processes == 1 ? agreed | local_requests() : agreed;
 }
 
-void Trainer::obey_signals() {
+void Trainer::handle_signals() {
   const Position& position = run_.position;
   std::uint32_t wanted = control_requests();
   if ((wanted & kSave) != 0) {
@@ -387,7 +387,7 @@ void Trainer::begin_with(const formats::OptimizerState& state) {
 void Trainer::resume(const formats::CheckpointState& state) {
   run_.position = restore_state(state, session_, run_.callbacks, run_.best);
   nonfinite_.restore(run_.position.skipped_steps, run_.position.rollbacks);
-  keep_account();
+  update_counts();
   const Position& position = run_.position;
   resumed_ = true;
   run_.sinks->cut(position.epoch, position.step);

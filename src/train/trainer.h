@@ -13,8 +13,8 @@
 #include "train/checkpoint_manager.h"
 #include "train/control.h"
 #include "train/epochs.h"
-#include "train/fault_keeper.h"
-#include "train/nonfinite_account.h"
+#include "train/fault_recorder.h"
+#include "train/nonfinite_policy.h"
 #include "train/run.h"
 #include "train/step_log.h"
 #include "train/step_trace.h"
@@ -50,14 +50,14 @@ class Trainer {
   bool must_stop_at(std::int64_t step);
   void collect_step();
   void catch_up();
-  void tell_of_new_shares();
+  void log_new_shares();
   void after_step(const runtime::StepSums& sums, const data::Batch& batch);
   void count(const data::Batch& batch);
   void not_finite(const std::string& what, const BadStep* step);
-  void keep_account();
+  void update_counts();
   void roll_back();
-  void obey_signals();
-  std::uint32_t own_requests() const;
+  void handle_signals();
+  std::uint32_t local_requests() const;
   std::uint32_t control_requests();
   bool finished() const;
   FitResult finish();
@@ -77,8 +77,8 @@ class Trainer {
   StepLog log_;
   Control control_;
   Epochs epochs_;
-  FaultKeeper faults_;
-  NonfiniteAccount nonfinite_;
+  FaultRecorder faults_;
+  NonFinitePolicy nonfinite_;
   StepTrace trace_;
   std::string diverged_;  ///< the reason
   EndReport ended_;

@@ -66,7 +66,7 @@ TEST(Golden, LossesAndTheirGradients) {
     LossCase c{.loss = from_keras(nn::loss_family(), name, entry.at("config")),
                .output = Shape(shape),
                .from_logits = entry.at("config").value("from_logits", false)};
-    set_labels(c, entry.at("y_true"), nn::loss_type(c.loss).only_class_numbers);
+    set_labels(c, entry.at("y_true"), nn::loss_type(c.loss).integer_labels_only);
     for (const auto& device : devices()) {
       const auto found = run_loss(*device, c, flat(entry.at("y_pred")), 1 / rows);
       const double value = entry.at("value").get<double>();

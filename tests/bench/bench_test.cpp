@@ -5,16 +5,16 @@
 namespace dptrain::bench {
 namespace {
 
-TEST(BenchOutlook, CountsWarmUpAndRepeatsBeforeALongTime) {
+TEST(BenchEstimate, CountsWarmUpAndRepeatsBeforeALongTime) {
   BenchRow row;
   row.devices.replicas = 1;
   row.devices.threads = 2;
   row.global_batch = 32;
   BenchOptions options;  // 20 + 3 x 100 steps
-  EXPECT_EQ(bench_outlook(row, options, 0.05), "") << "16 seconds are short";
-  EXPECT_EQ(bench_outlook(row, options, 0.25),
+  EXPECT_EQ(bench_estimate(row, options, 0.05), "") << "16 seconds are short";
+  EXPECT_EQ(bench_estimate(row, options, 0.25),
             "1x2 batch 32: 320 steps of about 0.25 s, 80 seconds in all (--warmup, --repeats, --steps)");
-  EXPECT_EQ(bench_outlook(row, options, 6.123),
+  EXPECT_EQ(bench_estimate(row, options, 6.123),
             "1x2 batch 32: 320 steps of about 6.12 s, 33 minutes in all (--warmup, --repeats, --steps)");
 }
 
@@ -103,13 +103,13 @@ TEST(Bench, KnowsNoPeakOfAGpu) {
   EXPECT_FALSE(row.layers.empty());
 }
 
-TEST(BenchPriceOfShards, IsTheRateBesideTheRateWithout) {
+TEST(BenchShardOverhead, IsTheRateBesideTheRateWithout) {
   BenchRow row;
-  EXPECT_EQ(price_of_shards(row), "");
+  EXPECT_EQ(shard_overhead(row), "");
   row.virtual_shards = 8;
   row.ratio_to_no_shards = 0.9;
   row.examples_per_second_without_shards = 1000;
-  EXPECT_EQ(price_of_shards(row), "8 virtual shards: 0.90 of the 1,000 samples/s without");
+  EXPECT_EQ(shard_overhead(row), "8 virtual shards: 0.90 of the 1,000 samples/s without");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(BoundReplicas, RunOnTheirCpus) {
   session::Session session(tiny, options_for(bound));
   std::vector<std::vector<int>> seen(2);
   session.replicas().on_each(
-      [&](int lane, runtime::Replica&) { seen[static_cast<std::size_t>(lane)] = machine::allowed_cpus(); });
+      [&](int local_rank, runtime::Replica&) { seen[static_cast<std::size_t>(local_rank)] = machine::allowed_cpus(); });
   EXPECT_EQ(seen, bound.cpus);
 }
 

@@ -166,13 +166,14 @@ TEST(Prediction, TurnsThatAreInTheTimesCountOnce) {
 }
 
 TEST(Prediction, LanesOfAProcessAddUpFirst) {
-  Cluster lanes = processes(2, 8);
-  lanes.lanes = 3;
-  EXPECT_NEAR(all_reduce_seconds(kDirect, lanes, 1e6) - all_reduce_seconds(kDirect, processes(2, 8), 1e6), 2e-3, 1e-12);
-  EXPECT_EQ(lanes.beside(), 1);
-  lanes.threads = 2;
-  EXPECT_EQ(lanes.turns(), 1.5);
-  EXPECT_EQ(lanes.beside(), 0);
+  Cluster local_ranks = processes(2, 8);
+  local_ranks.local_ranks = 3;
+  EXPECT_NEAR(all_reduce_seconds(kDirect, local_ranks, 1e6) - all_reduce_seconds(kDirect, processes(2, 8), 1e6), 2e-3,
+              1e-12);
+  EXPECT_EQ(local_ranks.beside(), 1);
+  local_ranks.threads = 2;
+  EXPECT_EQ(local_ranks.turns(), 1.5);
+  EXPECT_EQ(local_ranks.beside(), 0);
 }
 
 TEST(Prediction, ScaledPartsKeepBytes) {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/side_by_side.h"
+#include "bench/step_comparison.h"
 #include "session/devices.h"
 
 namespace dptrain::bench {

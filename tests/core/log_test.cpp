@@ -44,7 +44,7 @@ class Log : public testing::Test {
  protected:
   void TearDown() override {
     log::configure({});
-    log::speak_as("");
+    log::set_process_prefix("");
     log::close_file();
   }
 };
@@ -56,7 +56,7 @@ TEST_F(Log, ResultsGoToStdoutFaultsToStderr) {
 }
 
 TEST_F(Log, OfAnotherProcessHasFaultsAlone) {
-  log::speak_as("process 1 (node-b)");
+  log::set_process_prefix("process 1 (node-b)");
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "");
   EXPECT_EQ(plain.err, "[process 1 (node-b)] warning: w\n[process 1 (node-b)] error: e\n");

@@ -78,12 +78,12 @@ TEST_F(MachineTest, VersionOne) {
 TEST_F(MachineTest, HugePagesForThoseWhoAsk) {
   machine::Places there = places();
   there.huge_pages = folder_ / "enabled";
-  EXPECT_FALSE(machine::gives_huge_pages(there)) << "a system that does not tell";
+  EXPECT_FALSE(machine::has_huge_pages(there)) << "a system that does not tell";
   for (const auto& [text, gives] : std::vector<std::pair<std::string, bool>>{{"always [madvise] never\n", true},
                                                                              {"[always] madvise never\n", true},
                                                                              {"always madvise [never]\n", false}}) {
     write("enabled", text);
-    EXPECT_EQ(machine::gives_huge_pages(there), gives) << text;
+    EXPECT_EQ(machine::has_huge_pages(there), gives) << text;
   }
 }
 

@@ -59,10 +59,10 @@ TEST(Trace, ALongNameIsCut) {
 
 TEST(Trace, WhatDoesNotFitIsCounted) {
   start();
-  for (std::size_t i = 0; i < kMostSpans + 5; ++i) const Span span("a", "b");
+  for (std::size_t i = 0; i < kMaxSpans + 5; ++i) const Span span("a", "b");
   const std::vector<ThreadEntries> all = stop();
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].entries.size(), kMostSpans);
+  EXPECT_EQ(all[0].entries.size(), kMaxSpans);
   EXPECT_EQ(all[0].left_out, 5);
 }
 

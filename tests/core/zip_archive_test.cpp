@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const FileVoice kVoice{
+const FileErrors kVoice{
     .cannot_open = [](const std::string& path,
                       const std::string& reason) { return Error(ErrorKind::kData, path + ": cannot open: " + reason); },
     .damaged = [](const std::string& name,

@@ -9,7 +9,7 @@
 namespace dptrain {
 namespace {
 
-const FileVoice kPlainVoice{
+const FileErrors kPlainVoice{
     .cannot_open = [](const std::string& path, const std::string& why) { return Error(ErrorKind::kData, path + why); },
     .damaged = [](const std::string& name,
                   const std::string& why) { return Error(ErrorKind::kCheckpoint, name + why); },

@@ -12,23 +12,23 @@ namespace dptrain::data {
 
 class Agreement {
  public:
-  explicit Agreement(int processes) : said_(static_cast<std::size_t>(processes)), meeting_(processes) {}
+  explicit Agreement(int processes) : said_(static_cast<std::size_t>(processes)), barrier_(processes) {}
 
   /// LoaderOptions::agree of a process, whose share comes behind those of the processes before it.
   AgreeOnBad of(int process) {
     return [this, process](const std::vector<BadRow>& own) {
       said_[static_cast<std::size_t>(process)] = to_bytes(own);
-      meeting_.arrive_and_wait();
+      barrier_.arrive_and_wait();
       std::vector<std::byte> all;
       for (const std::vector<std::byte>& one : said_) all.insert(all.end(), one.begin(), one.end());
-      meeting_.arrive_and_wait();  // before anybody speaks again
+      barrier_.arrive_and_wait();  // before anybody speaks again
       return bad_rows_of(all);
     };
   }
 
  private:
   std::vector<std::vector<std::byte>> said_;
-  std::barrier<> meeting_;
+  std::barrier<> barrier_;
 };
 
 }  // namespace dptrain::data

@@ -133,17 +133,17 @@ TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
 
 TEST(Cache, ProcessesOfAMachineShareItsMemory) {
   // A thousandth of the free memory, of which a sample is written and no more.
-  const auto keep = [](int processes) {
+  const auto store_sample = [](int processes) {
     const auto samples = static_cast<std::int64_t>(machine::memory().available / 1000 / (1 << 16));
     const auto store = memory_store(samples, true, std::nullopt, processes);
     Array sample;
     sample.shape = {1 << 16};
     sample.type = DType::kU8;
     sample.u8.resize(1 << 16);
-    store->keep(0, sample);
+    store->store_sample(0, sample);
   };
-  EXPECT_NO_THROW(keep(100));
-  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { keep(1000); }),
+  EXPECT_NO_THROW(store_sample(100));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { store_sample(1000); }),
               testing::HasSubstr(" (half of the free memory, for 1000 processes); write cache: {memory: "));
 }
 

@@ -145,9 +145,9 @@ TEST(DatasetFamily, ReadsImageFolder) {
   EXPECT_EQ(policy("skip"), OnError{.skip = true});
   EXPECT_EQ(policy("{skip: 10}"), (OnError{.skip = true, .most = 10}));
   EXPECT_EQ(policy("{skip: 1}"), (OnError{.skip = true, .most = 1}));
-  EXPECT_EQ(policy("{skip: 100%}"), (OnError{.skip = true, .most_fraction = 1}));
-  EXPECT_EQ(policy("{skip: 0.25}"), (OnError{.skip = true, .most_fraction = 0.25}));
-  EXPECT_NEAR(*policy("{skip: 0.1%}").most_fraction, 0.001, 1e-12);
+  EXPECT_EQ(policy("{skip: 100%}"), (OnError{.skip = true, .max_fraction = 1}));
+  EXPECT_EQ(policy("{skip: 0.25}"), (OnError{.skip = true, .max_fraction = 0.25}));
+  EXPECT_NEAR(*policy("{skip: 0.1%}").max_fraction, 0.001, 1e-12);
   for (const char* text : {"ignore", "{skip: 1.5}", "{skip: -1}", "{skip: 101%}", "{fail: 3}", "{}"})
     EXPECT_THAT(refusal(dataset_family(), std::string("ImageFolder: {directory: x, on_error: ") + text + "}"),
                 HasSubstr("error: ImageFolder: on_error"))

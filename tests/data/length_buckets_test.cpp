@@ -109,7 +109,7 @@ class StepsSource : public VectorSource {
   int inputs() const override { return 2; }
   std::string input_name(int input) const override { return input == 0 ? "ids" : "values"; }
   Shape input_shape(int input) const override { return input == 0 ? Shape{5} : Shape{4, 2}; }
-  bool gives(int input, DType type) const override { return input == 0 && type == DType::kI32; }
+  bool can_read_exact(int input, DType type) const override { return input == 0 && type == DType::kI32; }
   void read_exact(std::int64_t index, int, DType, void* out) const override {
     const std::vector<std::vector<std::int32_t>> ids{{7, 8, 0, 9, 0}, {0, 0, 0, 0, 0}, {0, 0, 3, 4, 5}};
     std::copy_n(ids[static_cast<std::size_t>(index)].begin(), 5, static_cast<std::int32_t*>(out));

@@ -84,7 +84,7 @@ formats::Preparation of_table(const std::string& rows, const std::string& column
   DatasetConfig config;
   config.train = data_set_of("CSV: {file: FOLDERt.csv, labels: y, columns: {" + columns + "}}", folder / "");
   ModelSide side{.input_names = {"in"}, .input_shapes = {Shape{4}}};
-  side.learned = open_sources(config, side, 0).learned;
+  side.fitted_state = open_sources(config, side, 0).fitted_state;
   return preparation({&config.train}, {}, side);
 }
 

@@ -32,11 +32,11 @@ std::shared_ptr<runtime::Balance> moving_balance() {
   return balance;
 }
 
-graph::Model balanced_training(runtime::Connector& connector, const World& world, int lanes,
+graph::Model balanced_training(runtime::Connector& connector, const World& world, int local_ranks,
                                const std::shared_ptr<runtime::Balance>& balance) {
   graph::Model model = model_of(kToyPlainModel);
   const plan::Plan plan = toy_plan(model, 128);
-  runtime::ReplicaSet set(plan, toy_devices(lanes), connector,
+  runtime::ReplicaSet set(plan, toy_devices(local_ranks), connector,
                           {.world = world,
                            .weights = std::vector<double>(at(world.ranks), 1.0),
                            .balance = balance,
@@ -49,7 +49,7 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
     const SampleBatch batch(kBalancedRows, 6, 3, static_cast<std::uint64_t>(number));
     BatchView rows = batch.host();
     if (balance) {  // only the rows that a loader of this process delivers
-      rows = runtime::take(rows, runtime::share_of(world, lanes, balance->weights_at(number), kBalancedRows));
+      rows = runtime::take(rows, runtime::share_of(world, local_ranks, balance->weights_at(number), kBalancedRows));
       rows.batch = BatchPositions{.count = kBalancedRows};
       rows.number = number;
     }
@@ -76,14 +76,14 @@ TEST(BalanceReplicas, OfTwoProcessesAlikeAndOneBigBatch) {
   const graph::Model one = unbalanced();
   FakeNetwork network(2, 7);
   in_processes(network, [&](Processes& processes) {
-    const Seats seats{.process = processes.process(), .first_ranks = {0, 2, kBalancedRanks}};
-    const World world{.process = seats.process,
+    const RankLayout rank_layout{.process = processes.process(), .first_ranks = {0, 2, kBalancedRanks}};
+    const World world{.process = rank_layout.process,
                       .processes = 2,
-                      .first_rank = seats.first_ranks[at(seats.process)],
+                      .first_rank = rank_layout.first_ranks[at(rank_layout.process)],
                       .ranks = kBalancedRanks};
-    const int lanes = seats.process == 0 ? 2 : 1;
-    const auto connector = make_processes(seats, processes);
-    EXPECT_LT(distance(one, balanced_training(*connector, world, lanes, moving_balance())), 1e-5);
+    const int local_ranks = rank_layout.process == 0 ? 2 : 1;
+    const auto connector = make_processes(rank_layout, processes);
+    EXPECT_LT(distance(one, balanced_training(*connector, world, local_ranks, moving_balance())), 1e-5);
   });
 }
 
@@ -91,8 +91,8 @@ TEST(BalanceReplicas, ProcessesMakeTheSameDecisions) {
   FakeNetwork network(2, 9);
   std::vector<std::vector<double>> weights(2);
   in_processes(network, [&](Processes& processes) {
-    const Seats seats{.process = processes.process(), .first_ranks = {0, 1, 2}};
-    const auto connector = make_processes(seats, processes);
+    const RankLayout rank_layout{.process = processes.process(), .first_ranks = {0, 1, 2}};
+    const auto connector = make_processes(rank_layout, processes);
     runtime::Balance balance({.ranks = 2, .batch = 64, .steps = 4});
     const double mine = processes.process() == 0 ? 0.5 : 1.5;
     for (std::int64_t number = 0; number < 4; ++number) {

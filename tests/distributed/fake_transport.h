@@ -157,18 +157,18 @@ class FakeTransport final : public distributed::Transport {
 
 /// One process of the network, with its communication thread.
 inline std::unique_ptr<distributed::Processes> fake_process(FakeNetwork& network, int process,
-                                                            const distributed::Processes::Patience& patience = {}) {
+                                                            const distributed::Processes::Timeouts& timeouts = {}) {
   return std::make_unique<distributed::Processes>(
-      [&network, process] { return std::make_unique<FakeTransport>(network, process); }, patience);
+      [&network, process] { return std::make_unique<FakeTransport>(network, process); }, timeouts);
 }
 
 /// Runs f(process) for every process on its own thread.
 template <class F>
-void in_processes(FakeNetwork& network, const F& f, const distributed::Processes::Patience& patience = {}) {
+void in_processes(FakeNetwork& network, const F& f, const distributed::Processes::Timeouts& timeouts = {}) {
   std::vector<std::thread> threads;
   for (int p = 0; p < network.processes(); ++p)
     threads.emplace_back([&, p] {
-      const std::unique_ptr<distributed::Processes> process = fake_process(network, p, patience);
+      const std::unique_ptr<distributed::Processes> process = fake_process(network, p, timeouts);
       f(*process);
     });
   for (std::thread& thread : threads) thread.join();

@@ -24,26 +24,26 @@ constexpr NcclOptions kTogetherPatient{.deterministic = false, .watchdog_seconds
 
 /// The replicas of one process on toy devices.
 struct TogetherSet {
-  TogetherSet(Processes& processes, const std::vector<int>& lanes, FakeNccl& nccl,
+  TogetherSet(Processes& processes, const std::vector<int>& local_ranks, FakeNccl& nccl,
               const NcclOptions& options = kTogetherPatient, const ToyDevice::Switches& switches = {})
       : model(model_of(kToyModel)),
         plan(toy_plan(model, 128)),
-        seats{.process = processes.process(), .first_ranks = {0}} {
-    for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
+        rank_layout{.process = processes.process(), .first_ranks = {0}} {
+    for (const int count : local_ranks) rank_layout.first_ranks.push_back(rank_layout.first_ranks.back() + count);
     std::vector<int> gpus;
     std::vector<std::unique_ptr<backend::Device>> devices;
-    const int first = seats.first_ranks[at(seats.process)];
-    for (int lane = 0; lane < lanes[at(seats.process)]; ++lane) {
-      gpus.push_back(lane);
-      devices.push_back(std::make_unique<ToyDevice>(first + lane, switches));
+    const int first = rank_layout.first_ranks[at(rank_layout.process)];
+    for (int local_rank = 0; local_rank < local_ranks[at(rank_layout.process)]; ++local_rank) {
+      gpus.push_back(local_rank);
+      devices.push_back(std::make_unique<ToyDevice>(first + local_rank, switches));
     }
-    connector = make_nccl(gpus, options, {seats, processes}, nccl.api());
+    connector = make_nccl(gpus, options, {rank_layout, processes}, nccl.api());
     set.emplace(plan, std::move(devices), *connector,
-                runtime::SetOptions{.world = World{.process = seats.process,
-                                                   .processes = seats.processes(),
+                runtime::SetOptions{.world = World{.process = rank_layout.process,
+                                                   .processes = rank_layout.processes(),
                                                    .first_rank = first,
-                                                   .ranks = seats.ranks()},
-                                    .weights = std::vector<double>(at(seats.ranks()), 1.0),
+                                                   .ranks = rank_layout.ranks()},
+                                    .weights = std::vector<double>(at(rank_layout.ranks()), 1.0),
                                     .batch_sizes = {kTogetherRows},
                                     .optimizer = sgd(),
                                     .seed = 5});
@@ -61,7 +61,7 @@ struct TogetherSet {
 
   graph::Model model;
   plan::Plan plan;
-  Seats seats;
+  RankLayout rank_layout;
   std::unique_ptr<runtime::Connector> connector;
   std::optional<runtime::ReplicaSet> set;
 };
@@ -84,17 +84,17 @@ graph::Model trained_in_one_process(int replicas, int steps, std::vector<double>
   return model;
 }
 
-TEST(NcclTogether, TrainsAsOneProcessDoes) {
+TEST(NcclProcesses, TrainsAsOneProcessDoes) {
   std::vector<double> losses;
   const graph::Model expected = trained_in_one_process(3, 4, losses);
-  for (const std::vector<int>& lanes : {std::vector<int>{1, 2}, {1, 1, 1}}) {
+  for (const std::vector<int>& local_ranks : {std::vector<int>{1, 2}, {1, 1, 1}}) {
     FakeNccl nccl;
     nccl.polls = 2;
-    FakeNetwork network(static_cast<int>(lanes.size()));
+    FakeNetwork network(static_cast<int>(local_ranks.size()));
     in_processes(network, [&](Processes& processes) {
       // Processes join one after the other.
       std::this_thread::sleep_for(std::chrono::milliseconds(30 * processes.process()));
-      TogetherSet mine(processes, lanes, nccl);
+      TogetherSet mine(processes, local_ranks, nccl);
       for (std::size_t number = 0; number < losses.size(); ++number)
         EXPECT_EQ(mine.step(static_cast<std::int64_t>(number)).loss, losses[number]);
       EXPECT_EQ(distance(mine.pulled(), expected), 0);
@@ -125,7 +125,7 @@ std::vector<std::string> errors_of_trouble(FakeNccl& nccl, const NcclOptions& op
   return errors;
 }
 
-TEST(NcclTogether, AnErrorOnOneEndsAllWithItsReason) {
+TEST(NcclProcesses, AnErrorOnOneEndsAllWithItsReason) {
   FakeNccl nccl;
   nccl.trouble = {.rank = 1, .call = 5, .result = 2};
   const std::vector<std::string> errors = errors_of_trouble(nccl);
@@ -133,7 +133,7 @@ TEST(NcclTogether, AnErrorOnOneEndsAllWithItsReason) {
   EXPECT_THAT(errors[0], ::testing::AllOf(HasSubstr("process 1 (node-0): "), HasSubstr("unhandled system error")));
 }
 
-TEST(NcclTogether, AHangingProcessExceedsTheDeadlineOfAll) {
+TEST(NcclProcesses, AHangingProcessExceedsTheDeadlineOfAll) {
   FakeNccl nccl;
   nccl.trouble = {.rank = 1, .call = 5, .result = nccl::kInProgress};
   const std::vector<std::string> errors =
@@ -141,7 +141,7 @@ TEST(NcclTogether, AHangingProcessExceedsTheDeadlineOfAll) {
   for (const std::string& words : errors) EXPECT_THAT(words, HasSubstr("no progress for 1 s"));
 }
 
-TEST(NcclTogether, AMissingProcessExceedsTheDeadline) {
+TEST(NcclProcesses, AMissingProcessExceedsTheDeadline) {
   FakeNccl nccl;
   nccl.absent = true;
   const std::vector<std::string> errors =

@@ -36,7 +36,7 @@ struct Fixture {
   using SwitchesOf = std::function<ToyDevice::Switches(int rank)>;
 
   Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options = kPatient, const ToyDevice::Switches& switches = {},
-          int faulty = -1, double exit_seconds = 60, const runtime::Patience& patience = {})
+          int faulty = -1, double exit_seconds = 60, const runtime::Timeouts& timeouts = {})
       : Fixture(
             replicas, nccl, options,
             [&](int rank) {
@@ -44,10 +44,10 @@ struct Fixture {
               if (faulty >= 0 && rank != faulty) own.fault.reset();
               return own;
             },
-            exit_seconds, patience) {}
+            exit_seconds, timeouts) {}
 
   Fixture(int replicas, FakeNccl& nccl, const NcclOptions& options, const SwitchesOf& switches,
-          double exit_seconds = 60, const runtime::Patience& patience = {})
+          double exit_seconds = 60, const runtime::Timeouts& timeouts = {})
       : model(model_of(kToyModel)), plan(toy_plan(model, 128)) {
     std::vector<int> gpus;
     std::vector<std::unique_ptr<backend::Device>> devices;
@@ -63,7 +63,7 @@ struct Fixture {
                                     .seed = 5,
                                     .check_every = 1,
                                     .exit_seconds = exit_seconds,
-                                    .patience = patience});
+                                    .timeouts = timeouts});
     set->push(model);
   }
   void step(std::int64_t number) {
@@ -327,7 +327,7 @@ TEST(NcclDeathTest, AThreadThatIsStuckInACallIsNamedInTime) {
           3, nccl, kPatient,
           {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = 1, .backward = backward, .hangs = true}},
           1, 60, {.seconds = 0.3, .first_seconds = 300});
-      f.set->set_last_words([](const Error& why) { std::fprintf(stderr, "kept: %s\n", why.what()); });
+      f.set->set_fatal_error_handler([](const Error& why) { std::fprintf(stderr, "kept: %s\n", why.what()); });
       f.step(0);
       f.step(1);
     };

@@ -175,8 +175,8 @@ class Trained {
     std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
     plan_ = test::small_plan(model, *all.front());
-    const int lanes = static_cast<int>(devices.size());
-    connector_ = devices.front() == "cpu" ? make_local(lanes) : make_local_streams(lanes);
+    const int local_ranks = static_cast<int>(devices.size());
+    connector_ = devices.front() == "cpu" ? make_local(local_ranks) : make_local_streams(local_ranks);
     set_.emplace(plan_, std::move(all), *connector_,
                  runtime::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                      .accumulate_steps = accumulate,
@@ -208,8 +208,8 @@ class Trained {
   }
   bool replayed() {
     bool replayed = false;
-    set_->on_each([&](int lane, runtime::Replica& replica) {
-      if (lane == 0) replayed = replica.replayed();
+    set_->on_each([&](int local_rank, runtime::Replica& replica) {
+      if (local_rank == 0) replayed = replica.replayed();
     });
     return replayed;
   }
@@ -306,23 +306,23 @@ TEST_P(PackedWeights, FollowACheckpoint) {
 }
 
 TEST_P(PackedWeights, AreCopiedOnceForEachChange) {
-  const int lanes = static_cast<int>(GetParam().size());
+  const int local_ranks = static_cast<int>(GetParam().size());
   Trained net(GetParam(), true, backend::Graphs::kAuto, 2);
   frozen_packs = trained_packs = 0;
   net.set().push(net.model);
   net.evaluate();
   net.predict();
   net.evaluate();
-  EXPECT_EQ(frozen_packs, lanes);
-  EXPECT_EQ(trained_packs, lanes);
+  EXPECT_EQ(frozen_packs, local_ranks);
+  EXPECT_EQ(trained_packs, local_ranks);
   for (int i = 0; i < 3; ++i) net.step();  // two micro-batches each; the first step needs no copy
   net.evaluate();
-  EXPECT_EQ(frozen_packs, lanes);
-  EXPECT_EQ(trained_packs, 4 * lanes);
+  EXPECT_EQ(frozen_packs, local_ranks);
+  EXPECT_EQ(trained_packs, 4 * local_ranks);
   net.set().push(net.model);
   net.step();
-  EXPECT_EQ(frozen_packs, 2 * lanes);
-  EXPECT_EQ(trained_packs, 5 * lanes);
+  EXPECT_EQ(frozen_packs, 2 * local_ranks);
+  EXPECT_EQ(trained_packs, 5 * local_ranks);
 }
 
 TEST_P(PackedWeights, AreAmongAReplicasMemory) {

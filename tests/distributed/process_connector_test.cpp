@@ -21,13 +21,13 @@ namespace {
 
 using namespace dptrain::test;  // NOLINT(google-build-using-namespace)
 
-Seats seats_of(const std::vector<int>& lanes, int process) {
-  Seats seats{.process = process, .first_ranks = {0}};
-  for (const int count : lanes) seats.first_ranks.push_back(seats.first_ranks.back() + count);
-  return seats;
+RankLayout make_rank_layout(const std::vector<int>& local_ranks, int process) {
+  RankLayout rank_layout{.process = process, .first_ranks = {0}};
+  for (const int count : local_ranks) rank_layout.first_ranks.push_back(rank_layout.first_ranks.back() + count);
+  return rank_layout;
 }
 
-int sum_of(const std::vector<int>& lanes) { return seats_of(lanes, 0).ranks(); }
+int sum_of(const std::vector<int>& local_ranks) { return make_rank_layout(local_ranks, 0).ranks(); }
 
 /// The last bucket is smaller than the number of processes; one bucket is empty.
 plan::Plan small_buckets() {
@@ -42,9 +42,10 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
 }
 
 /// Runs some steps of a lane's sink. Returns its arena after each step, concatenated.
-std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank, const plan::Plan& plan, float* arena) {
+std::vector<float> local_rank_steps(runtime::Connector& connector, int local_rank, int rank, const plan::Plan& plan,
+                                    float* arena) {
   std::vector<float> seen;
-  runtime::GradientSink& sink = connector.sink(lane);
+  runtime::GradientSink& sink = connector.sink(local_rank);
   backend::Stream stream;
   for (std::int64_t step = 0; step < 5; ++step) {
     sink.begin(step, false);
@@ -57,9 +58,9 @@ std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank,
     seen.insert(seen.end(), arena, arena + plan.statistics_end);
     for (const std::size_t floats : {std::size_t{1}, std::size_t{70001}}) {  // more than fits one round in memory
       const std::vector<float> mine(floats, static_cast<float>(rank));
-      std::vector<float> all(floats * at(connector.collective(lane)->size()));
-      connector.collective(lane)->all_gather(mine.data(), static_cast<std::int64_t>(floats * sizeof(float)), all.data(),
-                                             stream);
+      std::vector<float> all(floats * at(connector.collective(local_rank)->size()));
+      connector.collective(local_rank)
+          ->all_gather(mine.data(), static_cast<std::int64_t>(floats * sizeof(float)), all.data(), stream);
       for (std::size_t i = 0; i < all.size(); i += floats) {
         EXPECT_EQ(all[i], static_cast<float>(i / floats));
         EXPECT_EQ(std::count(all.data() + i, all.data() + i + floats, all[i]), static_cast<std::ptrdiff_t>(floats));
@@ -70,35 +71,36 @@ std::vector<float> lane_steps(runtime::Connector& connector, int lane, int rank,
 }
 
 /// Arenas of the lanes of one process, in memory from the connector, all attached.
-std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& connector, int lanes,
+std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& connector, int local_ranks,
                                                        backend::Device& device, backend::Stream& stream,
                                                        const plan::Plan& plan) {
   std::vector<std::unique_ptr<backend::Buffer>> arenas;
-  for (int lane = 0; lane < lanes; ++lane) {
+  for (int local_rank = 0; local_rank < local_ranks; ++local_rank) {
     arenas.push_back(
-        connector.gradient_memory(lane, device, static_cast<std::size_t>(plan.statistics_end) * sizeof(float)));
-    connector.attach(lane, device, stream, arenas.back()->as<float>(), plan);
+        connector.gradient_memory(local_rank, device, static_cast<std::size_t>(plan.statistics_end) * sizeof(float)));
+    connector.attach(local_rank, device, stream, arenas.back()->as<float>(), plan);
   }
   return arenas;
 }
 
 /// Results of lane_steps() for every rank. `per_host`: as in FakeNetwork.
-std::vector<std::vector<float>> steps_of_all(const std::vector<int>& lanes, std::uint64_t seed, int per_host) {
+std::vector<std::vector<float>> steps_of_all(const std::vector<int>& local_ranks, std::uint64_t seed, int per_host) {
   const plan::Plan plan = small_buckets();
-  std::vector<std::vector<float>> seen(at(sum_of(lanes)));
-  FakeNetwork network(static_cast<int>(lanes.size()), seed, per_host);
+  std::vector<std::vector<float>> seen(at(sum_of(local_ranks)));
+  FakeNetwork network(static_cast<int>(local_ranks.size()), seed, per_host);
   in_processes(network, [&](Processes& processes) {
-    const Seats seats = seats_of(lanes, processes.process());
-    const auto connector = make_processes(seats, processes);
-    const int count = lanes[at(processes.process())], first = seats.first_ranks[at(processes.process())];
+    const RankLayout rank_layout = make_rank_layout(local_ranks, processes.process());
+    const auto connector = make_processes(rank_layout, processes);
+    const int count = local_ranks[at(processes.process())], first = rank_layout.first_ranks[at(processes.process())];
     ToyDevice device(0);
     device.enter();
     backend::Stream stream;
     const auto arenas = attached(*connector, count, device, stream, plan);
     std::vector<std::thread> threads;
-    for (int lane = 0; lane < count; ++lane)
-      threads.emplace_back([&, lane] {
-        seen[at(first + lane)] = lane_steps(*connector, lane, first + lane, plan, arenas[at(lane)]->as<float>());
+    for (int local_rank = 0; local_rank < count; ++local_rank)
+      threads.emplace_back([&, local_rank] {
+        seen[at(first + local_rank)] =
+            local_rank_steps(*connector, local_rank, first + local_rank, plan, arenas[at(local_rank)]->as<float>());
       });
     for (std::thread& thread : threads) thread.join();
   });
@@ -112,10 +114,10 @@ TEST(ProcessConnector, SumsHaveTheSameBitsHoweverReplicasAreSpread) {
                                                        {{3, 3}, {1, 4, 1}, {6}}}) {
     std::vector<float> first;
     std::uint64_t seed = 0;
-    for (const std::vector<int>& lanes : layouts)
+    for (const std::vector<int>& local_ranks : layouts)
       for (const int per_host : {0, 2, 8}) {
         if (test::kThreadSanitizer && per_host == 8) continue;  // one host, as with 2 in most layouts
-        const std::vector<std::vector<float>> seen = steps_of_all(lanes, ++seed, per_host);
+        const std::vector<std::vector<float>> seen = steps_of_all(local_ranks, ++seed, per_host);
         if (first.empty()) first = seen.front();
         for (const std::vector<float>& one : seen) {
           ASSERT_EQ(one.size(), first.size());
@@ -142,33 +144,36 @@ struct SpreadOutcome {
   std::vector<double> losses;
 };
 
-SpreadOutcome train_spread(const Seats& seats, runtime::Connector& connector) {
+SpreadOutcome train_spread(const RankLayout& rank_layout, runtime::Connector& connector) {
   constexpr std::int64_t kSpreadBatch = 7;
   SpreadOutcome outcome;
-  const int first = seats.first_ranks[at(seats.process)], count = seats.first_ranks[at(seats.process + 1)] - first;
+  const int first = rank_layout.first_ranks[at(rank_layout.process)],
+            count = rank_layout.first_ranks[at(rank_layout.process + 1)] - first;
   std::vector<std::unique_ptr<backend::Device>> devices;
-  for (int lane = 0; lane < count; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
+  for (int local_rank = 0; local_rank < count; ++local_rank)
+    devices.push_back(backend::make_cpu_device(local_rank, 1, {}));
   plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
   options.sync_batchnorm = true;
   options.bucket_bytes = options.first_bucket_bytes = 512;
   const plan::Plan plan = plan::make_plan(outcome.model, options, *devices.front());
-  runtime::ReplicaSet set(
-      plan, std::move(devices), connector,
-      {.world =
-           World{.process = seats.process, .processes = seats.processes(), .first_rank = first, .ranks = seats.ranks()},
-       .weights = std::vector<double>(at(seats.ranks()), 1.0),
-       .batch_sizes = {kSpreadBatch},
-       .optimizer = value_of(nn::optimizer_family(), "adam"),
-       .seed = 5,
-       .check_every = 1});
-  set.set_control_requests([&] { return 1U << seats.process; });
+  runtime::ReplicaSet set(plan, std::move(devices), connector,
+                          {.world = World{.process = rank_layout.process,
+                                          .processes = rank_layout.processes(),
+                                          .first_rank = first,
+                                          .ranks = rank_layout.ranks()},
+                           .weights = std::vector<double>(at(rank_layout.ranks()), 1.0),
+                           .batch_sizes = {kSpreadBatch},
+                           .optimizer = value_of(nn::optimizer_family(), "adam"),
+                           .seed = 5,
+                           .check_every = 1});
+  set.set_control_requests([&] { return 1U << rank_layout.process; });
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 3; ++number) {
     const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
     const runtime::StepSums sums =
         set.step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
     EXPECT_EQ(sums.samples, kSpreadBatch);
-    EXPECT_EQ(set.take_control_requests(), (1U << seats.processes()) - 1);
+    EXPECT_EQ(set.take_control_requests(), (1U << rank_layout.processes()) - 1);
     EXPECT_EQ(set.take_control_requests(), 0U);
     outcome.losses.push_back(sums.loss / static_cast<double>(kSpreadBatch) + sums.penalty);
   }
@@ -178,19 +183,19 @@ SpreadOutcome train_spread(const Seats& seats, runtime::Connector& connector) {
 
 TEST(ProcessConnector, TrainsAsOneProcessDoes) {
   const auto local = make_local(4);
-  const SpreadOutcome expected = train_spread(seats_of({4}, 0), *local);
-  for (const auto& [lanes, per_host] : std::vector<std::pair<std::vector<int>, int>>{{{2, 2}, 0},
-                                                                                     {{1, 1, 1, 1}, 0},
-                                                                                     {{3, 1}, 0},
-                                                                                     {{2, 2}, 2},
-                                                                                     {{1, 1, 1, 1}, 2},
-                                                                                     {{1, 1, 1, 1}, 4},
-                                                                                     {{3, 1}, 4}}) {
-    FakeNetwork network(static_cast<int>(lanes.size()), 3, per_host);
+  const SpreadOutcome expected = train_spread(make_rank_layout({4}, 0), *local);
+  for (const auto& [local_ranks, per_host] : std::vector<std::pair<std::vector<int>, int>>{{{2, 2}, 0},
+                                                                                           {{1, 1, 1, 1}, 0},
+                                                                                           {{3, 1}, 0},
+                                                                                           {{2, 2}, 2},
+                                                                                           {{1, 1, 1, 1}, 2},
+                                                                                           {{1, 1, 1, 1}, 4},
+                                                                                           {{3, 1}, 4}}) {
+    FakeNetwork network(static_cast<int>(local_ranks.size()), 3, per_host);
     in_processes(network, [&](Processes& processes) {
-      const Seats seats = seats_of(lanes, processes.process());
-      const auto connector = make_processes(seats, processes);
-      const SpreadOutcome outcome = train_spread(seats, *connector);
+      const RankLayout rank_layout = make_rank_layout(local_ranks, processes.process());
+      const auto connector = make_processes(rank_layout, processes);
+      const SpreadOutcome outcome = train_spread(rank_layout, *connector);
       EXPECT_EQ(outcome.losses, expected.losses);
       for (std::size_t w = 0; w < expected.model.weights.size(); ++w)
         EXPECT_EQ(outcome.model.weights[w].values, expected.model.weights[w].values) << w;
@@ -202,22 +207,23 @@ TEST(ProcessConnector, TrainsAsOneProcessDoes) {
 TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   FakeNetwork network(2);
   in_processes(network, [&](Processes& processes) {
-    const Seats seats = seats_of({1, 2}, processes.process());
-    const auto connector = make_processes(seats, processes);
+    const RankLayout rank_layout = make_rank_layout({1, 2}, processes.process());
+    const auto connector = make_processes(rank_layout, processes);
     graph::Model model = model_of(kSpreadNet);
     std::vector<std::unique_ptr<backend::Device>> devices;
-    for (int lane = 0; lane <= seats.process; ++lane) devices.push_back(backend::make_cpu_device(lane, 1, {}));
+    for (int local_rank = 0; local_rank <= rank_layout.process; ++local_rank)
+      devices.push_back(backend::make_cpu_device(local_rank, 1, {}));
     const plan::Plan plan =
         plan::make_plan(model, options_for("sparse_categorical_crossentropy", {}), *devices.front());
     runtime::ReplicaSet set(plan, std::move(devices), *connector,
-                            {.world = World{.process = seats.process,
+                            {.world = World{.process = rank_layout.process,
                                             .processes = 2,
-                                            .first_rank = seats.first_ranks[at(seats.process)],
+                                            .first_rank = rank_layout.first_ranks[at(rank_layout.process)],
                                             .ranks = 3},
                              .weights = {1, 1, 1},
                              .batch_sizes = {6},
                              .optimizer = sgd(),
-                             .seed = static_cast<std::uint64_t>(seats.process)});
+                             .seed = static_cast<std::uint64_t>(rank_layout.process)});
     if (processes.process() == 1)
       for (graph::Weight& weight : model.weights)
         weight.values.assign(static_cast<std::size_t>(weight.def.shape.elements()), 0.5F);
@@ -239,27 +245,28 @@ TEST(ProcessConnector, AFailureEndsAllProcesses) {
     FakeNetwork network(3, 1, per_host);
     std::atomic<int> ended = 0;
     in_processes(network, [&](Processes& processes) {
-      const Seats seats = seats_of({1, 2, 1}, processes.process());
-      const auto connector = make_processes(seats, processes);
-      const int count = seats.first_ranks[at(seats.process + 1)] - seats.first_ranks[at(seats.process)];
+      const RankLayout rank_layout = make_rank_layout({1, 2, 1}, processes.process());
+      const auto connector = make_processes(rank_layout, processes);
+      const int count =
+          rank_layout.first_ranks[at(rank_layout.process + 1)] - rank_layout.first_ranks[at(rank_layout.process)];
       ToyDevice device(0);
       device.enter();
       backend::Stream stream;
       const auto arenas = attached(*connector, count, device, stream, plan);
       std::vector<std::thread> threads;
-      for (int lane = 0; lane < count; ++lane)
-        threads.emplace_back([&, lane] {
-          if (processes.process() == 1 && lane == 1)
+      for (int local_rank = 0; local_rank < count; ++local_rank)
+        threads.emplace_back([&, local_rank] {
+          if (processes.process() == 1 && local_rank == 1)
             return connector->abort(Error(ErrorKind::kMemory, "replica 2 (cpu:1): out of memory"));
           try {
-            lane_steps(*connector, lane, 0, plan, arenas[at(lane)]->as<float>());
+            local_rank_steps(*connector, local_rank, 0, plan, arenas[at(local_rank)]->as<float>());
           } catch (const Error& error) {
             EXPECT_THAT(error.what(), ::testing::HasSubstr("replica 2 (cpu:1): out of memory"));
             ++ended;
           }
         });
       for (std::thread& thread : threads) thread.join();
-      for (int lane = 0; lane < count; ++lane) connector->drain(lane);
+      for (int local_rank = 0; local_rank < count; ++local_rank) connector->drain(local_rank);
       if (processes.process() != 1) {
         ASSERT_TRUE(processes.failure());
         EXPECT_EQ(processes.failure()->kind(), ErrorKind::kMemory);

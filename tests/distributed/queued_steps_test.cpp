@@ -75,7 +75,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
         backend::emu::reseed(seed);
         const QueuedStepsOutcome one_by_one = train(device, replicas, 1, backend::Graphs::kOff, accumulate);
         const QueuedStepsOutcome queued =
-            train(device, replicas, Replica::kMostQueued, backend::Graphs::kAuto, accumulate);
+            train(device, replicas, Replica::kMaxQueued, backend::Graphs::kAuto, accumulate);
         EXPECT_EQ(one_by_one.sums, queued.sums);
         EXPECT_EQ(distance(one_by_one.model, queued.model), 0);
         EXPECT_EQ(queued.sums.size(), kQueuedSteps * 5U);
@@ -87,11 +87,11 @@ TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
   // Eager or recorded, the host waits only for the event of the oldest step when kMostQueued are queued, so the device
   // still has the newer ones to do.
   for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn}) {
-    const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMostQueued, graphs);
+    const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMaxQueued, graphs);
     EXPECT_EQ(queued.waits.streams, 0U);
-    EXPECT_LE(queued.waits.events, kQueuedSteps - Replica::kMostQueued + 1);
+    EXPECT_LE(queued.waits.events, kQueuedSteps - Replica::kMaxQueued + 1);
   }
-  EXPECT_EQ(train("emu:0", 2, Replica::kMostQueued, backend::Graphs::kOff).waits.streams, 0U);
+  EXPECT_EQ(train("emu:0", 2, Replica::kMaxQueued, backend::Graphs::kOff).waits.streams, 0U);
 }
 
 TEST(QueuedSteps, AreBounded) {
@@ -106,7 +106,7 @@ TEST(QueuedSteps, AreBounded) {
   replica.arenas().push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
   const std::vector<BatchView> slices{batch.host().sub(0, kQueuedRows)};
-  for (std::size_t i = 0; i < Replica::kMostQueued; ++i)
+  for (std::size_t i = 0; i < Replica::kMaxQueued; ++i)
     replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
   EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);
   EXPECT_THROW(replica.evaluate(slices.front()), Error) << "its sums would mix with theirs";

@@ -67,7 +67,7 @@ struct Recorded {
     set->queue_step(batches.back().host(),
                     {.number = number, .learning_rate = 0.05 / double(1 + number), .valid = rows});
     std::vector<char> of_ranks(at(run.replicas));
-    set->on_each([&](int lane, Replica& replica) { of_ranks[at(lane)] = replica.replayed() ? 1 : 0; });
+    set->on_each([&](int local_rank, Replica& replica) { of_ranks[at(local_rank)] = replica.replayed() ? 1 : 0; });
     EXPECT_THAT(of_ranks, Each(of_ranks.front())) << "step " << number;
     replayed.push_back(of_ranks.front() != 0);
   }
@@ -80,7 +80,7 @@ struct Recorded {
   void train(std::int64_t steps) {
     for (std::int64_t number = 0; number < steps; ++number) {
       queue(number);
-      if (set->queued() == Replica::kMostQueued) collect();
+      if (set->queued() == Replica::kMaxQueued) collect();
     }
     while (set->queued() > 0) collect();
   }
@@ -138,9 +138,9 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
                     ElementsAre(false, false, false, true, true, false, true, true, true, true, true, true));
         expect_same(recorded, eager);
         EXPECT_GT(distance(recorded.pulled(), recorded.model), 1e-3);
-        const int per_step = recorded.nccl.recorded / static_cast<int>(Replica::kPosts);
+        const int per_step = recorded.nccl.recorded / static_cast<int>(Replica::kHostBuffers);
         EXPECT_GT(per_step, replicas * static_cast<int>(recorded.plan.buckets.size())) << "gathers, too";
-        EXPECT_EQ(recorded.nccl.recorded, per_step * static_cast<int>(Replica::kPosts));
+        EXPECT_EQ(recorded.nccl.recorded, per_step * static_cast<int>(Replica::kHostBuffers));
         EXPECT_EQ(recorded.nccl.replayed, 8 * per_step);
         EXPECT_EQ(eager.nccl.recorded, 0);
         EXPECT_EQ(eager.nccl.eager, recorded.nccl.eager + 8 * per_step);
@@ -191,13 +191,13 @@ TEST(RecordedReplicas, DoNotReplayIfOneCannotRecord) {
   expect_kept_rules(recorded.nccl);
 
   run.graphs = Graphs::kOn;
-  Recorded wished(run);
-  wished.nccl.refuses_recording = 1;
-  EXPECT_THAT(wished.error_of(7).what(),
+  Recorded requested(run);
+  requested.nccl.refuses_recording = 1;
+  EXPECT_THAT(requested.error_of(7).what(),
               AllOf(HasSubstr("replica 1 (emu:1), step 3: NCCL all-reduce of bucket"), HasSubstr("invalid usage")));
-  wished.set.reset();
-  expect_kept_rules(wished.nccl);
-  EXPECT_EQ(wished.nccl.aborted, 2 * 3);
+  requested.set.reset();
+  expect_kept_rules(requested.nccl);
+  EXPECT_EQ(requested.nccl.aborted, 2 * 3);
 }
 
 TEST(RecordedReplicas, HangingReplayExceedsTheDeadline) {

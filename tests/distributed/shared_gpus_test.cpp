@@ -77,14 +77,14 @@ plan::Plan plan_of_shared() {
 }
 
 /// A whole number, so that sums are exact in any order, also in bfloat16.
-float shared_gradient(int lane, std::int64_t step, std::int64_t i) {
-  return static_cast<float>((i * 7919 + step * 104729 + lane * 31) % 41 - 20);
+float shared_gradient(int local_rank, std::int64_t step, std::int64_t i) {
+  return static_cast<float>((i * 7919 + step * 104729 + local_rank * 31) % 41 - 20);
 }
 
 /// Runs `work` with the connector on a thread per lane. The fake NCCL computes on the caller's thread, after the work
 /// queued on the rank's stream. Sums are in bfloat16, so that the stream writes their results.
 template <class Work>
-void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& work) {
+void on_shared_gpus(const std::vector<int>& gpus, Forget forget, const Work& work) {
   const plan::Plan plan = plan_of_shared();
   FakeNccl nccl;
   nccl::Api api = nccl.api();
@@ -106,12 +106,12 @@ void on_shared_lanes(const std::vector<int>& gpus, Forget forget, const Work& wo
 /// Number of wrong floats in alternating gathers and sums.
 std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
-  const int lanes = static_cast<int>(gpus.size());
+  const int local_ranks = static_cast<int>(gpus.size());
   std::vector<std::int64_t> wrong(gpus.size());
-  on_shared_lanes(gpus, forget, [&](StreamRank& mine, runtime::Connector& connector) {
+  on_shared_gpus(gpus, forget, [&](StreamRank& mine, runtime::Connector& connector) {
     backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
-    EXPECT_EQ(collective.size(), lanes);
+    EXPECT_EQ(collective.size(), local_ranks);
     constexpr std::size_t kMost = 16;
     const auto given = mine.device.allocate(kMost * sizeof(float));
     const auto gathered = mine.device.allocate(2 * kMost * gpus.size() * sizeof(float));
@@ -139,8 +139,8 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
       for (std::size_t i = 0; i < sums.size(); ++i) {
         const std::int64_t of_step = step - 2 + static_cast<std::int64_t>(i / end);
         float sum = 0;
-        for (int lane = 0; lane < lanes; ++lane)
-          sum += shared_gradient(lane, of_step, static_cast<std::int64_t>(i % end));
+        for (int local_rank = 0; local_rank < local_ranks; ++local_rank)
+          sum += shared_gradient(local_rank, of_step, static_cast<std::int64_t>(i % end));
         wrong[at(mine.rank)] += sums[i] == sum ? 0 : 1;
       }
       for (int which = 0; which < 2; ++which) {
@@ -174,7 +174,7 @@ TEST(SharedGpus, WaitingEndsWithAnAbort) {
   const std::vector<int> gpus{0, 0, 1, 1};
   for (const int absent : {0, 1, 3}) {
     std::vector<std::string> messages(gpus.size());
-    on_shared_lanes(gpus, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
+    on_shared_gpus(gpus, Forget::kNothing, [&](StreamRank& mine, runtime::Connector& connector) {
       if (mine.rank == absent) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return connector.abort(Error(ErrorKind::kDevice, "replica 9 (gpu:9): broken"));

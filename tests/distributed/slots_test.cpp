@@ -253,7 +253,7 @@ TEST(SlotsOfTheEmulator, StepsAreQueuedAndCollectedLater) {
     for (int step = 0; step < 6; ++step) {
       batches.push_back(std::make_unique<SlotBatch>(run, 40 + static_cast<std::uint64_t>(step)));
       f.set.queue_step(batches.back()->rows, {.number = step, .learning_rate = 0.1, .valid = kSlotBatch});
-      while (f.set.queued() > (ahead ? runtime::Replica::kMostQueued - 1 : 0))
+      while (f.set.queued() > (ahead ? runtime::Replica::kMaxQueued - 1 : 0))
         (ahead ? queued : losses).push_back(f.set.collect().loss);
     }
     while (f.set.queued() > 0) queued.push_back(f.set.collect().loss);

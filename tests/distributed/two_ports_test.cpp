@@ -161,8 +161,8 @@ struct PortReplicas {
     std::vector<std::unique_ptr<backend::Device>> all;
     for (const std::string& name : devices) all.push_back(test::device_of(name, static_cast<int>(all.size())));
     plan = plan::make_plan(model, options, *all.front());
-    const int lanes = static_cast<int>(devices.size());
-    connector = devices.front() == "cpu" ? make_local(lanes) : make_local_streams(lanes);
+    const int local_ranks = static_cast<int>(devices.size());
+    connector = devices.front() == "cpu" ? make_local(local_ranks) : make_local_streams(local_ranks);
     set.emplace(plan, std::move(all), *connector,
                 runtime::SetOptions{.weights = std::vector<double>(devices.size(), 1.0),
                                     .batch_sizes = {rows},
@@ -265,14 +265,14 @@ void expect_training(const DeviceNames& devices, const char* text, std::size_t b
     EXPECT_NEAR(sums.loss / kPortRows, loss, 1e-5) << "step " << number;
   }
   replicas.set->pull(model);
-  const PlainNet learned = plain_net(model, begin, end);
+  const PlainNet fitted_state = plain_net(model, begin, end);
   const auto expect_near = [](const std::vector<double>& found, const std::vector<double>& expected, const char* what) {
     ASSERT_EQ(found.size(), expected.size()) << what;
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << what << " " << i;
   };
-  expect_near(learned.w, plain.w, "kernel below");
-  expect_near(learned.b, plain.b, "bias below");
-  expect_near(learned.v, plain.v, "kernels above");
+  expect_near(fitted_state.w, plain.w, "kernel below");
+  expect_near(fitted_state.b, plain.b, "bias below");
+  expect_near(fitted_state.v, plain.v, "kernels above");
 }
 
 TEST_P(TwoPorts, TrainThroughBoth) {

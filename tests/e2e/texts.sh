@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A folder of texts from fit to eval: the words that training learned travel with the checkpoint to texts
+# A folder of texts from fit to eval: the words that training fitted_state travel with the checkpoint to texts
 # that training never saw. Only the executable has all of it.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 config=$DPTRAIN_SOURCE/configs/text_classification.yaml

@@ -22,17 +22,17 @@ const Classes& two_classes() {
   return classes;
 }
 
-KeptAnswers kept(const std::string& text) {
+SavedAnswers kept(const std::string& text) {
   const std::string file = testing::TempDir() + "/answers_test.csv";
   std::ofstream(file) << text;
-  KeptAnswers answers = read_answers(file);
+  SavedAnswers answers = read_answers(file);
   std::filesystem::remove(file);
   return answers;
 }
 
 /// Ids of the pairs of `mine` with a file.
 std::vector<std::int64_t> paired(const std::vector<Answer>& mine, const std::string& text) {
-  const KeptAnswers other = kept(text);
+  const SavedAnswers other = kept(text);
   std::vector<std::int64_t> ids;
   for (const PairedAnswer& pair : pair_answers(mine, two_classes(), {&other}).pairs) ids.push_back(pair.mine.id);
   return ids;
@@ -77,7 +77,7 @@ TEST(Answers, OtherSamplesAreRefused) {
 TEST(Answers, AFileWithoutIdsIsPairedByNumber) {
   const std::string old = "sample,label,answer\n0,cat,cat\n1,dog,dog\n2,cat,cat\n";
   EXPECT_THAT(paired(three(), old), ElementsAre(10, 20, 30));
-  const KeptAnswers other = kept(old);
+  const SavedAnswers other = kept(old);
   EXPECT_THAT(pair_answers(three(), two_classes(), {&other}).notes,
               ElementsAre(HasSubstr("paired by their numbers"), HasSubstr("3 of 3 samples")));
   EXPECT_THAT(refusal(three(), "sample,label,answer\n0,cat,cat\n"), HasSubstr("has the answers to 1 samples"));

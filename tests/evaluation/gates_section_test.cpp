@@ -9,7 +9,7 @@
 #include "config/diagnostics.h"
 #include "config/load.h"
 #include "config/value.h"
-#include "evaluation/judge.h"
+#include "evaluation/gate_checks.h"
 
 namespace dptrain::evaluation {
 namespace {
@@ -70,19 +70,19 @@ TEST(GatesSection, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(Verdicts, WithoutConfidenceTheValueItselfIsCompared) {
-  const auto judged = [](double share, const std::optional<double>& confidence) {
-    return judge_shares({{"recall of 6", share, 400, {.at_least = 0.75}}}, confidence).front();
+  const auto evaluated = [](double share, const std::optional<double>& confidence) {
+    return check_share_gates({{"recall of 6", share, 400, {.at_least = 0.75}}}, confidence).front();
   };
-  EXPECT_EQ(word_of(judged(0.725, std::nullopt)), "FAILED");
-  EXPECT_EQ(judged(0.725, std::nullopt).message, "recall of 6 is 0.725; the limit is at least 0.75");
-  EXPECT_FALSE(judged(0.725, std::nullopt).interval);
-  EXPECT_EQ(word_of(judged(0.75, std::nullopt)), "ok");
-  EXPECT_EQ(word_of(judged(0.725, 0.95)), "not proven");
-  EXPECT_FALSE(judged(0.725, 0.95).failed);
-  EXPECT_EQ(word_of(judged(0.77, 0.95)), "not proven") << "the lower end of the interval is below the limit";
-  EXPECT_EQ(word_of(judged(0.9, 0.95)), "ok");
-  EXPECT_EQ(word_of(judged(0.6, 0.95)), "FAILED");
-  const Verdict most = judge_shares({{"share", 0.2, 400, {.at_most = 0.19}}}, 0.95).front();
+  EXPECT_EQ(word_of(evaluated(0.725, std::nullopt)), "FAILED");
+  EXPECT_EQ(evaluated(0.725, std::nullopt).message, "recall of 6 is 0.725; the limit is at least 0.75");
+  EXPECT_FALSE(evaluated(0.725, std::nullopt).interval);
+  EXPECT_EQ(word_of(evaluated(0.75, std::nullopt)), "ok");
+  EXPECT_EQ(word_of(evaluated(0.725, 0.95)), "not proven");
+  EXPECT_FALSE(evaluated(0.725, 0.95).failed);
+  EXPECT_EQ(word_of(evaluated(0.77, 0.95)), "not proven") << "the lower end of the interval is below the limit";
+  EXPECT_EQ(word_of(evaluated(0.9, 0.95)), "ok");
+  EXPECT_EQ(word_of(evaluated(0.6, 0.95)), "FAILED");
+  const Verdict most = check_share_gates({{"share", 0.2, 400, {.at_most = 0.19}}}, 0.95).front();
   EXPECT_EQ(word_of(most), "not proven");
 }
 
@@ -93,7 +93,8 @@ TEST(Verdicts, ADropThatCannotBeRuledOutIsNotProven) {
   counts.add({1, 0}, 6);
   counts.add({0, 1}, 4);
   const auto word = [&](double limit) {
-    return word_of(judge_drops({{.name = "a", .counts = counts, .limit = {.value = limit}}}, 0.95).verdicts.front());
+    return word_of(
+        check_drop_gates({{.name = "a", .counts = counts, .limit = {.value = limit}}}, 0.95).verdicts.front());
   };
   EXPECT_EQ(word(0.03), "not proven");
   EXPECT_EQ(word(0.5), "ok");
@@ -101,17 +102,17 @@ TEST(Verdicts, ADropThatCannotBeRuledOutIsNotProven) {
 
 TEST(Verdicts, NoiseAloneFailsNoLimit) {
   const auto failed = [](double right, double samples) {
-    return any_failed(judge_shares({{"accuracy", right / samples, samples, {.at_least = 0.9}}}, 0.99));
+    return any_failed(check_share_gates({{"accuracy", right / samples, samples, {.at_least = 0.9}}}, 0.99));
   };
   EXPECT_FALSE(failed(88, 100)) << "two of a hundred are noise";
   EXPECT_TRUE(failed(8800, 10000)) << "two hundred of ten thousand are none";
-  EXPECT_FALSE(any_failed(judge_shares({{"share", 0.12, 100, {.at_most = 0.1}}}, 0.99)));
-  EXPECT_TRUE(any_failed(judge_shares({{"share", 0.12, 10000, {.at_most = 0.1}}}, 0.99)));
-  EXPECT_TRUE(any_failed(judge_value("loss", std::nan(""), {.at_most = 1}))) << "what is no number keeps no limit";
+  EXPECT_FALSE(any_failed(check_share_gates({{"share", 0.12, 100, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_TRUE(any_failed(check_share_gates({{"share", 0.12, 10000, {.at_most = 0.1}}}, 0.99)));
+  EXPECT_TRUE(any_failed(check_limit("loss", std::nan(""), {.at_most = 1}))) << "what is no number keeps no limit";
 }
 
 TEST(Verdicts, AsTableAsXmlAndAsAnnotations) {
-  std::vector<Verdict> verdicts = judge_value("loss of <a>", 0.5, {.at_most = 0.25});
+  std::vector<Verdict> verdicts = check_limit("loss of <a>", 0.5, {.at_most = 0.25});
   verdicts.push_back({.gate = "b", .found = 1, .interval = Interval{0.5, 1}, .limit = ">= 0.9"});
   auto source = std::make_shared<config::Source>();
   source->name = "a,b.yaml";

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "evaluation/judge.h"
+#include "evaluation/gate_checks.h"
 
 namespace dptrain::evaluation {
 namespace {
@@ -138,7 +138,7 @@ Rates simulated(const World& world) {
       for (std::size_t c = 0; c < found.size(); ++c) gates[c].dispersion = found[c];
       gates.back().dispersion = dispersion(whole);
     }
-    const DropVerdicts verdicts = judge_drops(gates, 0.99);
+    const DropVerdicts verdicts = check_drop_gates(gates, 0.99);
     rates.any += any_failed(verdicts.verdicts) ? 1 : 0;
     rates.first_class += verdicts.verdicts.front().failed ? 1 : 0;
   }
@@ -173,7 +173,7 @@ TEST(GatesOfABaseline, ASmallLossThatIsSureIsLeftAlone) {
   counts.add({0, 1}, 5000);
   counts.add({1, 1}, 189000);
   const auto failed = [&](double limit) {
-    return any_failed(judge_drops({{.name = "a", .counts = counts, .limit = {.value = limit}}}, 0.99).verdicts);
+    return any_failed(check_drop_gates({{.name = "a", .counts = counts, .limit = {.value = limit}}}, 0.99).verdicts);
   };
   EXPECT_FALSE(failed(0.02)) << "half a point is lost for sure, and two are not";
   EXPECT_TRUE(failed(0.005));
@@ -184,7 +184,8 @@ TEST(GatesOfABaseline, NoteSaysWhatCanBeSeenAndWhatIsMissing) {
   counts.add({1, 0}, 25);
   counts.add({0, 1}, 25);
   counts.add({1, 1}, 950);
-  const auto notes = judge_drops({{.name = "recall of a", .counts = counts, .limit = {.value = 0.02}}}, 0.99).notes;
+  const auto notes =
+      check_drop_gates({{.name = "recall of a", .counts = counts, .limit = {.value = 0.02}}}, 0.99).notes;
   EXPECT_EQ(notes,
             std::vector<std::string>{
                 "recall of a: with 1,000 samples, of which two runs answer 5.0 % differently, a drop of 0.0281 is "

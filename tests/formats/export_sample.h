@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "graph/model.h"
 #include "nn/convolutions.h"
 #include "nn/loss.h"
@@ -138,8 +138,8 @@ inline graph::Model branched() {
   return model;
 }
 
-inline Compiled compiled() {
-  Compiled c;
+inline CompileConfig compiled() {
+  CompileConfig c;
   c.optimizer = nn::optimizer_family().make(nn::AdamSpec{});
   c.learning_rate = 0.002;
   c.outputs.push_back({.loss = nn::loss_family().make(nn::CategoricalCrossentropySpec{}),

@@ -26,7 +26,7 @@ std::string folder_of(const Exporter& exporter) {
   return name;
 }
 
-TEST(ExporterRollCall, EveryExporterHasItsPlaces) {
+TEST(ExporterRegistration, EveryExporterHasItsPlaces) {
   const std::filesystem::path root = dptrain::test::test_data("..");
   std::ifstream page(root / "docs/reference/command-line.md");
   const std::string docs((std::istreambuf_iterator<char>(page)), {});
@@ -46,7 +46,7 @@ TEST(ExporterRollCall, EveryExporterHasItsPlaces) {
   EXPECT_GE(exporters().size(), 1U);
 }
 
-TEST(ExporterRollCall, EveryExporterWritesAWholeFileAndNothingElse) {
+TEST(ExporterRegistration, EveryExporterWritesAWholeFileAndNothingElse) {
   for (const Exporter& exporter : exporters()) {
     SCOPED_TRACE(exporter.name);
     const test::Folder folder;

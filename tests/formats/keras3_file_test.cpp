@@ -67,7 +67,7 @@ TEST(Keras3File, GroupsAreWhereKerasLooks) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
   const FileContents file =
-      FileContents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .learned = "{}"}));
+      FileContents::open(write(folder, {.model = model, .class_names = {"a", "b"}, .fitted_state = "{}"}));
   EXPECT_EQ(file.keras_version(), "3.0.0");
   EXPECT_TRUE(file.by_dptrain());
   EXPECT_THAT(
@@ -89,7 +89,7 @@ TEST(Keras3File, GroupsAreWhereKerasLooks) {
   EXPECT_EQ(file.root.group("layers/conv2d_1/vars").text("name"), "second");
   EXPECT_FALSE(file.root.contains("optimizer"));
   EXPECT_EQ(file.class_names(), ClassNames({"a", "b"}));
-  EXPECT_EQ(file.learned(), "{}");
+  EXPECT_EQ(file.fitted_state(), "{}");
 }
 
 TEST(Keras3File, ReadsBackAsItWas) {
@@ -128,7 +128,7 @@ TEST(Keras3File, TheConfigIsThatOfKeras3) {
   EXPECT_EQ(compile["loss"], "categorical_crossentropy");
   EXPECT_EQ(compile["metrics"], json::parse(R"(["accuracy"])"));
   EXPECT_EQ(compile["loss_weights"], json());
-  Compiled weighted = sample::compiled();
+  CompileConfig weighted = sample::compiled();
   weighted.outputs.front().weight = 2;
   const json twice = json::parse(keras::keras3_config(model.graph, weighted));
   EXPECT_EQ(twice["compile_config"]["loss_weights"], json::parse("[2.0]"));
@@ -147,7 +147,7 @@ TEST(Keras3File, TheOptimizersVariablesReadBack) {
                                         nn::optimizer_family().make(nn::NadamSpec{})}) {
     SCOPED_TRACE(optimizer.name());
     const test::Folder folder;
-    Compiled compiled = sample::compiled();
+    CompileConfig compiled = sample::compiled();
     compiled.optimizer = optimizer;
     const OptimizerState state = state_for(optimizer, model);
     const std::string path = write(folder, {.model = model, .compiled = compiled, .optimizer_state = state});
@@ -204,7 +204,7 @@ TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
   const graph::Model model = small_dense();
   const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{}),
                       nadam = nn::optimizer_family().make(nn::NadamSpec{});
-  Compiled compiled = sample::compiled();
+  CompileConfig compiled = sample::compiled();
   const std::string path =
       write(folder, {.model = model, .compiled = compiled, .optimizer_state = state_for(adam, model)});
   EXPECT_THAT(refusal(path, nadam, model), HasSubstr("was trained with Adam, and the config's optimizer is Nadam"));

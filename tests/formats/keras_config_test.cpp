@@ -23,8 +23,8 @@ Json golden(const std::string& file) {
   return Json::parse(in);
 }
 
-Compiled compiled_with(config::Typed optimizer, double rate, config::Typed loss) {
-  Compiled c;
+CompileConfig compiled_with(config::Typed optimizer, double rate, config::Typed loss) {
+  CompileConfig c;
   c.optimizer = std::move(optimizer);
   c.learning_rate = rate;
   c.outputs.push_back({.loss = std::move(loss)});
@@ -167,7 +167,7 @@ TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
 }
 
 TEST(KerasConfig, MetricsKeepTheirNames) {
-  Compiled c = sample::compiled();
+  CompileConfig c = sample::compiled();
   c.outputs.front().metrics = {nn::metric_family().make(nn::TopKCategoricalAccuracySpec{.name = "top3", .k = 3}),
                                nn::metric_family().make(nn::MeanSquaredErrorMetricSpec{})};
   EXPECT_EQ(Json::parse(training_config(c))["metrics"], Json::parse(R"([
@@ -189,7 +189,7 @@ TEST(KerasConfig, EveryMetricIsItsStringOrItsClassWithItsName) {
 /// As their get_config() in Keras 3 has them.
 TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
   const auto config = [](const config::Typed& metric) {
-    Compiled c = sample::compiled();
+    CompileConfig c = sample::compiled();
     c.outputs.front().metrics = {metric};
     return nlohmann::json::parse(training_config(c))["metrics"][0]["config"];
   };

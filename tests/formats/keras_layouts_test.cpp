@@ -105,7 +105,7 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
     graph::Model model = graph::make_model(graph, 1);
     const WeightsReport report =
         load_weights(golden_file(std::string("keras2_siamese") + form), {}, model, Coverage::kAll);
-    EXPECT_EQ(report.count(WeightsReport::Fate::kLoaded), 5U) << form;
+    EXPECT_EQ(report.count(WeightsReport::LoadStatus::kLoaded), 5U) << form;
     filled.push_back(std::move(model));
   }
   const auto sum = [&](const char* path) {

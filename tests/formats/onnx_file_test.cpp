@@ -38,7 +38,7 @@ TEST(OnnxFile, ACnnHasOneTransposeAtTheInputAndOneBeforeFlatten) {
 
 TEST(OnnxFile, SaysWhatItIs) {
   const graph::Model model = sample::tiny_cnn(2);
-  const Read read = written({.model = model, .class_names = {"cat", "a \"dog\""}, .learned = "{}"});
+  const Read read = written({.model = model, .class_names = {"cat", "a \"dog\""}, .fitted_state = "{}"});
   EXPECT_EQ(read.producer, "dptrain");
   EXPECT_EQ(read.opset, 17);
   EXPECT_EQ(read.ir_version, 8);

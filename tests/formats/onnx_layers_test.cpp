@@ -96,17 +96,17 @@ graph::Model model_of(const OnnxExample& example) {
   return graph::make_model(graph::graph_of(yaml + "\n"), 1);
 }
 
-TEST(OnnxRollCall, EveryLayerHasAForm) {
+TEST(OnnxRegistration, EveryLayerHasAForm) {
   for (const config::TypeDef* type : nn::layer_family().types()) {
     if (type->name.starts_with("Test")) continue;  // a layer of these tests
     SCOPED_TRACE(type->name);
     const Form* form = forms().find(type->type);
     ASSERT_NE(form, nullptr) << "no form: src/formats/onnx/layers/";
-    EXPECT_TRUE(form->heeds_masks || !static_cast<const nn::LayerType*>(type)->heeds_masks);
+    EXPECT_TRUE(form->uses_masks || !static_cast<const nn::LayerType*>(type)->uses_masks);
   }
 }
 
-TEST(OnnxRollCall, OnnxsCheckerTakesAFileOfEveryLayer) {
+TEST(OnnxRegistration, OnnxsCheckerTakesAFileOfEveryLayer) {
   const test::Folder folder;
   std::set<std::string> seen{"Input"};
   for (const OnnxExample& example : examples())

@@ -109,11 +109,11 @@ TEST(Safetensors, AWrittenModelReadsBack) {
   ClassNames names;
   names.add("kind", {"a", "b"});
   names.add("size", {"c"});
-  exporter_of(path).write(path, {.model = model, .class_names = names, .learned = "{\"x\":1}"});
+  exporter_of(path).write(path, {.model = model, .class_names = names, .fitted_state = "{\"x\":1}"});
   const FileContents file = FileContents::open(path);
   EXPECT_TRUE(is_weights_only(path));
   EXPECT_EQ(file.class_names(), names);
-  EXPECT_EQ(file.learned(), "{\"x\":1}");
+  EXPECT_EQ(file.fitted_state(), "{\"x\":1}");
   graph::Model again = graph::make_model(graph::graph_of(config::to_yaml(import_model(path, {}).model)), 0);
   load_weights(path, again);
   for (std::size_t i = 0; i < model.weights.size(); ++i) EXPECT_EQ(again.weights[i].values, model.weights[i].values);

@@ -19,7 +19,7 @@ using sample::weight;
 using sample::with_bias;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Fate = WeightsReport::Fate;
+using LoadStatus = WeightsReport::LoadStatus;
 
 /// A base of two convolutions and a head of its own.
 const char* const kBaseAndHead = R"(
@@ -87,10 +87,10 @@ TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
   const WeightsReport report = load_weights(legacy_file({kConv1, wide, three}), spec, model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block2_conv/kernel"), kernel);
   EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
-  EXPECT_EQ(report.rows[0].fate, Fate::kLoaded);
-  EXPECT_EQ(report.rows[1].fate, Fate::kPartly);
+  EXPECT_EQ(report.rows[0].status, LoadStatus::kLoaded);
+  EXPECT_EQ(report.rows[1].status, LoadStatus::kPartly);
   EXPECT_EQ(report.rows[1].reason, "kernel is 5x5x4x5 in the file, 3x3x4x5 in the model");
-  EXPECT_EQ(report.rows[2].fate, Fate::kInitialised);
+  EXPECT_EQ(report.rows[2].status, LoadStatus::kInitialised);
   EXPECT_EQ(report.rows[2].reason, "3 weights in the file, 2 in the model");
   EXPECT_EQ(refusal_of(legacy_file({{"block1_conv", {{"kernel:0", {1}}, {"bias:0", {1}}}}}), spec, model),
             "'keras.h5' fills nothing of this model: the file has 1 layer with weights (block1_conv), the model 3 "
@@ -153,7 +153,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
   for (const WeightsMatch match : {WeightsMatch::kTopology, WeightsMatch::kAuto}) {
     const WeightsReport report = load_weights(file, spec_of(match), model, Coverage::kSome);
     EXPECT_THAT(report.how, HasSubstr("by topology up to 'flatten'"));
-    EXPECT_EQ(report.count(Fate::kLoaded), 2U);
+    EXPECT_EQ(report.count(LoadStatus::kLoaded), 2U);
     EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
   }
   EXPECT_THAT(refusal_of(legacy_file({kConv2}), spec_of(WeightsMatch::kTopology), model),

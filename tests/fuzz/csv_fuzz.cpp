@@ -41,15 +41,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool skip = (data[0] & 1U) != 0;
   const std::size_t block = 1 + (data[0] >> 1U);
   try {
-    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, data::table::csv_voice())};
-    const data::table::Schema schema = data::table::look(files, {.rows = 4, .bytes = 16}).schema;
+    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, data::table::csv_file_errors())};
+    const data::table::Schema schema = data::table::sniff(files, {.rows = 4, .bytes = 16}).schema;
     std::string outcomes[2];
     for (int i = 0; i < 2; ++i) {
       data::table::ReadOptions options;
       options.skip = skip;
       options.threads = 1 + i;
       if (i == 1) options.block_bytes = static_cast<std::int64_t>(block);
-      options.most_row_bytes = 4096;
+      options.max_row_bytes = 4096;
       try {
         outcomes[i] = all_of(files, schema, options);
       } catch (const Error& error) {

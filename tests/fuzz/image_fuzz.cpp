@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   data::DecodeOptions options;
   options.color = static_cast<data::ColorMode>((data[0] & 3U) % 3);
   options.rotate = (data[0] & 4U) == 0;
-  options.least_height = options.least_width = data[0] >> 3U;
+  options.min_height = options.min_width = data[0] >> 3U;
   if (size % 3 == 0)
     options.part = [](const Shape& image) {
       return data::Window{image[0] / 4, image[1] / 4, (image[0] + 1) / 2, (image[1] + 1) / 2};

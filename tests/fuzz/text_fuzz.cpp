@@ -69,7 +69,7 @@ std::string all_of(const data::Encoder& encoder, const std::vector<std::string_v
   const auto& of_texts = static_cast<const data::TextEncoder&>(encoder);
   std::vector<std::int32_t> ids(static_cast<std::size_t>(encoder.ids()));
   std::vector<float> floats(static_cast<std::size_t>(encoder.floats()));
-  std::string all = encoder.learned().dump();
+  std::string all = encoder.fitted_state().dump();
   for (const std::string_view text : texts) {
     if (!ids.empty()) of_texts.encode_ids(text, ids.data());
     if (!floats.empty()) of_texts.encode(text, floats.data());
@@ -98,9 +98,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int parts = 1; parts <= 2; ++parts) {
     std::string& outcome = outcomes[parts - 1];
     try {
-      const auto encoder = data::learn(spec, Texts(texts, parts));
+      const auto encoder = data::fit(spec, Texts(texts, parts));
       outcome = all_of(*encoder, texts);
-      if (all_of(*data::restore(spec, encoder->learned()), texts) != outcome) __builtin_trap();
+      if (all_of(*data::restore(spec, encoder->fitted_state()), texts) != outcome) __builtin_trap();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kData) __builtin_trap();
       outcome = "an error";  // of two texts that are no UTF-8 either part may be the first

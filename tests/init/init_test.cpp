@@ -63,7 +63,7 @@ TEST_F(InitTest, ColumnsOfAnyNameGiveAConfigThatLoads) {
   EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("0", "1"));
   EXPECT_EQ(sources.train->size() + sources.validation->size() + sources.test->size(), 400);
   EXPECT_THAT(drafted.yaml, HasSubstr("TextVectorization"));
-  EXPECT_THAT(drafted.said, Contains(HasSubstr("left out: another one in each row")));
+  EXPECT_THAT(drafted.findings, Contains(HasSubstr("left out: another one in each row")));
 }
 
 TEST_F(InitTest, TheInputIsAsWideAsTheColumnsOfTheTrainingRows) {
@@ -80,7 +80,7 @@ TEST_F(InitTest, RowsWithoutALabelAreLeftOut) {
     table += fmt::format("{}.5,{},{}\n", i, i % 2 == 0 ? "red" : "blue", i == 4 || i == 9 ? "" : std::to_string(3 * i));
   const Draft drafted = draft(write("prices.csv", table));
   EXPECT_THAT(drafted.yaml, HasSubstr("on_error: skip      # of 2 rows without a label\n"));
-  EXPECT_THAT(drafted.said, Contains(HasSubstr("2 missing and left out; the number to predict")));
+  EXPECT_THAT(drafted.findings, Contains(HasSubstr("2 missing and left out; the number to predict")));
   const data::Sources sources = open(drafted);
   EXPECT_GT(sources.train->size(), 0);
 }
@@ -124,7 +124,7 @@ TEST_F(InitTest, FoldersOfFramesAreClips) {
             << std::string(std::size_t{20} * 30 * 3, static_cast<char>(frame));
     }
   const Draft drafted = draft((folder_.path() / "clips").string());
-  EXPECT_THAT(drafted.said,
+  EXPECT_THAT(drafted.findings,
               Contains(HasSubstr("20 frames of 30 x 20 pixels or more; the network gets 16 frames of 32 x 32")));
   const data::Sources sources = open(drafted);
   EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("left", "right"));
@@ -164,7 +164,7 @@ TEST_F(InitTest, ArraysOfAnHdf5FileAreFoundByNameAndShape) {
     const data::Sources sources = open(drafted);
     EXPECT_EQ(sources.train->size() + sources.validation->size(), 90);
     EXPECT_EQ(sources.test->size(), 30);
-    EXPECT_THAT(drafted.said, Contains(HasSubstr("3 classes in 'train/y'")));
+    EXPECT_THAT(drafted.findings, Contains(HasSubstr("3 classes in 'train/y'")));
     return drafted.yaml;
   };
   EXPECT_THAT(drafted_of(H5T_IEEE_F64LE, {5}), AllOf(HasSubstr("shape: [5]}"), HasSubstr("BatchNormalization")));
@@ -193,7 +193,7 @@ TEST_F(InitTest, AColumnOfPhotosIsAnInputOfItsOwn) {
   EXPECT_EQ(sources.train->peek_shape(0, 1), Shape({20, 30, 3}));
   EXPECT_THAT(drafted.yaml, HasSubstr("the photo: Image"));
   EXPECT_THAT(drafted.yaml, HasSubstr("Resizing: {height: 32, width: 32}"));
-  EXPECT_THAT(drafted.said,
+  EXPECT_THAT(drafted.findings,
               Contains(HasSubstr("photos, half of them 20 x 30 pixels or larger; the network gets 32 x 32")));
 }
 

@@ -29,7 +29,7 @@ TEST(Loss, EveryOneHasKerasStringAndFits) {
     EXPECT_EQ(loss_family().find(type.keras_name), def) << type.name;
     const config::Typed loss =
         make(loss_family(), type.name + (type.example.empty() ? "" : ": {" + type.example + "}"));
-    EXPECT_EQ(type.misfit(loss.spec(), {.output = Shape{4}}), "") << type.name;
+    EXPECT_EQ(type.mismatch(loss.spec(), {.output = Shape{4}}), "") << type.name;
     EXPECT_FALSE(from_logits(loss)) << type.name;
   }
   EXPECT_TRUE(from_logits(make(loss_family(), "BinaryFocalCrossentropy: {from_logits: true}")));

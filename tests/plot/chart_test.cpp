@@ -100,7 +100,7 @@ TEST(Chart, TheLegendLosesNoName) {
   EXPECT_EQ(count(svg, "</title>a name"), 1U);
   EXPECT_EQ(count(svg, ">val_loss 0.1234, epoch 12</text>"), 30U);
   for (const Item& item : drawing.items())
-    if (const auto* const words = std::get_if<Words>(&item.what)) {
+    if (const auto* const words = std::get_if<TextItem>(&item.what)) {
       EXPECT_LT(words->at.y, drawing.height()) << words->text;
       EXPECT_LT(words->at.x, drawing.width()) << words->text;
     }
@@ -176,7 +176,7 @@ TEST(Chart, TheTitleEndsBeforeTheBestValue) {
   const Drawing drawing = draw_panels({.title = "t", .panels = {panel}}, 320).front();
   double title_end = 0, ring = 0;
   for (const Item& item : drawing.items()) {
-    const auto* const words = std::get_if<Words>(&item.what);
+    const auto* const words = std::get_if<TextItem>(&item.what);
     if (words != nullptr && words->bold) title_end = words->at.x + text_width(words->text, words->size, true);
     const auto* const mark = std::get_if<MarkItem>(&item.what);
     if (mark != nullptr && mark->at.y < 30) ring = std::max(ring, mark->at.x);

@@ -33,7 +33,7 @@ TEST(ClassBars, FitTheWidthOfAColumn) {
     if (const auto* const box = std::get_if<Box>(&item.what)) {
       EXPECT_LT(box->at.x + box->width, 500);
     }
-    if (const auto* const words = std::get_if<Words>(&item.what)) {
+    if (const auto* const words = std::get_if<TextItem>(&item.what)) {
       const double width = text_width(words->text, words->size, words->bold);
       const double begin = words->anchor == Anchor::kStart ? words->at.x
                            : words->anchor == Anchor::kEnd ? words->at.x - width

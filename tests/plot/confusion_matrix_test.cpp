@@ -52,7 +52,7 @@ TEST(ConfusionMatrix, LongNamesAreWholeInTitlesAndNothingLeavesThePicture) {
   const std::string svg = to_svg(drawing);
   EXPECT_EQ(count(svg, "<title>" + name + "</title>"), 3U);
   for (const Item& item : drawing.items()) {
-    if (const auto* const words = std::get_if<Words>(&item.what)) {
+    if (const auto* const words = std::get_if<TextItem>(&item.what)) {
       EXPECT_GE(words->at.x, 0);
       EXPECT_LT(words->at.x, drawing.width());
       EXPECT_LT(words->at.y, drawing.height());

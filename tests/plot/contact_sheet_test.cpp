@@ -72,9 +72,9 @@ TEST(ContactSheet, LabelAndAnswerHaveALineEach) {
                         .answer = "a daisy with a name that is too long for its column",
                         .answer_value = "0.98"});
   const Drawing drawing = contact_sheet(sheet);
-  std::vector<Words> words;
+  std::vector<TextItem> words;
   for (const Item& item : drawing.items())
-    if (const auto* const one = std::get_if<Words>(&item.what); one != nullptr && !one->text.empty())
+    if (const auto* const one = std::get_if<TextItem>(&item.what); one != nullptr && !one->text.empty())
       words.push_back(*one);
   ASSERT_EQ(words.size(), 5U);  // title, label, answer, value, note
   EXPECT_EQ(words[1].text, "tulips");

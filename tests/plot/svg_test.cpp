@@ -32,7 +32,7 @@ TEST(Svg, EveryColorThatIsUsedHasAStyle) {
 
 TEST(Svg, WordsStayWords) {
   Drawing drawing(100, 50);
-  drawing.add({Words{.at = {1, 2}, .text = "Gänse<b> & \"学習\" \x1b[1m\xff"}, "why"});
+  drawing.add({TextItem{.at = {1, 2}, .text = "Gänse<b> & \"学習\" \x1b[1m\xff"}, "why"});
   const std::string svg = to_svg(drawing);
   EXPECT_NE(svg.find("<title>why</title>Gänse&lt;b&gt; &amp; &quot;学習&quot; \\x1b[1m\\xff</text>"), std::string::npos)
       << svg.substr(svg.find("<text"));

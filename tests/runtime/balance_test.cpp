@@ -79,10 +79,10 @@ TEST(Balance, KeepsSharesWithinTheirLimits) {
   Machine machine{{1e-7, 1e-3, 1e-3, 1e-3}};
   machine.run(balance, 400);
   const auto rows = rows_of(balance, machine.number + 10);
-  EXPECT_THAT(rows, Each(Le(balance.most_rows())));
+  EXPECT_THAT(rows, Each(Le(balance.max_rows())));
   EXPECT_THAT(rows, Each(testing::Ge(2)));
   EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::int64_t{0}), 64);
-  EXPECT_EQ(balance.most_rows(), 32);
+  EXPECT_EQ(balance.max_rows(), 32);
 }
 
 TEST(Balance, DecisionsApplyFromABatchNotYetBegun) {

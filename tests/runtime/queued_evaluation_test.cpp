@@ -71,9 +71,9 @@ TEST_P(QueuedEvaluation, HasTheSumsOfASynchronousOne) {
     for (const SampleBatch& batch : data) {
       ahead.push_back(batch);
       f.set->queue_evaluation(ahead.back().host());
-      if (ahead.size() == Replica::kMostQueued) collect();
+      if (ahead.size() == Replica::kMaxQueued) collect();
     }
-    EXPECT_EQ(f.set->queued(), Replica::kMostQueued - 1);
+    EXPECT_EQ(f.set->queued(), Replica::kMaxQueued - 1);
     while (!ahead.empty()) collect();
     ASSERT_EQ(queued.size(), waited.size());
     for (std::size_t i = 0; i < waited.size(); ++i) {
@@ -126,7 +126,7 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
 TEST(QueuedEvaluations, AreBounded) {
   QueuedFixture f({"cpu"}, false);
   const SampleBatch batch(2, kSmallNetInput, 3);
-  for (std::size_t i = 0; i < Replica::kMostQueued; ++i) f.set->queue_evaluation(batch.host());
+  for (std::size_t i = 0; i < Replica::kMaxQueued; ++i) f.set->queue_evaluation(batch.host());
   EXPECT_THROW(f.set->queue_evaluation(batch.host()), Error);
 }
 

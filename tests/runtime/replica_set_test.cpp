@@ -30,7 +30,7 @@ struct SetFixture {
 
   graph::Model model;
   plan::Plan plan;
-  Apart connector;
+  IndependentConnector connector;
   std::optional<ReplicaSet> set;
 };
 
@@ -50,9 +50,9 @@ TEST(ReplicaSet, TheFirstReplicasThreadIsTheCallers) {
       SetFixture f(replicas, {}, {.reads_host_memory = reads_host_memory});
       std::set<int> mine;
       std::mutex mutex;
-      f.set->on_each([&, caller = std::this_thread::get_id()](int lane, Replica&) {
+      f.set->on_each([&, caller = std::this_thread::get_id()](int local_rank, Replica&) {
         const std::lock_guard lock(mutex);
-        if (std::this_thread::get_id() == caller) mine.insert(lane);
+        if (std::this_thread::get_id() == caller) mine.insert(local_rank);
       });
       EXPECT_THAT(mine, ElementsAre(0));
     }
@@ -200,20 +200,20 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
   plain.set->pull(expected);
   EXPECT_EQ(distance(alone, expected), 0);
 
-  SetFixture wished(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOn}, {.refuses_to_record = true});
+  SetFixture requested(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOn}, {.refuses_to_record = true});
   const auto steps = [&] {
     for (std::int64_t number = 0; number < 6; ++number)
-      wished.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+      requested.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   EXPECT_THAT(steps, ::testing::ThrowsMessage<Error>(HasSubstr("capture refused")));
 }
 
 TEST(ReplicaSetDeathTest, OneReplicaStuckInACallIsNamedInTime) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto hang = [](const Patience& patience, std::int64_t step) {
-    SetFixture f(1, {.patience = patience},
+  const auto hang = [](const Timeouts& timeouts, std::int64_t step) {
+    SetFixture f(1, {.timeouts = timeouts},
                  {.reads_host_memory = false, .fault = Fault{.layer = "t1", .step = step, .hangs = true}});
-    f.set->set_last_words([](const Error&) { std::fprintf(stderr, "kept\n"); });
+    f.set->set_fatal_error_handler([](const Error&) { std::fprintf(stderr, "kept\n"); });
     const SampleBatch batch(9, 6, 3);
     for (std::int64_t number = 0; number < 3; ++number)
       f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
@@ -229,7 +229,7 @@ TEST(ReplicaSet, ReportsADeviceThatCannotBeMade) {
       "layers: [{Input: {shape: [4, 4, 1]}}, {Conv2D: {name: conv, filters: 2, kernel_size: 3}}, Flatten, "
       "{Dense: {units: 2, activation: softmax}}]");
   const plan::Plan plan = toy_plan(model);
-  Apart connector;
+  IndependentConnector connector;
   try {
     ReplicaSet set(plan, toy_devices(2), connector, {.weights = {1, 1}, .batch_sizes = {4}, .optimizer = sgd()});
     FAIL() << "the toy has no convolution";

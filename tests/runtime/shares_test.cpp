@@ -26,8 +26,8 @@ class LeftRows {
       : positions_{.count = kPositions, .missing = std::move(missing)}, rows_(positions_.rows(), kSmallNetInput, 3) {}
 
   std::int64_t rows() const { return positions_.rows(); }
-  BatchView of(const World& world, int lanes, const std::vector<double>& weights) const {
-    BatchView own = take(rows_.host(), positions_.rows_at(share_of(world, lanes, weights, kPositions)));
+  BatchView of(const World& world, int local_ranks, const std::vector<double>& weights) const {
+    BatchView own = take(rows_.host(), positions_.rows_at(share_of(world, local_ranks, weights, kPositions)));
     own.batch = positions_;
     return own;
   }
@@ -39,10 +39,10 @@ class LeftRows {
 
 /// One of several processes with `lanes_` replicas.
 struct Process {
-  Process(const World& world_, int lanes_, std::vector<double> weights_)
-      : world(world_), lanes(lanes_), weights(std::move(weights_)), model(model_of(kSmallNet)) {
+  Process(const World& world_, int local_ranks_, std::vector<double> weights_)
+      : world(world_), local_ranks(local_ranks_), weights(std::move(weights_)), model(model_of(kSmallNet)) {
     std::vector<std::unique_ptr<backend::Device>> devices;
-    for (int lane = 0; lane < lanes; ++lane) devices.push_back(device_of("cpu", lane));
+    for (int local_rank = 0; local_rank < local_ranks; ++local_rank) devices.push_back(device_of("cpu", local_rank));
     plan::PlanOptions options = options_for("sparse_categorical_crossentropy", {"accuracy"});
     plan = plan::make_plan(model, options, *devices.front());
     set.emplace(plan, std::move(devices), connector,
@@ -55,21 +55,22 @@ struct Process {
     set->push(model);
   }
 
-  BatchView own(const LeftRows& batch) const { return batch.of(world, lanes, weights); }
+  BatchView own(const LeftRows& batch) const { return batch.of(world, local_ranks, weights); }
 
   World world;
-  int lanes;
+  int local_ranks;
   std::vector<double> weights;
   graph::Model model;
   plan::Plan plan;
-  Apart connector;
+  IndependentConnector connector;
   std::optional<ReplicaSet> set;
 };
 
-std::vector<std::unique_ptr<Process>> processes_of(const std::vector<int>& lanes, const std::vector<double>& weights) {
+std::vector<std::unique_ptr<Process>> processes_of(const std::vector<int>& local_ranks,
+                                                   const std::vector<double>& weights) {
   std::vector<std::unique_ptr<Process>> all;
-  World world{.processes = static_cast<int>(lanes.size()), .ranks = static_cast<int>(weights.size())};
-  for (const int count : lanes) {
+  World world{.processes = static_cast<int>(local_ranks.size()), .ranks = static_cast<int>(weights.size())};
+  for (const int count : local_ranks) {
     all.push_back(std::make_unique<Process>(world, count, weights));
     ++world.process;
     world.first_rank += count;
@@ -87,12 +88,13 @@ struct ShareOutcome {
   std::int64_t samples = 0;
 };
 
-ShareOutcome run_shares(const std::vector<int>& lanes, const std::vector<double>& weights, const LeftRows& batch) {
+ShareOutcome run_shares(const std::vector<int>& local_ranks, const std::vector<double>& weights,
+                        const LeftRows& batch) {
   ShareOutcome out;
-  for (const auto& process : processes_of(lanes, weights)) {
+  for (const auto& process : processes_of(local_ranks, weights)) {
     const BatchView own = process->own(batch);
-    for (int lane = 0; lane < process->lanes; ++lane) {
-      const BatchView share = process->set->share(own, lane);
+    for (int local_rank = 0; local_rank < process->local_ranks; ++local_rank) {
+      const BatchView share = process->set->share(own, local_rank);
       out.first_rows.push_back(share.first_row);
       out.rows.push_back(share.rows);
       const auto* const first = share.inputs[0].as<float>();
@@ -106,9 +108,10 @@ ShareOutcome run_shares(const std::vector<int>& lanes, const std::vector<double>
     out.losses.push_back(sums.loss);
     for (std::int64_t step = 0; step < 3; ++step)
       process->set->step(own, {.number = step, .learning_rate = 0.1, .valid = batch.rows()});
-    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(process->lanes));
-    process->set->on_each(
-        [&](int lane, Replica& replica) { hashes[static_cast<std::size_t>(lane)] = replica.arenas().hash(); });
+    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(process->local_ranks));
+    process->set->on_each([&](int local_rank, Replica& replica) {
+      hashes[static_cast<std::size_t>(local_rank)] = replica.arenas().hash();
+    });
     out.hashes.insert(out.hashes.end(), hashes.begin(), hashes.end());
   }
   return out;
@@ -130,8 +133,8 @@ TEST(Shares, ReplicasDoTheSameInOneProcessAndInSeveral) {
         first += whole.rows[rank];
       }
       EXPECT_EQ(first, batch.rows());
-      for (const std::vector<int>& lanes : {std::vector{2, 2}, {1, 3}, {1, 1, 1, 1}}) {
-        const ShareOutcome several = run_shares(lanes, weights, batch);
+      for (const std::vector<int>& local_ranks : {std::vector{2, 2}, {1, 3}, {1, 1, 1, 1}}) {
+        const ShareOutcome several = run_shares(local_ranks, weights, batch);
         EXPECT_EQ(several.first_rows, whole.first_rows);
         EXPECT_EQ(several.rows, whole.rows);
         EXPECT_EQ(several.inputs, whole.inputs);
@@ -197,9 +200,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> inference_rows(int ranks, int
   const SampleBatch batch(75, kSmallNetInput, 3);  // larger than any announced batch
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.most_rows(rank));
+    const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.max_rows(rank));
     for (const BatchView& slice : shares.slices(batch.host(), rank, pieces)) {
-      EXPECT_LE(slice.rows, shares.most_rows(rank));
+      EXPECT_LE(slice.rows, shares.max_rows(rank));
       all.emplace_back(slice.first_row, slice.rows);
     }
   }

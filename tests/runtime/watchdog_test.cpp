@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const Patience kPatience{.seconds = 60, .first_seconds = 600};
+const Timeouts kPatience{.seconds = 60, .first_seconds = 600};
 const std::vector<bool> kBoth{true, true};
 
 struct Watched {
@@ -33,13 +33,13 @@ TEST(Watchdog, ReplicasThatBeatOrHaveEndedAreNotLate) {
   for (int i = 0; i < 3; ++i) {
     w.rest(59);
     w.dog.check(kBoth);
-    w.dog.heart(0).beat("forward of layer");
-    w.dog.heart(1).beat("forward of layer");
+    w.dog.heartbeat(0).beat("forward of layer");
+    w.dog.heartbeat(1).beat("forward of layer");
   }
   w.dog.check(kBoth);
   for (int i = 0; i < 3; ++i) {
     w.rest(59);
-    w.dog.heart(0).beat("forward of layer");
+    w.dog.heartbeat(0).beat("forward of layer");
     w.dog.check({true, false});
   }
   EXPECT_EQ(w.dog.end(), std::nullopt);
@@ -63,10 +63,10 @@ TEST(Watchdog, NamesTheHangingReplicaRatherThanWaitingOnes) {
   w.dog.warm();
   w.waiting = 0;
   w.dog.begin(", step 3");
-  w.dog.heart(0).beat("summing gradients over the replicas");
+  w.dog.heartbeat(0).beat("summing gradients over the replicas");
   w.dog.check(kBoth);
   w.rest(0.5);  // it began its layer when the other was already waiting
-  w.dog.heart(1).beat("backward of layer", &layer);
+  w.dog.heartbeat(1).beat("backward of layer", &layer);
   w.dog.check(kBoth);
   w.rest(60.2);
   w.dog.check(kBoth);

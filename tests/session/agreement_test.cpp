@@ -62,15 +62,15 @@ TEST(Agreement, NamesWhatIsMissing) {
 TEST(Agreement, SeatsReplicasBehindThoseOfEarlierProcesses) {
   test::FakeNetwork network(3);
   test::in_processes(network, [](distributed::Processes& processes) {
-    const int lanes[] = {2, 1, 3};
-    const distributed::Seats seats = seats_of(&processes, lanes[processes.process()]);
-    EXPECT_THAT(seats.first_ranks, ::testing::ElementsAre(0, 2, 3, 6));
-    const World world = world_of(seats);
+    const int local_ranks[] = {2, 1, 3};
+    const distributed::RankLayout rank_layout = make_rank_layout(&processes, local_ranks[processes.process()]);
+    EXPECT_THAT(rank_layout.first_ranks, ::testing::ElementsAre(0, 2, 3, 6));
+    const World world = world_of(rank_layout);
     EXPECT_EQ(world.ranks, 6);
     EXPECT_EQ(world.processes, 3);
     EXPECT_EQ(world.rank(0), processes.process() == 0 ? 0 : processes.process() + 1);
   });
-  EXPECT_EQ(world_of(seats_of(nullptr, 4)).ranks, 4);
+  EXPECT_EQ(world_of(make_rank_layout(nullptr, 4)).ranks, 4);
 }
 
 TEST(Agreement, FindsWhoSharesItsCores) {

@@ -33,11 +33,12 @@ class FakeRunner final : public Runner {
     most_at_once = std::max(most_at_once, busy());
   }
 
-  std::vector<Ended> poll() override {
+  std::vector<ProcessResult> poll() override {
     if (stopping_) {
-      std::vector<Ended> all;
+      std::vector<ProcessResult> all;
       for (int slot = 0; slot < slots(); ++slot)
-        if (std::exchange(running_[at(slot)], std::nullopt)) all.push_back({.slot = slot, .how = Ended::How::kStopped});
+        if (std::exchange(running_[at(slot)], std::nullopt))
+          all.push_back({.slot = slot, .how = ProcessResult::ExitKind::kStopped});
       return all;
     }
     // The one that ends is that of the highest slot, then the next lower one, and so on round.
@@ -60,14 +61,14 @@ class FakeRunner final : public Runner {
     return count;
   }
 
-  Ended end(int slot) {
+  ProcessResult end(int slot) {
     const auto [trial, epochs] = *running_[at(slot)];
     running_[at(slot)].reset();
     if (fail_.contains(trial.number))
-      return {.slot = slot, .how = Ended::How::kFailed, .outcome = {.exit_code = 6, .reason = "diverged"}};
+      return {.slot = slot, .how = ProcessResult::ExitKind::kFailed, .outcome = {.exit_code = 6, .reason = "diverged"}};
     const double value = std::stod(trial.values[0]) / 100 + static_cast<double>(epochs) / 1000;
     return {.slot = slot,
-            .how = Ended::How::kDone,
+            .how = ProcessResult::ExitKind::kDone,
             .outcome = {.exit = "completed", .objective = value, .best_epoch = epochs, .epochs = epochs}};
   }
 
@@ -84,7 +85,7 @@ class FakeWatcher final : public Watcher {
   void keep(const Sweep& sweep) override { kept.push_back(sweep); }
   void ended(const Sweep&, const Trial& trial) override { told.push_back(trial.number); }
   void tick(const Sweep&) override {}
-  bool wants_stop() override { return kept.size() >= stop_after_; }
+  bool should_stop() override { return kept.size() >= stop_after_; }
 
   std::vector<Sweep> kept;
   std::vector<std::int64_t> told;

@@ -21,18 +21,18 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Space, ReadsRanges) {
-  const Varied rate = parse_varied("train.optimizer.learning_rate=1e-4..1e-2:log");
+  const SweepParameter rate = parse_varied("train.optimizer.learning_rate=1e-4..1e-2:log");
   EXPECT_EQ(rate.key, "train.optimizer.learning_rate");
-  EXPECT_EQ(rate.kind, Varied::Kind::kReal);
+  EXPECT_EQ(rate.kind, SweepParameter::Kind::kReal);
   EXPECT_TRUE(rate.log);
   EXPECT_DOUBLE_EQ(rate.low, 1e-4);
   EXPECT_DOUBLE_EQ(rate.high, 1e-2);
-  const Varied drop = parse_varied("a=-0.5..0.5");
+  const SweepParameter drop = parse_varied("a=-0.5..0.5");
   EXPECT_FALSE(drop.log);
   EXPECT_EQ(drop.low, -0.5);
   for (const char* text : {"a=16..128:int:log", "a=16..128:log:int"}) {
-    const Varied units = parse_varied(text);
-    EXPECT_EQ(units.kind, Varied::Kind::kWhole);
+    const SweepParameter units = parse_varied(text);
+    EXPECT_EQ(units.kind, SweepParameter::Kind::kWhole);
     EXPECT_TRUE(units.log);
   }
 }
@@ -63,7 +63,8 @@ TEST(Space, Refuses) {
 }
 
 TEST(Space, DrawsAreAFunctionOfSeedAndNumber) {
-  const std::vector<Varied> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"), parse_varied("c=x,y")};
+  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"),
+                                          parse_varied("c=x,y")};
   const Values third = draw(space, 7, 3);
   draw(space, 7, 2);
   EXPECT_EQ(draw(space, 7, 3), third);
@@ -76,8 +77,9 @@ TEST(Space, DrawsAreAFunctionOfSeedAndNumber) {
 }
 
 TEST(Space, DrawsStayInTheRangeAndFillIt) {
-  const std::vector<Varied> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"), parse_varied("c=x,y"),
-                                  parse_varied("d=2..9:int:log"), parse_varied("e=-1..3")};
+  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"),
+                                          parse_varied("c=x,y"), parse_varied("d=2..9:int:log"),
+                                          parse_varied("e=-1..3")};
   std::vector<std::set<std::string>> seen(space.size());
   int below_middle = 0;  // of a, by the logarithm
   double sum = 0;        // of e
@@ -101,7 +103,7 @@ TEST(Space, DrawsStayInTheRangeAndFillIt) {
 }
 
 TEST(Space, ValuesHaveFourDigits) {
-  const std::vector<Varied> space{parse_varied("a=1e-4..1e-2:log")};
+  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log")};
   for (std::int64_t number = 1; number <= 20; ++number) {
     const std::string value = draw(space, 3, number)[0];
     EXPECT_LE(value.size(), 9U) << value;
@@ -112,7 +114,7 @@ TEST(Space, ValuesHaveFourDigits) {
 }
 
 TEST(Space, GridGoesOverAllPoints) {
-  const std::vector<Varied> space{parse_varied("a=1,2"), parse_varied("b=x,y,z")};
+  const std::vector<SweepParameter> space{parse_varied("a=1,2"), parse_varied("b=x,y,z")};
   ASSERT_EQ(grid_size(space), 6);
   std::vector<Values> points;
   for (std::int64_t number = 1; number <= 6; ++number) points.push_back(grid_point(space, number));

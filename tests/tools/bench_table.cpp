@@ -56,7 +56,7 @@ std::string sums(const data::table::Table& table) {
 
 void run(int threads, int rounds, const std::vector<std::string>& files) {
   const auto start = std::chrono::steady_clock::now();
-  const data::table::Looked looked = data::table::look(files, {});
+  const data::table::SniffResult looked = data::table::sniff(files, {});
   fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), looked.rows);
   for (const data::table::Column& column : looked.schema.columns)
     fmt::print(" {}={}", column.name, type_name(column.type));

@@ -47,7 +47,7 @@ TEST(EarlyStopping, GoesOnFromItsSavedState) {
   const auto before = make_callback(spec), after = make_callback(spec);
   run(*before, control, "val_loss", {1.0, 0.5, 0.6});
   after->restore(nlohmann::json::parse(before->save().dump()));
-  after->restore_weights(before->kept_weights());
+  after->restore_weights(before->saved_weights());
   EXPECT_EQ(run(*after, resumed, "val_loss", {0.6, 0.4}, 3), 4) << "one more epoch without improvement is the second";
   after->train_end(resumed);
   EXPECT_EQ(resumed.model.weights[0].values[0], 1.0F);
@@ -72,7 +72,7 @@ TEST(EarlyStopping, CountsValidationsWhereTheyComeBySteps) {
   epoch.logs.set("val_loss", 0.1);
   callback->epoch_end(control, epoch);  // the end of an epoch adds nothing
   after->restore(nlohmann::json::parse(callback->save().dump()));
-  after->restore_weights(callback->kept_weights());
+  after->restore_weights(callback->saved_weights());
   after->train_end(resumed);
   EXPECT_EQ(resumed.model.weights[0].values[0], 10.0F) << "the weights of the second validation, at step 10";
 }

@@ -111,12 +111,12 @@ TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
   EXPECT_FALSE(replay(fault_folder(), {}, {}).again.error) << "it starts from equal weights";
 }
 
-TEST(LeavesFault, NotForTheWorldAroundTheRun) {
-  EXPECT_FALSE(leaves_fault(ErrorKind::kUsage));
-  EXPECT_FALSE(leaves_fault(ErrorKind::kMemory));
-  EXPECT_FALSE(leaves_fault(ErrorKind::kWrite));
-  EXPECT_TRUE(leaves_fault(ErrorKind::kInternal));
-  EXPECT_TRUE(leaves_fault(ErrorKind::kDeadline));
+TEST(IsReplayable, NotForTheWorldAroundTheRun) {
+  EXPECT_FALSE(is_replayable(ErrorKind::kUsage));
+  EXPECT_FALSE(is_replayable(ErrorKind::kMemory));
+  EXPECT_FALSE(is_replayable(ErrorKind::kWrite));
+  EXPECT_TRUE(is_replayable(ErrorKind::kInternal));
+  EXPECT_TRUE(is_replayable(ErrorKind::kDeadline));
 }
 
 }  // namespace

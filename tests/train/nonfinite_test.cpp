@@ -1,7 +1,7 @@
 // Steps and weights that are not finite: end of a run, its files, and its continuation (train.on_nonfinite). On CPUs
 // and emulated GPUs, with one replica and three.
 
-#include "train/nonfinite_account.h"
+#include "train/nonfinite_policy.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -28,10 +28,10 @@ TEST(Signals, AreRequestsWhileTraining) {
   {
     const Signals signals;
     const Training training;
-    EXPECT_FALSE(Signals::take_save());
-    send_until(SIGHUP, [] { return Signals::take_save(); });
-    send_until(SIGUSR1, [] { return Signals::take_status(); });
-    EXPECT_FALSE(Signals::take_status()) << "once";
+    EXPECT_FALSE(Signals::consume_save_request());
+    send_until(SIGHUP, [] { return Signals::consume_save_request(); });
+    send_until(SIGUSR1, [] { return Signals::consume_status_request(); });
+    EXPECT_FALSE(Signals::consume_status_request()) << "once";
     EXPECT_EQ(Signals::stop_signal(), 0);
     send_until(SIGTERM, [] { return Signals::stop_signal() == SIGTERM; });
   }

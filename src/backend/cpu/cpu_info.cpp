@@ -41,7 +41,7 @@ std::vector<DeviceInfo> list_cpu() {
   info.details =
       fmt::format("{}, {}, {:.1f} GiB{}, {:.0f} GFLOP/s a core (fp32 FMA, measured), {}", counted(info.cores, "core"),
                   kernels::cpu::isa_name(), static_cast<double>(info.memory_bytes) / (1 << 30),
-                  machine::gives_huge_pages() ? "" : " without huge pages", info.peak_gflops,
+                  machine::has_huge_pages() ? "" : " without huge pages", info.peak_gflops,
                   info.bfloat16.empty() ? "no bfloat16 products" : "bfloat16 products by " + info.bfloat16);
   return {info};
 }

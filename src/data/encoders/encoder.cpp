@@ -34,15 +34,15 @@ void WordEncoder::encode(std::int32_t index, float* out) const {
   out[index] = 1;
 }
 
-nlohmann::json FileEncoder::learned() const { return nlohmann::json::object(); }
+nlohmann::json FileEncoder::fitted_state() const { return nlohmann::json::object(); }
 
-std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column) {
-  return encoder_def_of(spec).learn(spec.spec(), column);
+std::unique_ptr<const Encoder> fit(const config::Typed& spec, const TrainingColumn& column) {
+  return encoder_def_of(spec).fit(spec.spec(), column);
 }
 
-std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned) {
+std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& fitted_state) {
   try {
-    return encoder_def_of(spec).restore(spec.spec(), learned);
+    return encoder_def_of(spec).restore(spec.spec(), fitted_state);
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("what {} has learned cannot be read: {}", spec.name(), error.what()));
@@ -65,7 +65,7 @@ namespace {
 
 /// Ignored columns have no encoder. Callers check for the type Ignore before they call learn() or restore().
 struct Nothing {
-  [[noreturn]] static std::unique_ptr<const Encoder> learn(const IgnoreSpec&, const TrainingColumn&) { fail(); }
+  [[noreturn]] static std::unique_ptr<const Encoder> fit(const IgnoreSpec&, const TrainingColumn&) { fail(); }
   [[noreturn]] static std::unique_ptr<const Encoder> restore(const IgnoreSpec&, const nlohmann::json&) { fail(); }
   [[noreturn]] static void fail() { throw Error(ErrorKind::kInternal, "an ignored column has no encoder"); }
 };

@@ -67,7 +67,7 @@ class Encoder {
   virtual std::int64_t id_limit() const { return 0; }
   /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
   virtual std::string describe() const = 0;
-  virtual nlohmann::json learned() const = 0;
+  virtual nlohmann::json fitted_state() const = 0;
   /// The encoder in an exported model, under the column's name; nullopt if export does not support it.
   virtual std::optional<formats::PreparedColumn> prepared(const std::string& /*column*/) const { return std::nullopt; }
 };
@@ -115,7 +115,7 @@ class FileEncoder : public Encoder {
  public:
   table::ColumnType reads() const final { return table::ColumnType::kText; }
   std::int64_t floats() const final { return 0; }
-  nlohmann::json learned() const final;
+  nlohmann::json fitted_state() const final;
   /// Content of the file, for messages: "an image".
   virtual const char* what() const = 0;
   /// Shape of a sample, [H, W, C] or [frames, H, W, C]. Extents that vary between files are 0.
@@ -133,9 +133,9 @@ class FileEncoder : public Encoder {
 config::Family& encoder_family();
 
 /// Fits an encoder. Throws Error{kData} for a rejected value, or if an encoder that requires values finds none.
-std::unique_ptr<const Encoder> learn(const config::Typed& spec, const TrainingColumn& column);
+std::unique_ptr<const Encoder> fit(const config::Typed& spec, const TrainingColumn& column);
 /// Restores an encoder from Encoder::learned(). Throws Error{kCheckpoint} for JSON of another form.
-std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& learned);
+std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& fitted_state);
 /// Type of the columns that the encoder reads.
 table::ColumnType column_type_of(const config::Typed& spec);
 /// Whether it is a FileEncoder.

@@ -19,8 +19,8 @@ using config::key;
 struct EncoderDef final : config::TypeDef {
   table::ColumnType reads{};
   bool reads_files = false;  ///< whether it is a FileEncoder
-  std::unique_ptr<const Encoder> (*learn)(const void* spec, const TrainingColumn& column) = nullptr;
-  std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& learned) = nullptr;
+  std::unique_ptr<const Encoder> (*fit)(const void* spec, const TrainingColumn& column) = nullptr;
+  std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& fitted_state) = nullptr;
 };
 
 /// `Made` has `static std::unique_ptr<const Encoder> learn(const Spec&, const TrainingColumn&)` and `restore(const
@@ -31,11 +31,11 @@ std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema 
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->reads = reads;
   def->reads_files = std::is_base_of_v<FileEncoder, Made>;
-  def->learn = [](const void* spec, const TrainingColumn& column) {
-    return Made::learn(*static_cast<const Spec*>(spec), column);
+  def->fit = [](const void* spec, const TrainingColumn& column) {
+    return Made::fit(*static_cast<const Spec*>(spec), column);
   };
-  def->restore = [](const void* spec, const nlohmann::json& learned) {
-    return Made::restore(*static_cast<const Spec*>(spec), learned);
+  def->restore = [](const void* spec, const nlohmann::json& fitted_state) {
+    return Made::restore(*static_cast<const Spec*>(spec), fitted_state);
   };
   return def;
 }

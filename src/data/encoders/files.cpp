@@ -14,7 +14,7 @@ namespace {
 class ImageColumn final : public FileEncoder {
  public:
   explicit ImageColumn(const ImageReading& reading) : reading_(reading) {}
-  static std::unique_ptr<const Encoder> learn(const ImageSpec& spec, const TrainingColumn&) {
+  static std::unique_ptr<const Encoder> fit(const ImageSpec& spec, const TrainingColumn&) {
     return std::make_unique<ImageColumn>(spec);
   }
   static std::unique_ptr<const Encoder> restore(const ImageSpec& spec, const nlohmann::json&) {
@@ -47,7 +47,7 @@ const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
 class VideoColumn final : public FileEncoder {
  public:
   explicit VideoColumn(const ClipReading& reading) : reading_(reading) {}
-  static std::unique_ptr<const Encoder> learn(const ColumnVideoSpec& spec, const TrainingColumn&) {
+  static std::unique_ptr<const Encoder> fit(const ColumnVideoSpec& spec, const TrainingColumn&) {
     return std::make_unique<VideoColumn>(spec);
   }
   static std::unique_ptr<const Encoder> restore(const ColumnVideoSpec& spec, const nlohmann::json&) {

@@ -82,7 +82,7 @@ class StringLookup final : public WordEncoder {
         throw Error(ErrorKind::kData, fmt::format("the vocabulary has '{}' twice", printable(words_[i])));
   }
 
-  static std::unique_ptr<const Encoder> learn(const StringLookupSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const StringLookupSpec& spec, const TrainingColumn& column) {
     std::vector<TrainingColumn::Word> words = column.words();
     std::optional<std::string> filler;
     if (spec.missing == MissingWord::kMostFrequent)
@@ -95,10 +95,10 @@ class StringLookup final : public WordEncoder {
     return std::make_unique<StringLookup>(
         spec, spec.vocabulary.empty() ? vocabulary_of(std::move(words), most) : spec.vocabulary, std::move(filler));
   }
-  static std::unique_ptr<const Encoder> restore(const StringLookupSpec& spec, const nlohmann::json& learned) {
+  static std::unique_ptr<const Encoder> restore(const StringLookupSpec& spec, const nlohmann::json& fitted_state) {
     std::optional<std::string> filler;
-    if (learned.contains("missing")) filler = learned.at("missing").get<std::string>();
-    return std::make_unique<StringLookup>(spec, learned.at("vocabulary").get<std::vector<std::string>>(),
+    if (fitted_state.contains("missing")) filler = fitted_state.at("missing").get<std::string>();
+    return std::make_unique<StringLookup>(spec, fitted_state.at("vocabulary").get<std::vector<std::string>>(),
                                           std::move(filler));
   }
 
@@ -133,10 +133,10 @@ class StringLookup final : public WordEncoder {
     return fmt::format("{}{}", counted(words_.size(), "word"),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));
   }
-  nlohmann::json learned() const override {
-    nlohmann::json learned{{"vocabulary", words_}};
-    if (filler_) learned["missing"] = *filler_;
-    return learned;
+  nlohmann::json fitted_state() const override {
+    nlohmann::json fitted_state{{"vocabulary", words_}};
+    if (filler_) fitted_state["missing"] = *filler_;
+    return fitted_state;
   }
 
  private:
@@ -205,7 +205,7 @@ class IntegerLookup final : public WordEncoder {
         throw Error(ErrorKind::kData, fmt::format("the vocabulary has {} twice", numbers_[i]));
   }
 
-  static std::unique_ptr<const Encoder> learn(const IntegerLookupSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const IntegerLookupSpec& spec, const TrainingColumn& column) {
     Counts counts;
     for (const TrainingColumn::Word& word : column.words()) counts[whole_number(word.text)] += word.count;
     std::optional<std::int64_t> filler, most;
@@ -215,10 +215,11 @@ class IntegerLookup final : public WordEncoder {
     return std::make_unique<IntegerLookup>(spec, spec.vocabulary.empty() ? numbers_of(counts, most) : spec.vocabulary,
                                            filler);
   }
-  static std::unique_ptr<const Encoder> restore(const IntegerLookupSpec& spec, const nlohmann::json& learned) {
+  static std::unique_ptr<const Encoder> restore(const IntegerLookupSpec& spec, const nlohmann::json& fitted_state) {
     std::optional<std::int64_t> filler;
-    if (learned.contains("missing")) filler = learned.at("missing").get<std::int64_t>();
-    return std::make_unique<IntegerLookup>(spec, learned.at("vocabulary").get<std::vector<std::int64_t>>(), filler);
+    if (fitted_state.contains("missing")) filler = fitted_state.at("missing").get<std::int64_t>();
+    return std::make_unique<IntegerLookup>(spec, fitted_state.at("vocabulary").get<std::vector<std::int64_t>>(),
+                                           filler);
   }
 
   table::ColumnType reads() const override { return table::ColumnType::kCategory; }
@@ -250,10 +251,10 @@ class IntegerLookup final : public WordEncoder {
     return fmt::format("{} whole numbers{}", numbers_.size(),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));
   }
-  nlohmann::json learned() const override {
-    nlohmann::json learned{{"vocabulary", numbers_}};
-    if (filler_) learned["missing"] = *filler_;
-    return learned;
+  nlohmann::json fitted_state() const override {
+    nlohmann::json fitted_state{{"vocabulary", numbers_}};
+    if (filler_) fitted_state["missing"] = *filler_;
+    return fitted_state;
   }
 
  private:
@@ -290,7 +291,7 @@ const RegisteredEncoder kIntegerLookup = encoder_def<IntegerLookupSpec, IntegerL
 class Hashing final : public WordEncoder {
  public:
   explicit Hashing(const HashingSpec& spec) : spec_(spec) {}
-  static std::unique_ptr<const Encoder> learn(const HashingSpec& spec, const TrainingColumn&) {
+  static std::unique_ptr<const Encoder> fit(const HashingSpec& spec, const TrainingColumn&) {
     return std::make_unique<Hashing>(spec);
   }
   static std::unique_ptr<const Encoder> restore(const HashingSpec& spec, const nlohmann::json&) {
@@ -310,7 +311,7 @@ class Hashing final : public WordEncoder {
   std::int32_t missing_index() const override { return index(""); }
   bool is_unknown(std::int32_t) const override { return false; }
   std::string describe() const override { return fmt::format("hashed to {} bins", spec_.num_bins); }
-  nlohmann::json learned() const override { return nlohmann::json::object(); }
+  nlohmann::json fitted_state() const override { return nlohmann::json::object(); }
 
  private:
   HashingSpec spec_;
@@ -330,7 +331,7 @@ const RegisteredEncoder kHashing = encoder_def<HashingSpec, Hashing>(
 class CategoryEncoding final : public NumberEncoder {
  public:
   explicit CategoryEncoding(std::int64_t count) : count_(count) {}
-  static std::unique_ptr<const Encoder> learn(const CategoryEncodingSpec& spec, const TrainingColumn&) {
+  static std::unique_ptr<const Encoder> fit(const CategoryEncodingSpec& spec, const TrainingColumn&) {
     return std::make_unique<CategoryEncoding>(spec.num_tokens);
   }
   static std::unique_ptr<const Encoder> restore(const CategoryEncodingSpec& spec, const nlohmann::json&) {
@@ -351,7 +352,7 @@ class CategoryEncoding final : public NumberEncoder {
     return formats::PreparedColumn{column, formats::TakeToken{count_}};
   }
   std::string describe() const override { return fmt::format("one of {}", count_); }
-  nlohmann::json learned() const override { return nlohmann::json::object(); }
+  nlohmann::json fitted_state() const override { return nlohmann::json::object(); }
 
  private:
   std::int32_t token(double number) const {

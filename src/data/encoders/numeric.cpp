@@ -86,18 +86,18 @@ class ColumnNormalization final : public NumberEncoder {
   ColumnNormalization(double mean, double variance, std::optional<double> fill)
       : mean_(mean), variance_(variance), deviation_(std::max(std::sqrt(variance), kKerasEpsilon)), fill_(fill) {}
 
-  static std::unique_ptr<const Encoder> learn(const ColumnNormalizationSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const ColumnNormalizationSpec& spec, const TrainingColumn& column) {
     NumberSums sums = sums_of(column);
     const std::optional<double> fill = fill_of(spec.missing, column, sums);
     if (fill) sums = filled(sums, *fill);
     return std::make_unique<ColumnNormalization>(spec.mean.value_or(sums.mean), spec.variance.value_or(sums.variance),
                                                  fill);
   }
-  static std::unique_ptr<const Encoder> restore(const ColumnNormalizationSpec&, const nlohmann::json& learned) {
+  static std::unique_ptr<const Encoder> restore(const ColumnNormalizationSpec&, const nlohmann::json& fitted_state) {
     std::optional<double> fill;
-    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
-    return std::make_unique<ColumnNormalization>(learned.at("mean").get<double>(), learned.at("variance").get<double>(),
-                                                 fill);
+    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
+    return std::make_unique<ColumnNormalization>(fitted_state.at("mean").get<double>(),
+                                                 fitted_state.at("variance").get<double>(), fill);
   }
 
   table::ColumnType reads() const override { return table::ColumnType::kNumber; }
@@ -115,10 +115,10 @@ class ColumnNormalization final : public NumberEncoder {
   std::string describe() const override {
     return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));
   }
-  nlohmann::json learned() const override {
-    nlohmann::json learned{{"mean", mean_}, {"variance", variance_}};
-    if (fill_) learned["missing"] = *fill_;
-    return learned;
+  nlohmann::json fitted_state() const override {
+    nlohmann::json fitted_state{{"mean", mean_}, {"variance", variance_}};
+    if (fill_) fitted_state["missing"] = *fill_;
+    return fitted_state;
   }
 
  private:
@@ -139,12 +139,12 @@ const RegisteredEncoder kNormalization = encoder_def<ColumnNormalizationSpec, Co
 class ColumnRescaling final : public NumberEncoder {
  public:
   ColumnRescaling(const ColumnRescalingSpec& spec, std::optional<double> fill) : spec_(spec), fill_(fill) {}
-  static std::unique_ptr<const Encoder> learn(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const ColumnRescalingSpec& spec, const TrainingColumn& column) {
     return std::make_unique<ColumnRescaling>(spec, fill_of(spec.missing, column, sums_of(column)));
   }
-  static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& learned) {
+  static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& fitted_state) {
     std::optional<double> fill;
-    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
+    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
     return std::make_unique<ColumnRescaling>(spec, fill);
   }
 
@@ -162,10 +162,10 @@ class ColumnRescaling final : public NumberEncoder {
   std::string describe() const override {
     return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
   }
-  nlohmann::json learned() const override {
-    nlohmann::json learned = nlohmann::json::object();
-    if (fill_) learned["missing"] = *fill_;
-    return learned;
+  nlohmann::json fitted_state() const override {
+    nlohmann::json fitted_state = nlohmann::json::object();
+    if (fill_) fitted_state["missing"] = *fill_;
+    return fitted_state;
   }
 
  private:
@@ -231,7 +231,7 @@ class Discretization final : public NumberEncoder {
   Discretization(std::vector<float> boundaries, std::optional<double> fill)
       : boundaries_(std::move(boundaries)), fill_(fill) {}
 
-  static std::unique_ptr<const Encoder> learn(const DiscretizationSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const DiscretizationSpec& spec, const TrainingColumn& column) {
     const std::optional<double> fill = fill_of(spec.missing, column, sums_of(column));
     if (!spec.num_bins)
       return std::make_unique<Discretization>(
@@ -251,10 +251,10 @@ class Discretization final : public NumberEncoder {
     if (!summary.values.empty()) summary.values.pop_back();
     return std::make_unique<Discretization>(std::move(summary.values), fill);
   }
-  static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& learned) {
+  static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& fitted_state) {
     std::optional<double> fill;
-    if (learned.contains("missing")) fill = learned.at("missing").get<double>();
-    return std::make_unique<Discretization>(learned.at("bin_boundaries").get<std::vector<float>>(), fill);
+    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
+    return std::make_unique<Discretization>(fitted_state.at("bin_boundaries").get<std::vector<float>>(), fill);
   }
 
   table::ColumnType reads() const override { return table::ColumnType::kNumber; }
@@ -270,10 +270,10 @@ class Discretization final : public NumberEncoder {
     return formats::PreparedColumn{column, formats::FindBin{boundaries_}, fill_};
   }
   std::string describe() const override { return fmt::format("{} bins", floats()); }
-  nlohmann::json learned() const override {
-    nlohmann::json learned{{"bin_boundaries", boundaries_}};
-    if (fill_) learned["missing"] = *fill_;
-    return learned;
+  nlohmann::json fitted_state() const override {
+    nlohmann::json fitted_state{{"bin_boundaries", boundaries_}};
+    if (fill_) fitted_state["missing"] = *fill_;
+    return fitted_state;
   }
 
  private:
@@ -329,7 +329,7 @@ class Date final : public NumberEncoder {
  public:
   Date(double mean, double variance, bool has_times) : mean_(mean), variance_(variance), has_times_(has_times) {}
 
-  static std::unique_ptr<const Encoder> learn(const DateSpec&, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const DateSpec&, const TrainingColumn& column) {
     const NumberSums sums = sums_of(column);
     bool has_times = false;
     column.numbers([&](std::span<const double> block) {
@@ -339,9 +339,9 @@ class Date final : public NumberEncoder {
     });
     return std::make_unique<Date>(sums.mean, sums.variance, has_times);
   }
-  static std::unique_ptr<const Encoder> restore(const DateSpec&, const nlohmann::json& learned) {
-    return std::make_unique<Date>(learned.at("mean").get<double>(), learned.at("variance").get<double>(),
-                                  learned.at("times").get<bool>());
+  static std::unique_ptr<const Encoder> restore(const DateSpec&, const nlohmann::json& fitted_state) {
+    return std::make_unique<Date>(fitted_state.at("mean").get<double>(), fitted_state.at("variance").get<double>(),
+                                  fitted_state.at("times").get<bool>());
   }
 
   table::ColumnType reads() const override { return table::ColumnType::kDate; }
@@ -361,7 +361,9 @@ class Date final : public NumberEncoder {
     return fmt::format("days normalised (deviation {:.6g} days), year and week{} as circles",
                        std::sqrt(variance_) / kDay, has_times_ ? " and day" : "");
   }
-  nlohmann::json learned() const override { return {{"mean", mean_}, {"variance", variance_}, {"times", has_times_}}; }
+  nlohmann::json fitted_state() const override {
+    return {{"mean", mean_}, {"variance", variance_}, {"times", has_times_}};
+  }
 
  private:
   double mean_, variance_;

@@ -81,8 +81,8 @@ void read_image_file(const std::string& path, const ImageReading& reading, const
     decode_image(bytes,
                  {.color = reading.color_mode,
                   .rotate = reading.exif == Exif::kRotate,
-                  .least_height = hint.least_height,
-                  .least_width = hint.least_width,
+                  .min_height = hint.min_height,
+                  .min_width = hint.min_width,
                   .part = hint.part},
                  out);
   } catch (const ImageError& error) {

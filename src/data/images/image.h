@@ -25,7 +25,7 @@ struct DecodeOptions {
   ColorMode color = ColorMode::kRgb;
   bool rotate = true;  ///< apply the EXIF orientation of a JPEG
   /// Not 0: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, but not below this size after rotation.
-  std::int64_t least_height = 0, least_width = 0;
+  std::int64_t min_height = 0, min_width = 0;
   /// As in ReadHint. Damage after the last row of the part may then be missed, unless the file is truncated.
   std::function<Window(const Shape&)> part{};
 };

@@ -141,8 +141,8 @@ std::string format_of_name(const std::string& path) {
                                                                                  {".pnm", "pnm"}}};
   std::string suffix = std::filesystem::path(path).extension().string();
   for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const auto& [known, format] : kSuffixes)
-    if (suffix == known) return format;
+  for (const auto& [supported, format] : kSuffixes)
+    if (suffix == supported) return format;
   return "";
 }
 
@@ -228,42 +228,42 @@ struct Signature {
   std::size_t at;
   std::string_view bytes;
 };
-struct Known {
+struct SupportedFormat {
   Signature signature;
   ImageFormat format;
 };
-struct Foreign {
+struct UnsupportedFormat {
   Signature signature;
   const char* what;
 };
 
-constexpr std::array kKnown{
-    Known{{0, "\xFF\xD8\xFF"sv}, ImageFormat::kJpeg},
-    Known{{0, "\x89PNG\r\n\x1A\n"sv}, ImageFormat::kPng},
-    Known{{0, "GIF87a"sv}, ImageFormat::kGif},
-    Known{{0, "GIF89a"sv}, ImageFormat::kGif},
-    Known{{0, "BM"sv}, ImageFormat::kBmp},
-    Known{{0, "P5"sv}, ImageFormat::kPnm},
-    Known{{0, "P6"sv}, ImageFormat::kPnm},
+constexpr std::array kSupportedFormats{
+    SupportedFormat{{0, "\xFF\xD8\xFF"sv}, ImageFormat::kJpeg},
+    SupportedFormat{{0, "\x89PNG\r\n\x1A\n"sv}, ImageFormat::kPng},
+    SupportedFormat{{0, "GIF87a"sv}, ImageFormat::kGif},
+    SupportedFormat{{0, "GIF89a"sv}, ImageFormat::kGif},
+    SupportedFormat{{0, "BM"sv}, ImageFormat::kBmp},
+    SupportedFormat{{0, "P5"sv}, ImageFormat::kPnm},
+    SupportedFormat{{0, "P6"sv}, ImageFormat::kPnm},
 };
 /// Other formats that users mistake for supported images.
-constexpr std::array kForeign{
-    Foreign{{8, "WEBP"sv}, "a WebP image"},
-    Foreign{{0, "II*\0"sv}, "a TIFF image"},
-    Foreign{{0, "MM\0*"sv}, "a TIFF image"},
-    Foreign{{4, "ftypavif"sv}, "an AVIF image"},
-    Foreign{{4, "ftyphei"sv}, "a HEIF image"},
-    Foreign{{4, "ftypmif1"sv}, "a HEIF image"},
-    Foreign{{4, "ftyp"sv}, "a video"},
-    Foreign{{0, "P2"sv}, "a PGM image in ASCII"},
-    Foreign{{0, "P3"sv}, "a PPM image in ASCII"},
-    Foreign{{0, "%PDF"sv}, "a PDF document"},
-    Foreign{{0, "PK\3\4"sv}, "a zip archive"},
-    Foreign{{0, "\x1F\x8B"sv}, "a gzip archive"},
-    Foreign{{0, "\x89HDF"sv}, "an HDF5 file"},
-    Foreign{{0, "\0\0\0\xCjP  "sv}, "a JPEG 2000 image"},
-    Foreign{{0, "\xFF\xD8"sv}, "a damaged JPEG"},
-    Foreign{{0, "\x89PNG"sv}, "a damaged PNG"},
+constexpr std::array kUnsupportedFormats{
+    UnsupportedFormat{{8, "WEBP"sv}, "a WebP image"},
+    UnsupportedFormat{{0, "II*\0"sv}, "a TIFF image"},
+    UnsupportedFormat{{0, "MM\0*"sv}, "a TIFF image"},
+    UnsupportedFormat{{4, "ftypavif"sv}, "an AVIF image"},
+    UnsupportedFormat{{4, "ftyphei"sv}, "a HEIF image"},
+    UnsupportedFormat{{4, "ftypmif1"sv}, "a HEIF image"},
+    UnsupportedFormat{{4, "ftyp"sv}, "a video"},
+    UnsupportedFormat{{0, "P2"sv}, "a PGM image in ASCII"},
+    UnsupportedFormat{{0, "P3"sv}, "a PPM image in ASCII"},
+    UnsupportedFormat{{0, "%PDF"sv}, "a PDF document"},
+    UnsupportedFormat{{0, "PK\3\4"sv}, "a zip archive"},
+    UnsupportedFormat{{0, "\x1F\x8B"sv}, "a gzip archive"},
+    UnsupportedFormat{{0, "\x89HDF"sv}, "an HDF5 file"},
+    UnsupportedFormat{{0, "\0\0\0\xCjP  "sv}, "a JPEG 2000 image"},
+    UnsupportedFormat{{0, "\xFF\xD8"sv}, "a damaged JPEG"},
+    UnsupportedFormat{{0, "\x89PNG"sv}, "a damaged PNG"},
 };
 
 bool has(ImageBytes file, const Signature& signature) {
@@ -278,9 +278,9 @@ bool looks_like_text(ImageBytes file) {
   return std::all_of(head.begin(), head.end(), [](std::uint8_t c) { return c >= 0x20 || (c >= 0x07 && c <= 0x0D); });
 }
 
-std::string what_it_is(ImageBytes file) {
-  for (const Foreign& foreign : kForeign)
-    if (has(file, foreign.signature)) return foreign.what;
+std::string detected_format(ImageBytes file) {
+  for (const UnsupportedFormat& unsupported : kUnsupportedFormats)
+    if (has(file, unsupported.signature)) return unsupported.what;
   if (looks_like_text(file)) return "a text file";
   std::string bytes = "a file that begins with";
   for (const std::uint8_t byte : file.first(std::min<std::size_t>(file.size(), 4)))
@@ -292,10 +292,10 @@ std::string what_it_is(ImageBytes file) {
 
 ImageFormat image_format(ImageBytes file) {
   if (file.empty()) throw ImageError(0, "the file is empty");
-  for (const Known& known : kKnown)
-    if (has(file, known.signature)) return known.format;
-  throw ImageError(0,
-                   "no image that can be read but " + what_it_is(file) + "; expected JPEG, PNG, BMP, GIF, PGM or PPM");
+  for (const SupportedFormat& supported : kSupportedFormats)
+    if (has(file, supported.signature)) return supported.format;
+  throw ImageError(
+      0, "no image that can be read but " + detected_format(file) + "; expected JPEG, PNG, BMP, GIF, PGM or PPM");
 }
 
 }  // namespace dptrain::data

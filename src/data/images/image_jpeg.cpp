@@ -41,7 +41,7 @@ Failure& failure_of(j_common_ptr jpeg) { return *reinterpret_cast<Failure*>(jpeg
 }
 
 /// Treats warnings about lost or guessed pixels as errors, and ignores other warnings.
-void hear_message(j_common_ptr jpeg, int level) {
+void count_warning(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
     case JWRN_JPEG_EOF:
@@ -53,7 +53,7 @@ void hear_message(j_common_ptr jpeg, int level) {
   }
 }
 
-void say_nothing(j_common_ptr) {}
+void ignore_message(j_common_ptr) {}
 void need_nothing(j_decompress_ptr) {}
 
 boolean past_the_end(j_decompress_ptr jpeg) {
@@ -99,8 +99,8 @@ class JpegFile {
   explicit JpegFile(ImageBytes file) : file_(file) {
     jpeg_.err = jpeg_std_error(&failure_.base);
     failure_.base.error_exit = fail;
-    failure_.base.emit_message = hear_message;
-    failure_.base.output_message = say_nothing;
+    failure_.base.emit_message = count_warning;
+    failure_.base.output_message = ignore_message;
     source_.init_source = source_.term_source = need_nothing;
     source_.fill_input_buffer = past_the_end;
     source_.skip_input_data = skip_bytes;
@@ -244,8 +244,7 @@ void decode_jpeg(ImageBytes file, const DecodeOptions& options, Array& out) {
   jpeg.read_header(options.rotate);
   const int orientation = options.rotate ? jpeg.orientation() : 1;
   const bool swaps = swaps_axes(orientation);
-  jpeg.choose_scale(swaps ? options.least_width : options.least_height,
-                    swaps ? options.least_height : options.least_width);
+  jpeg.choose_scale(swaps ? options.min_width : options.min_height, swaps ? options.min_height : options.min_width);
   if (orientation == 1) jpeg.choose_part(options.part, options.color);
   jpeg.decode(options.color, out);
   apply_orientation(orientation, out);

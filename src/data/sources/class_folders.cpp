@@ -18,7 +18,7 @@
 namespace dptrain::data {
 
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
-                                       const ClassFolderWords& words) {
+                                       const ClassFolderMessages& words) {
   std::int64_t beside = 0;
   const std::vector<std::string> found = sub_folders(directory, beside);
   if (found.empty())
@@ -74,7 +74,7 @@ void check_channels(ColorMode color, const char* what, int rank, const ModelSide
 }
 
 ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
-                           const char* kind, const Strays& strays,
+                           const char* kind, const IgnoredFiles& ignored_files,
                            const std::function<std::int64_t(const std::string& folder)>& add) {
   ClassSamples samples{.names = std::move(classes), .ends = {}};
   std::int64_t before = 0;
@@ -84,7 +84,7 @@ ClassSamples class_samples(const std::string& directory, std::vector<std::string
     if (end == before) log::warn(fmt::format("{}: no {}s; the class '{}' has no samples", folder, what, name));
     samples.ends.push_back(before = end);
   }
-  strays.tell(directory, kind);
+  ignored_files.log_warning(directory, kind);
   if (before == 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: none of the {} class folders has a {}", directory, samples.names.size(), what));
@@ -105,7 +105,7 @@ void ClassSource::set_fingerprint(const char* kind, std::int64_t channels, std::
   fingerprint_ = fmt::format("{}:{}:{}:{}:{:016x}", kind, size(), classes_.ends.size(), channels, samples_hash);
 }
 
-bool Strays::wants(const char* name) {
+bool IgnoredFiles::accepts(const char* name) {
   static constexpr std::array kSuffixes{".txt", ".md",  ".csv", ".json", ".xml", ".yaml", ".yml",
                                         ".db",  ".ini", ".log", ".html", ".pdf", ".zip",  ".lnk"};
   std::string suffix = std::filesystem::path(name).extension().string();
@@ -115,11 +115,11 @@ bool Strays::wants(const char* name) {
   return false;
 }
 
-void Strays::add(const char* name) {
+void IgnoredFiles::add(const char* name) {
   if (count_++ == 0) first_ = name;
 }
 
-void Strays::tell(const std::string& directory, const char* what) const {
+void IgnoredFiles::log_warning(const std::string& directory, const char* what) const {
   if (count_ > 0)
     log::warn(fmt::format("{}: {} {} no {} by the name and passed over, such as {}", directory, with_commas(count_),
                           count_ == 1 ? "file is" : "files are", what, first_));

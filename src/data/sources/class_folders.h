@@ -17,14 +17,14 @@
 namespace dptrain::data {
 
 /// Parts of messages: "one folder of `what` per class, as in flowers/cats/`example`".
-struct ClassFolderWords {
+struct ClassFolderMessages {
   const char* what;
   const char* example;
 };
 /// Class names in order: `class_names`, or if empty all sub-folders sorted by bytes. Throws Error{kData} if
 /// `class_names` and the sub-folders differ.
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
-                                       const ClassFolderWords& words);
+                                       const ClassFolderMessages& words);
 
 /// Throws Error{kData} for more classes than outputs. Fewer are a warning.
 void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model);
@@ -33,14 +33,14 @@ void compare_with_model(const std::string& directory, std::size_t classes, const
 void check_channels(ColorMode color, const char* what, int rank, const ModelSide& model);
 
 /// Counts files that are not samples, such as Thumbs.db or notes.txt, and warns about them.
-class Strays {
+class IgnoredFiles {
  public:
   /// Returns false for a name with a suffix such as .txt or .db, and counts it.
-  bool wants(const char* name);
+  bool accepts(const char* name);
   /// Counts a skipped file.
   void add(const char* name);
   /// Logs one warning for all skipped files. `what`: the expected kind, "image".
-  void tell(const std::string& directory, const char* what) const;
+  void log_warning(const std::string& directory, const char* what) const;
 
  private:
   std::int64_t count_ = 0;
@@ -56,7 +56,7 @@ struct ClassSamples {
 /// warns about `strays` and about classes without samples. Throws Error{kData} if there is no sample at all. `what`
 /// and `kind` name a sample in messages.
 ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
-                           const char* kind, const Strays& strays,
+                           const char* kind, const IgnoredFiles& ignored_files,
                            const std::function<std::int64_t(const std::string& folder)>& add);
 
 /// Base class of sources with one unnamed input and the class as the label. Immutable once constructed.

@@ -15,9 +15,9 @@
 #include "core/text.h"
 #include "data/encoders/files.h"
 #include "data/images/image_info.h"
-#include "data/sources/csv_learned.h"
 #include "data/sources/csv_source.h"
 #include "data/sources/csv_stream.h"
+#include "data/sources/fitted_csv.h"
 #include "data/sources/image_folder.h"
 
 namespace dptrain::config {
@@ -98,7 +98,7 @@ constexpr std::int64_t kRowsAtOnce = 65'536;
 /// Reads the files one after another, each as a stream.
 PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
   ModelSide model = side;
-  model.learned = files.learned;
+  model.fitted_state = files.fitted_state;
   spec.on_error = files.policy(spec.on_error);
   struct State {
     std::vector<std::string> paths;
@@ -106,23 +106,23 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
     std::unique_ptr<CsvStream> stream{};
   };
   const auto state = std::make_shared<State>(State{files.paths});
-  const auto open_next = [state, spec, model](const table::KeptColumns& keep) {
+  const auto open_next = [state, spec, model](const table::PassthroughColumns& keep) {
     state->stream = std::make_unique<CsvStream>(spec, model, state->paths[state->next++], keep);
   };
-  open_next(files.kept);
-  const table::KeptColumns kept{.all = false, .names = state->stream->kept()};
+  open_next(files.passthrough);
+  const table::PassthroughColumns passthrough{.all = false, .names = state->stream->passthrough()};
   PredictSource input;
   input.key = "place";
   input.fingerprint = join(files.paths, ", ");
-  input.kept = kept.names;
-  input.kept_field = [state](std::int64_t sample, std::size_t which) {
-    return state->stream->kept_field(sample, which);
+  input.passthrough = passthrough.names;
+  input.passthrough_field = [state](std::int64_t sample, std::size_t which) {
+    return state->stream->passthrough_field(sample, which);
   };
-  input.next = [state, open_next, kept]() -> std::shared_ptr<const Source> {
+  input.next = [state, open_next, passthrough]() -> std::shared_ptr<const Source> {
     for (;;) {
       if (!state->stream) {
         if (state->next == state->paths.size()) return nullptr;
-        open_next(kept);
+        open_next(passthrough);
       }
       if (auto rows = state->stream->next(kRowsAtOnce)) return rows;
       state->stream.reset();
@@ -135,10 +135,10 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
 /// Reads all rows of the file at once, as the other parts of the Join do.
 PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelSide& side) {
   ModelSide model = side;
-  model.learned = files.learned;
+  model.fitted_state = files.fitted_state;
   spec.on_error = files.policy(spec.on_error);
   const std::string& path = files.paths.front();
-  const auto stream = std::make_shared<CsvStream>(spec, model, path, files.kept);
+  const auto stream = std::make_shared<CsvStream>(spec, model, path, files.passthrough);
   std::shared_ptr<const Source> rows = stream->next(std::numeric_limits<std::int64_t>::max());
   if (rows == nullptr) throw Error(ErrorKind::kData, path + ": has no rows");
   if (const auto bad = stream->take_bad(); !bad.empty())
@@ -146,8 +146,10 @@ PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelS
                                               "inputs of the Join; repair it",
                                               bad.front().str()));
   PredictSource input = whole_source(std::move(rows), "place");
-  input.kept = stream->kept();
-  input.kept_field = [stream](std::int64_t sample, std::size_t which) { return stream->kept_field(sample, which); };
+  input.passthrough = stream->passthrough();
+  input.passthrough_field = [stream](std::int64_t sample, std::size_t which) {
+    return stream->passthrough_field(sample, which);
+  };
   return input;
 }
 
@@ -160,8 +162,8 @@ bool is_picture(const std::string& path) {
 PredictSource predict_pictures(const PredictFiles& files, const std::string& picture) {
   std::vector<std::string> names;
   const ImageSpec* images = nullptr;
-  const CsvLearned table = CsvLearned::of(files.learned);
-  for (const CsvLearned::Column& column : table.columns) {
+  const FittedCsv table = FittedCsv::of(files.fitted_state);
+  for (const FittedCsv::Column& column : table.columns) {
     names.push_back(printable(column.name));
     images = column.encoder.get_if<ImageSpec>();
   }
@@ -220,11 +222,11 @@ const RegisteredDataset kCsvSet =
             .key(key("on_error", &CSVSpec::on_error).doc("rows that cannot be read or lack a label"))
             .rule<CSVSpec>(check_csv),
         open_csv, csv_paths)
-        .learns([](const CSVSpec&) { return true; })
+        .needs_fit([](const CSVSpec&) { return true; })
         .open_path(open_table)
-        .predict(predict_csv, {.wanted = "rows of a CSV file",
+        .predict(predict_csv, {.expected_input = "rows of a CSV file",
                                .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5},
-                               .keeps_columns = true});
+                               .has_passthrough = true});
 
 }  // namespace
 }  // namespace dptrain::data

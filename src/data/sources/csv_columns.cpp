@@ -21,7 +21,8 @@ constexpr std::size_t kBlock = 4096;  // numbers at a time
 
 class CsvTrainingColumn final : public TrainingColumn {
  public:
-  CsvTrainingColumn(const CsvRows& rows, const std::vector<std::int64_t>& samples, const CsvFound& found, int column)
+  CsvTrainingColumn(const CsvRows& rows, const std::vector<std::int64_t>& samples, const CsvStatistics& found,
+                    int column)
       : rows_(rows), samples_(samples), column_(column), cell_(rows.table.cell_of(column)) {
     if (cell_ >= 0) found_ = &found[static_cast<std::size_t>(cell_)];
   }
@@ -64,20 +65,20 @@ class CsvTrainingColumn final : public TrainingColumn {
   const CsvRows& rows_;
   const std::vector<std::int64_t>& samples_;
   int column_, cell_;
-  const FoundInColumn* found_ = nullptr;  ///< null for texts
+  const ColumnStatistics* found_ = nullptr;  ///< null for texts
 };
 
 }  // namespace
 
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
-                                                const CsvFound& found, const std::string& name) {
+                                                const CsvStatistics& found, const std::string& name) {
   return std::make_unique<CsvTrainingColumn>(rows, samples, found, rows.table.schema().find(name));
 }
 
-CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column)
+CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const FittedCsv::Column& column)
     : rows_(std::move(rows)),
       name_(column.name),
-      encoder_(restore(column.encoder, nlohmann::json::parse(column.learned))) {
+      encoder_(restore(column.encoder, nlohmann::json::parse(column.fitted_state))) {
   const table::Table& table = rows_->table;
   column_ = table.schema().find(name_);
   cell_ = table.cell_of(column_);
@@ -169,7 +170,7 @@ std::optional<ClipInfo> CsvFeature::inspect(std::int64_t row) const {
   return info;
 }
 
-void CsvFeature::look_for_files() const {
+void CsvFeature::require_files() const {
   constexpr std::int64_t kLookedAt = 16;
   const std::int64_t rows = rows_->size(), looked_at = std::min(rows, kLookedAt);
   std::int64_t first = -1;

@@ -9,21 +9,21 @@
 #include <vector>
 
 #include "data/source.h"
-#include "data/sources/csv_found.h"
 #include "data/sources/csv_rows.h"
+#include "data/sources/csv_statistics.h"
 
 namespace dptrain::data {
 
 /// The column's values in `samples`, for learn(). `found` is find_in() of the same samples. Stores references to all
 /// three arguments.
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
-                                                const CsvFound& found, const std::string& name);
+                                                const CsvStatistics& found, const std::string& name);
 
 /// Encodes the cells of one column. Immutable; any thread.
 class CsvFeature {
  public:
   /// Throws Error{kData} with the row's place for a word that the encoder rejects.
-  CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLearned::Column& column);
+  CsvFeature(std::shared_ptr<const CsvRows> rows, const FittedCsv::Column& column);
 
   const std::string& name() const { return name_; }
   const Encoder& encoder() const { return *encoder_; }
@@ -43,7 +43,7 @@ class CsvFeature {
   /// As Source::inspect(). Throws SampleError.
   std::optional<ClipInfo> inspect(std::int64_t row) const;
   /// Throws Error{kData} if none of the files of up to 16 rows exists. For columns of files.
-  void look_for_files() const;
+  void require_files() const;
   /// "age  number  17 to 90, 3 missing; normalised: mean 38.6, deviation 13.6" for all rows of the table. `width`: the
   /// width of the name, in characters.
   std::string line(std::size_t width) const;

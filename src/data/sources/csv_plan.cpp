@@ -23,8 +23,8 @@ bool is_ignored(const config::Typed& encoder) { return encoder.get_if<IgnoreSpec
 
 char thousands_of(const std::string& key) { return key == "none" ? '\0' : key.front(); }
 
-table::LookOptions look_options(const CSVSpec& spec) {
-  table::LookOptions options{.ranges = false};
+table::SniffOptions sniff_options(const CSVSpec& spec) {
+  table::SniffOptions options{.ranges = false};
   if (spec.separator) options.dialect.separator = spec.separator->front();
   options.dialect.header = spec.header;
   if (spec.decimal) options.dialect.decimal = spec.decimal->front();
@@ -67,7 +67,8 @@ bool is_of_use(const table::Column& column, const std::string& file) {
 }
 
 /// Default inputs if the config names none.
-Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Schema& schema, const std::string& file) {
+Groups default_inputs(const CSVSpec& spec, const ModelSide& model, const table::Schema& schema,
+                      const std::string& file) {
   if (model.input_names.size() > 1) {
     Groups groups;
     for (const std::string& input : model.input_names) {
@@ -96,9 +97,9 @@ Groups usual_inputs(const CSVSpec& spec, const ModelSide& model, const table::Sc
 }
 
 /// The columns of the files with their detected types.
-class LookedColumns {
+class DetectedColumns {
  public:
-  LookedColumns(const CSVSpec& spec, table::Looked looked, std::string file)
+  DetectedColumns(const CSVSpec& spec, table::SniffResult looked, std::string file)
       : spec_(spec), looked_(std::move(looked)), file_(std::move(file)) {
     for (table::Column& column : looked_.schema.columns) column.kept = false;
   }
@@ -117,9 +118,9 @@ class LookedColumns {
     const auto encoder = spec_.columns.find(name);
     const bool numbers =
         encoder == spec_.columns.end() || column_type_of(encoder->second) == table::ColumnType::kNumber;
-    if (const std::string& trouble = facts(name).trouble; numbers && !trouble.empty())
+    if (const std::string& format_problem = facts(name).format_problem; numbers && !format_problem.empty())
       throw Error(ErrorKind::kUsage, fmt::format("{}: column '{}': {}; `columns: {{{}: StringLookup}}` reads words",
-                                                 file_, printable(name), trouble, printable(name)));
+                                                 file_, printable(name), format_problem, printable(name)));
     if (column.type == table::ColumnType::kId) column.type = table::ColumnType::kCategory;
     column.kept = true;
     return column;
@@ -127,7 +128,7 @@ class LookedColumns {
 
  private:
   const CSVSpec& spec_;
-  table::Looked looked_;
+  table::SniffResult looked_;
   std::string file_;
 };
 
@@ -157,7 +158,7 @@ Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
 
 /// Determines whether label columns are numbers or words: by the encoder in `columns`, else by the loss, else by their
 /// fields.
-void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, LookedColumns& columns) {
+void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, DetectedColumns& columns) {
   const bool alone = label.columns.size() == 1;
   const Names& class_names = spec.class_names.names_of(label.name);
   for (const std::string& name : label.columns) {
@@ -197,10 +198,10 @@ void plan_label(const CSVSpec& spec, LabelUse use, CsvLearned::Label& label, Loo
   if (label.classes.empty()) label.classes = class_names;
 }
 
-void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLearned& plan, LookedColumns& columns) {
+void plan_labels(const CSVSpec& spec, const ModelSide& model, FittedCsv& plan, DetectedColumns& columns) {
   bool any = spec.labels.groups.empty();  // whether any label has classes
   for (const auto& group : spec.labels.groups) {
-    CsvLearned::Label& label = plan.labels.emplace_back();
+    FittedCsv::Label& label = plan.labels.emplace_back();
     label.name = group.name;
     label.columns = group.columns;
     plan_label(spec, model.label_use(group.name), label, columns);
@@ -210,7 +211,7 @@ void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLearned& plan, 
     throw Error(ErrorKind::kUsage, "class_names are names of classes, but the labels are numbers; remove class_names");
 }
 
-void complain_of_difference(const std::string& key, const std::string& now) {
+void fail_on_difference(const std::string& key, const std::string& now) {
   throw Error(ErrorKind::kCheckpoint,
               fmt::format("the config's {} {} not what the model has learned its data with; train afresh, or put back "
                           "what was there",
@@ -221,7 +222,7 @@ std::string label_text(const std::string& output, const Names& columns) {
   return (output.empty() ? "" : output + ": ") + printable(join(columns, ", "));
 }
 
-void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use) {
+void check_labels(const CSVSpec& spec, const FittedCsv& fitted_state, FittedUse use) {
   const ErrorKind kind = use == FittedUse::kResume ? ErrorKind::kCheckpoint : ErrorKind::kUsage;
   const auto fail = [&](const std::string& key, const Names& now, const Names& before) {
     throw Error(kind,
@@ -231,9 +232,9 @@ void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use)
   };
   Names now, before;
   for (const auto& group : spec.labels.groups) now.push_back(label_text(group.name, group.columns));
-  for (const CsvLearned::Label& label : learned.labels) before.push_back(label_text(label.name, label.columns));
+  for (const FittedCsv::Label& label : fitted_state.labels) before.push_back(label_text(label.name, label.columns));
   if (!now.empty() && !before.empty() && now != before) fail("labels", now, before);
-  for (const CsvLearned::Label& label : learned.labels) {
+  for (const FittedCsv::Label& label : fitted_state.labels) {
     const Names& names = spec.class_names.names_of(label.name);
     if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class_names", names, label.classes);
     const auto encoder = spec.columns.find(label.columns.front());
@@ -246,10 +247,10 @@ void check_labels(const CSVSpec& spec, const CsvLearned& learned, FittedUse use)
 }
 
 /// Rejects a label that is an input of the model: the model would read its target.
-void check_no_label_is_input(const CSVSpec& spec, const CsvLearned& learned) {
+void check_no_label_is_input(const CSVSpec& spec, const FittedCsv& fitted_state) {
   if (!spec.inputs.groups.empty()) return;
   for (const std::string& label : flat(spec.labels.groups))
-    if (std::ranges::find(learned.columns, label, &CsvLearned::Column::name) != learned.columns.end())
+    if (std::ranges::find(fitted_state.columns, label, &FittedCsv::Column::name) != fitted_state.columns.end())
       throw Error(ErrorKind::kUsage,
                   fmt::format("labels names the column '{}', which is an input of the model that the "
                               "weights come from; list the inputs without it, as in `inputs: "
@@ -257,20 +258,20 @@ void check_no_label_is_input(const CSVSpec& spec, const CsvLearned& learned) {
                               printable(label)));
 }
 
-void check_against_config(const CSVSpec& spec, const CsvLearned& learned) {
+void check_against_config(const CSVSpec& spec, const FittedCsv& fitted_state) {
   for (const auto& [name, encoder] : spec.columns) {
-    const auto found = std::ranges::find(learned.columns, name, &CsvLearned::Column::name);
-    if (found == learned.columns.end()) continue;
+    const auto found = std::ranges::find(fitted_state.columns, name, &FittedCsv::Column::name);
+    if (found == fitted_state.columns.end()) continue;
     if (config::to_json(found->encoder.write()) != config::to_json(encoder.write()))
-      complain_of_difference("columns", fmt::format("('{}': {}) are", name, config::to_json(encoder.write(true))));
+      fail_on_difference("columns", fmt::format("('{}': {}) are", name, config::to_json(encoder.write(true))));
   }
-  if (!spec.inputs.groups.empty() && spec.inputs.groups != learned.inputs) complain_of_difference("inputs", "are");
+  if (!spec.inputs.groups.empty() && spec.inputs.groups != fitted_state.inputs) fail_on_difference("inputs", "are");
 }
 
 /// Number format of a column: from the config, else from the training files.
-table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, const std::string& name) {
-  const auto found = learned.numbers.find(name);
-  table::NumberFormat format = found == learned.numbers.end() ? table::NumberFormat{} : found->second;
+table::NumberFormat format_of(const CSVSpec& spec, const FittedCsv& fitted_state, const std::string& name) {
+  const auto found = fitted_state.numbers.find(name);
+  table::NumberFormat format = found == fitted_state.numbers.end() ? table::NumberFormat{} : found->second;
   if (spec.decimal) format.decimal = spec.decimal->front();
   if (spec.thousands) format.thousands = thousands_of(*spec.thousands);
   if (format.thousands == format.decimal) format.thousands = '\0';
@@ -278,7 +279,7 @@ table::NumberFormat format_of(const CSVSpec& spec, const CsvLearned& learned, co
 }
 
 /// Logs detected number formats with the keys that set them.
-void log_formats(const CSVSpec& spec, const CsvLearned& plan, const std::string& file) {
+void log_formats(const CSVSpec& spec, const FittedCsv& plan, const std::string& file) {
   std::map<std::string, Names> columns;  // column names by format
   for (const auto& [name, format] : plan.numbers) {
     if (format.decimal == ',' && !spec.decimal)
@@ -291,52 +292,53 @@ void log_formats(const CSVSpec& spec, const CsvLearned& plan, const std::string&
     log::info(fmt::format("{}: numbers have {}: {}", file, what, join(names, ", ")));
 }
 
-void keep_formats(const table::Schema& schema, CsvLearned& learned) {
+void keep_formats(const table::Schema& schema, FittedCsv& fitted_state) {
   for (const table::Column& column : schema.columns)
     if (column.kept && column.type == table::ColumnType::kNumber && column.numbers != table::NumberFormat{})
-      learned.numbers[column.name] = column.numbers;
+      fitted_state.numbers[column.name] = column.numbers;
 }
 
 }  // namespace
 
-CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files) {
-  table::LookOptions options = look_options(spec);
+CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files) {
+  table::SniffOptions options = sniff_options(spec);
   for (const auto& [name, encoder] : spec.columns) options.declared[name] = column_type_of(encoder);
   if (spec.sample_weight) options.declared[*spec.sample_weight] = table::ColumnType::kNumber;
-  LookedColumns columns(spec, table::look(files, options), files.front());
+  DetectedColumns columns(spec, table::sniff(files, options), files.front());
   CsvPlan plan;
-  plan.learned.dialect = columns.schema().dialect;
-  plan_labels(spec, model, plan.learned, columns);
+  plan.fitted_state.dialect = columns.schema().dialect;
+  plan_labels(spec, model, plan.fitted_state, columns);
   if (spec.sample_weight) columns.use(*spec.sample_weight, "sample_weight");
-  plan.learned.inputs =
-      spec.inputs.groups.empty() ? usual_inputs(spec, model, columns.schema(), columns.file()) : spec.inputs.groups;
+  plan.fitted_state.inputs =
+      spec.inputs.groups.empty() ? default_inputs(spec, model, columns.schema(), columns.file()) : spec.inputs.groups;
   std::set<std::string> seen;
-  for (const std::string& name : flat(plan.learned.inputs)) {
+  for (const std::string& name : flat(plan.fitted_state.inputs)) {
     columns.use(name, "inputs");
     if (!seen.insert(name).second) continue;
     const auto said = spec.columns.find(name);
     if (said != spec.columns.end() && is_ignored(said->second))
       throw Error(ErrorKind::kUsage, fmt::format("inputs names the column '{}', which `columns` ignores", name));
-    plan.learned.columns.push_back({.name = name, .form = {}, .encoder = {}, .learned = {}});
-    if (said != spec.columns.end()) plan.learned.columns.back().encoder = said->second;
+    plan.fitted_state.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
+    if (said != spec.columns.end()) plan.fitted_state.columns.back().encoder = said->second;
   }
-  keep_formats(columns.schema(), plan.learned);
-  log_formats(spec, plan.learned, files.front());
+  keep_formats(columns.schema(), plan.fitted_state);
+  log_formats(spec, plan.fitted_state, files.front());
   plan.schema = std::move(columns.schema());
   return plan;
 }
 
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
                        bool with_labels) {
-  CsvLearned learned = CsvLearned::of(model.learned);
-  check_against_config(spec, learned);
-  model.fits_labels() ? check_no_label_is_input(spec, learned) : check_labels(spec, learned, model.fitted_use);
-  table::LookOptions options = look_options(spec);
+  FittedCsv fitted_state = FittedCsv::of(model.fitted_state);
+  check_against_config(spec, fitted_state);
+  model.fits_labels() ? check_no_label_is_input(spec, fitted_state)
+                      : check_labels(spec, fitted_state, model.fitted_use);
+  table::SniffOptions options = sniff_options(spec);
   const bool fits_labels = with_labels && model.fits_labels();
   for (const std::string& label : fits_labels ? flat(spec.labels.groups) : Names())
     if (const auto encoder = spec.columns.find(label); encoder != spec.columns.end())
       options.declared[label] = column_type_of(encoder->second);
-  LookedColumns columns(spec, table::look(files, options), files.front());
+  DetectedColumns columns(spec, table::sniff(files, options), files.front());
   table::Schema& schema = columns.schema();
   const auto want = [&](const std::string& name, table::ColumnType type, table::DateForm form, bool optional) {
     if (schema.find(name) < 0) {
@@ -344,7 +346,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
         const Names names = names_of(schema);
         Names others = names;  // suggest no column that the model already uses
         std::erase_if(others, [&](const std::string& other) {
-          return std::ranges::find(learned.columns, other, &CsvLearned::Column::name) != learned.columns.end();
+          return std::ranges::find(fitted_state.columns, other, &FittedCsv::Column::name) != fitted_state.columns.end();
         });
         throw Error(ErrorKind::kData,
                     fmt::format("{}: has no column '{}', which the model needs; it has {}{}{}", files.front(),
@@ -359,29 +361,29 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
     table::Column& column = schema.columns[static_cast<std::size_t>(schema.find(name))];
     column.type = type;
     column.form = form;
-    column.numbers = format_of(spec, learned, name);
+    column.numbers = format_of(spec, fitted_state, name);
     column.kept = true;
   };
-  for (const CsvLearned::Column& column : learned.columns)
+  for (const FittedCsv::Column& column : fitted_state.columns)
     want(column.name, column_type_of(column.encoder), column.form, spec.missing_columns);
-  if (!with_labels || model.fits_labels()) learned.labels.clear();
-  for (const CsvLearned::Label& label : learned.labels)
+  if (!with_labels || model.fits_labels()) fitted_state.labels.clear();
+  for (const FittedCsv::Label& label : fitted_state.labels)
     for (const std::string& name : label.columns)
       want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
   if (fits_labels) {
-    plan_labels(spec, model, learned, columns);
-    keep_formats(schema, learned);
+    plan_labels(spec, model, fitted_state, columns);
+    keep_formats(schema, fitted_state);
   }
   if (with_labels && spec.sample_weight) want(*spec.sample_weight, table::ColumnType::kNumber, {}, false);
-  return {.schema = std::move(schema), .learned = std::move(learned)};
+  return {.schema = std::move(schema), .fitted_state = std::move(fitted_state)};
 }
 
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
-  CsvLearned learned = CsvLearned::of(model.learned);
-  check_against_config(spec, learned);
-  check_labels(spec, learned, model.fitted_use);
+  FittedCsv fitted_state = FittedCsv::of(model.fitted_state);
+  check_against_config(spec, fitted_state);
+  check_labels(spec, fitted_state, model.fitted_use);
   CsvPlan plan;
-  plan.schema.dialect = learned.dialect;
+  plan.schema.dialect = fitted_state.dialect;
   if (spec.separator) plan.schema.dialect.separator = spec.separator->front();
   if (spec.header) plan.schema.dialect.header = *spec.header;
   if (!plan.schema.dialect.header)
@@ -390,19 +392,19 @@ CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
         "rows from stdin need a first line with the columns' names, and `header: true`; the model was trained on "
         "files without one");
   if (spec.missing_values) plan.schema.missing = *spec.missing_values;
-  for (const CsvLearned::Column& column : learned.columns)
+  for (const FittedCsv::Column& column : fitted_state.columns)
     plan.schema.columns.push_back({.name = column.name,
                                    .type = column_type_of(column.encoder),
                                    .optional = spec.missing_columns,
                                    .form = column.form,
-                                   .numbers = format_of(spec, learned, column.name)});
-  learned.labels.clear();
-  plan.learned = std::move(learned);
+                                   .numbers = format_of(spec, fitted_state, column.name)});
+  fitted_state.labels.clear();
+  plan.fitted_state = std::move(fitted_state);
   return plan;
 }
 
-void choose_encoders(const table::Schema& schema, CsvLearned& plan) {
-  for (CsvLearned::Column& column : plan.columns) {
+void choose_encoders(const table::Schema& schema, FittedCsv& plan) {
+  for (FittedCsv::Column& column : plan.columns) {
     const table::Column& found = schema.columns[static_cast<std::size_t>(schema.find(column.name))];
     column.form = found.form;
     if (column.encoder) continue;

@@ -5,18 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/csv_learned.h"
+#include "data/sources/fitted_csv.h"
 #include "data/table/table.h"
 
 namespace dptrain::data {
 
 struct CsvPlan {
   table::Schema schema;
-  CsvLearned learned;  ///< inputs and labels; a column has an encoder if `columns:` or the model has one for it
+  FittedCsv fitted_state;  ///< inputs and labels; a column has an encoder if `columns:` or the model has one for it
 };
 
 /// Plan from the config and the detected types of the columns. Throws Error{kData, kUsage}.
-CsvPlan plan_by_looking(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files);
+CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files);
 /// Plan from `model.learned`; labels from the config if model.fits_labels(). Throws Error{kData} for a missing column,
 /// Error{kCheckpoint} if the config has other encoders or inputs, and the error of `model.fitted_use` for other labels.
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
@@ -25,6 +25,6 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
 /// those of the training files. Columns are found by name.
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model);
 /// Chooses an encoder by type for each column without one.
-void choose_encoders(const table::Schema& schema, CsvLearned& plan);
+void choose_encoders(const table::Schema& schema, FittedCsv& plan);
 
 }  // namespace dptrain::data

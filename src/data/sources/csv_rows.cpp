@@ -87,7 +87,7 @@ class LabelReader {
  public:
   LabelReader(const CSVSpec& spec, const ModelSide& model, CsvRows& rows)
       : model_(model), rows_(rows), table_(rows.table) {
-    for (CsvLearned::Label& label : rows.plan.labels) {
+    for (FittedCsv::Label& label : rows.plan.labels) {
       const int column = column_of(label.columns.front());
       if (type_of(column) != table::ColumnType::kCategory) {
         for (const std::string& name : label.columns)
@@ -109,7 +109,7 @@ class LabelReader {
     std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
       if (whole(table_.row(row))) continue;
-      std::optional<table::BadRow> complaint = complaint_about(row);
+      std::optional<table::BadRow> complaint = row_error(row);
       if (!complaint) continue;
       if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
       bad.push_back(std::move(*complaint));
@@ -120,7 +120,7 @@ class LabelReader {
 
   void put() {
     std::size_t of_words = 0;
-    for (const CsvLearned::Label& label : rows_.plan.labels) {
+    for (const FittedCsv::Label& label : rows_.plan.labels) {
       LabelColumn column{.name = label.name, .place = rows_.place};
       if (label.integers)
         put_integers(label, column);
@@ -156,7 +156,7 @@ class LabelReader {
     return std::ranges::all_of(numbers_, [&](const Number& of) { return of.fits(cells[of.cell].number); }) &&
            std::ranges::all_of(classes_, [&](const Classes& of) { return of.knows(cells[of.cell].code); });
   }
-  std::optional<table::BadRow> complaint_about(std::int64_t row) const {
+  std::optional<table::BadRow> row_error(std::int64_t row) const {
     const auto about = [&](const std::string& column, std::string words) {
       return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
     };
@@ -183,7 +183,7 @@ class LabelReader {
     reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
     for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
   }
-  void put_integers(const CsvLearned::Label& label, LabelColumn& column) const {
+  void put_integers(const FittedCsv::Label& label, LabelColumn& column) const {
     const std::string& name = label.columns.front();
     const int cell = table_.cell_of(column_of(name));
     const std::int64_t classes = model_.classes_of(label.name);
@@ -201,7 +201,7 @@ class LabelReader {
       column.classes.push_back(static_cast<std::int32_t>(value));
     }
   }
-  void put_values(const CsvLearned::Label& label, LabelColumn& column) const {
+  void put_values(const FittedCsv::Label& label, LabelColumn& column) const {
     column.type = LabelType::kValues;
     column.width = static_cast<std::int64_t>(label.columns.size());
     reserve_huge(column.values, static_cast<std::size_t>(rows_.size() * column.width));
@@ -301,7 +301,8 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths) {
 
 std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model) {
   const std::vector<std::string> files = csv_files(spec.files);
-  CsvPlan plan = model.learned.empty() ? plan_by_looking(spec, model, files) : plan_as_fitted(spec, model, files, true);
+  CsvPlan plan =
+      model.fitted_state.empty() ? plan_from_detection(spec, model, files) : plan_as_fitted(spec, model, files, true);
   std::vector<table::BadRow> bad;
   table::ReadOptions options;
   options.threads = machine::cpus();
@@ -310,12 +311,12 @@ std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& mo
 
   auto rows = std::make_shared<CsvRows>();
   rows->table = table::read(files, plan.schema, options);
-  rows->plan = std::move(plan.learned);
+  rows->plan = std::move(plan.fitted_state);
   if (rows->size() == 0 && bad.empty()) throw Error(ErrorKind::kData, fmt::format("{}: has no rows", files.front()));
   if (rows->size() == 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: no row can be read; the first one: {}", files.front(), bad.front().str()));
-  if (model.learned.empty()) choose_encoders(rows->table.schema(), rows->plan);
+  if (model.fitted_state.empty()) choose_encoders(rows->table.schema(), rows->plan);
   put_labels(spec, model, *rows, bad);
   if (spec.on_error.skip || rows->plan.names_files()) {
     const auto all = rows->size() + static_cast<std::int64_t>(bad.size());

@@ -53,16 +53,16 @@ class CsvBase : public LabelledSource {
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
     show_labels(rows_->labels);
     sample_weights_ = rows_->sample_weights;
-    for (const CsvLearned::Label& label : rows_->plan.labels) class_names_.add(label.name, label.classes);
+    for (const FittedCsv::Label& label : rows_->plan.labels) class_names_.add(label.name, label.classes);
     fingerprint_ = rows_->fingerprint;
   }
 
   std::int64_t size() const override { return rows_->size(); }
   std::string label_place(std::int64_t index, int) const override { return rows_->table.place(rows_->row_of(index)); }
   std::shared_ptr<BadSamples> bad_samples() const override { return rows_->bad; }
-  void expect(std::int64_t index) const override {
-    LabelledSource::expect(index);
-    rows_->table.expect(rows_->row_of(index));
+  void prefetch_sample(std::int64_t index) const override {
+    LabelledSource::prefetch_sample(index);
+    rows_->table.prefetch_sample(rows_->row_of(index));
   }
   std::string cache_key() const override { return fmt::format("{} of {}", fingerprint_, rows_->cache_key); }
 
@@ -73,29 +73,29 @@ class CsvBase : public LabelledSource {
 /// Samples of a table whose encoders are fitted.
 class CsvSamples final : public CsvBase {
  public:
-  CsvSamples(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned) : CsvBase(std::move(rows)) {
-    for (const auto& group : learned.inputs) {
+  CsvSamples(std::shared_ptr<const CsvRows> rows, const FittedCsv& fitted_state) : CsvBase(std::move(rows)) {
+    for (const auto& group : fitted_state.inputs) {
       Input input{.name = group.name};
       for (const std::string& name : group.columns) {
-        const CsvFeature& feature = input.features.emplace_back(rows_, learned.column(name));
+        const CsvFeature& feature = input.features.emplace_back(rows_, fitted_state.column(name));
         const Encoder& encoder = feature.encoder();
         input.floats = encoder.floats() == 0 || input.floats < 0 ? -1 : input.floats + encoder.floats();
         input.ids = encoder.ids() == 0 || input.ids < 0 ? -1 : input.ids + encoder.ids();
-        tell_of_unknown(feature);
+        warn_about_unknown(feature);
         if (const auto map = feature.linear()) input.linear.push_back({feature.cell(), *map});
       }
       check_files(input);
       inputs_.push_back(std::move(input));
     }
-    const std::string text = learned.text();
+    const std::string text = fitted_state.text();
     fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
   }
 
   /// Checks that some of the files that columns name exist, and adds their hash to the fingerprint.
-  void look_at_files() {
+  void check_file_columns() {
     for (const Input& input : inputs_)
       if (input.files() != nullptr) {
-        input.features.front().look_for_files();
+        input.features.front().require_files();
         fingerprint_ += fmt::format(", files {:016x}", hash_of_named_files(*rows_, input.features.front()));
       }
   }
@@ -139,7 +139,7 @@ class CsvSamples final : public CsvBase {
     out.f32.resize(static_cast<std::size_t>(of.floats));
     write_floats(of, rows_->row_of(index), out.f32.data());
   }
-  bool gives(int input, DType type) const override {
+  bool can_read_exact(int input, DType type) const override {
     return type == DType::kI32 ? at(input).ids > 0 : type == DType::kF32 && at(input).floats > 0;
   }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
@@ -175,7 +175,7 @@ class CsvSamples final : public CsvBase {
         compare_with_input(input, model);
         continue;
       }
-      input.as_ids = input.ids > 0 && (input.floats <= 0 || model.wants_ids(input.name, inputs_.size()));
+      input.as_ids = input.ids > 0 && (input.floats <= 0 || model.is_id_input(input.name, inputs_.size()));
       if (input.ids <= 0 && input.floats <= 0)
         throw Error(ErrorKind::kUsage,
                     "an input mixes columns that become floats alone with columns that become ids alone; give them "
@@ -261,7 +261,7 @@ class CsvSamples final : public CsvBase {
     return good;
   }
 
-  void tell_of_unknown(const CsvFeature& feature) const {
+  void warn_about_unknown(const CsvFeature& feature) const {
     if (feature.unknown() > 0)
       log::info(fmt::format("{}: {} of {} values of '{}' are outside the vocabulary", rows_->place,
                             with_commas(feature.unknown()), with_commas(rows_->table.rows()), feature.name()));
@@ -271,18 +271,18 @@ class CsvSamples final : public CsvBase {
 };
 
 /// `is_whole`: the rows are a data set, not a block of a stream.
-std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const CsvLearned& learned,
+std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const FittedCsv& fitted_state,
                                          const ModelSide& model, bool is_whole) {
-  auto samples = std::make_shared<CsvSamples>(std::move(rows), learned);
+  auto samples = std::make_shared<CsvSamples>(std::move(rows), fitted_state);
   samples->choose_ids(model);
-  if (is_whole) samples->look_at_files();
+  if (is_whole) samples->check_file_columns();
   return samples;
 }
 
 /// Rows whose encoders are not fitted yet. read() is an error.
-class CsvUntaught final : public CsvBase {
+class UnfittedCsv final : public CsvBase {
  public:
-  CsvUntaught(std::shared_ptr<const CsvRows> rows, ModelSide model)
+  UnfittedCsv(std::shared_ptr<const CsvRows> rows, ModelSide model)
       : CsvBase(std::move(rows)), model_(std::move(model)) {}
 
   int inputs() const override { return static_cast<int>(rows_->plan.inputs.size()); }
@@ -292,28 +292,28 @@ class CsvUntaught final : public CsvBase {
     throw Error(ErrorKind::kInternal, "a table was read before anything was learned from it");
   }
 
-  std::string learn(const std::vector<std::int64_t>& samples) const override {
-    CsvLearned learned = rows_->plan;
-    const CsvFound found = find_in(*rows_, samples, machine::cpus());
+  std::string fit(const std::vector<std::int64_t>& samples) const override {
+    FittedCsv fitted_state = rows_->plan;
+    const CsvStatistics found = compute_statistics(*rows_, samples, machine::cpus());
     TaskPool pool(machine::cpus());
     std::vector<std::future<std::string>> all;
-    for (const CsvLearned::Column& column : learned.columns)
+    for (const FittedCsv::Column& column : fitted_state.columns)
       all.push_back(pool.send([&, this, &column = column] {
-        return column.learned.empty() ? learn_column(samples, found, column) : column.learned;
+        return column.fitted_state.empty() ? fit_column(samples, found, column) : column.fitted_state;
       }));
-    for (std::size_t i = 0; i < all.size(); ++i) learned.columns[i].learned = all[i].get();
-    return learned.text();
+    for (std::size_t i = 0; i < all.size(); ++i) fitted_state.columns[i].fitted_state = all[i].get();
+    return fitted_state.text();
   }
-  std::shared_ptr<const Source> taught(const std::string& learned) const override {
-    return samples_as(rows_, CsvLearned::of(learned), model_, true);
+  std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
+    return samples_as(rows_, FittedCsv::of(fitted_state), model_, true);
   }
 
  private:
-  std::string learn_column(const std::vector<std::int64_t>& samples, const CsvFound& found,
-                           const CsvLearned::Column& column) const {
+  std::string fit_column(const std::vector<std::int64_t>& samples, const CsvStatistics& found,
+                         const FittedCsv::Column& column) const {
     const auto cells = training_column(*rows_, samples, found, column.name);
     try {
-      return data::learn(column.encoder, *cells)->learned().dump();
+      return data::fit(column.encoder, *cells)->fitted_state().dump();
     } catch (const Error& error) {
       throw error.within(fmt::format("{}: column '{}'", rows_->place, column.name));
     }
@@ -325,14 +325,14 @@ class CsvUntaught final : public CsvBase {
 }  // namespace
 
 std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model) {
-  const CsvLearned& plan = rows->plan;
+  const FittedCsv& plan = rows->plan;
   return samples_as(rows, plan, model, false);
 }
 
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role) {
   std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
-  if (model.learned.empty() || model.fits_labels()) return std::make_shared<CsvUntaught>(std::move(rows), model);
-  const CsvLearned& plan = rows->plan;
+  if (model.fitted_state.empty() || model.fits_labels()) return std::make_shared<UnfittedCsv>(std::move(rows), model);
+  const FittedCsv& plan = rows->plan;
   return samples_as(rows, plan, model, true);
 }
 

@@ -18,14 +18,14 @@ struct CsvStream::Impl {
   bool skip = false;
   std::vector<BadSample> bad;
   std::unique_ptr<table::RowStream> rows;
-  std::vector<std::string> kept;
+  std::vector<std::string> passthrough;
   std::shared_ptr<const CsvRows> last;
 };
 
 CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path,
-                     const table::KeptColumns& kept)
+                     const table::PassthroughColumns& passthrough)
     : impl_(std::make_unique<Impl>()) {
-  if (model.learned.empty())
+  if (model.fitted_state.empty())
     throw Error(ErrorKind::kCheckpoint,
                 "the checkpoint holds nothing that was learned from a table; it is of a model without one");
   impl_->model = model;
@@ -36,10 +36,10 @@ CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::str
   table::ReadOptions options;
   options.skip = spec.on_error.skip;
   options.on_bad = [this](const table::BadRow& row) { impl_->bad.push_back(bad_sample(row)); };
-  impl_->rows = from_stdin
-                    ? std::make_unique<table::RowStream>(STDIN_FILENO, impl_->name, impl_->plan.schema, options, kept)
-                    : std::make_unique<table::RowStream>(path, impl_->plan.schema, options, kept);
-  impl_->kept = kept.all ? impl_->rows->header() : kept.names;
+  impl_->rows = from_stdin ? std::make_unique<table::RowStream>(STDIN_FILENO, impl_->name, impl_->plan.schema, options,
+                                                                passthrough)
+                           : std::make_unique<table::RowStream>(path, impl_->plan.schema, options, passthrough);
+  impl_->passthrough = passthrough.all ? impl_->rows->header() : passthrough.names;
 }
 
 CsvStream::~CsvStream() = default;
@@ -47,7 +47,7 @@ CsvStream::~CsvStream() = default;
 std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   auto rows = std::make_shared<CsvRows>();
   if (!impl_->rows->next(rows->table, most)) return nullptr;
-  rows->plan = impl_->plan.learned;
+  rows->plan = impl_->plan.fitted_state;
   if (rows->plan.names_files())
     rows->bad =
         std::make_shared<BadSamples>(OnError{.skip = impl_->skip, .is_flag = true}, rows->size(), impl_->name, "rows");
@@ -56,11 +56,11 @@ std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   return csv_samples(std::move(rows), impl_->model);
 }
 
-std::vector<std::string> CsvStream::kept() const { return impl_->kept; }
+std::vector<std::string> CsvStream::passthrough() const { return impl_->passthrough; }
 
-std::string CsvStream::kept_field(std::int64_t sample, std::size_t which) const {
+std::string CsvStream::passthrough_field(std::int64_t sample, std::size_t which) const {
   std::string field;
-  impl_->last->table.append_text(impl_->rows->kept()[which], impl_->last->row_of(sample), field);
+  impl_->last->table.append_text(impl_->rows->passthrough()[which], impl_->last->row_of(sample), field);
   return field;
 }
 

@@ -16,16 +16,17 @@ class CsvStream {
  public:
   /// `spec`: the model's data set; `model.learned`: from its checkpoint; `path` "-": stdin; `kept`: columns whose
   /// fields kept_field() returns. Throws Error{kData, kCheckpoint, kUsage}.
-  CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path, const table::KeptColumns& kept = {});
+  CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path,
+            const table::PassthroughColumns& passthrough = {});
   ~CsvStream();
 
   /// 1 to `most` samples without labels; null at the end. If rows contain paths, the source has BadSamples without a
   /// limit.
   std::shared_ptr<const Source> next(std::int64_t most);
   /// Names of the kept columns.
-  std::vector<std::string> kept() const;
+  std::vector<std::string> passthrough() const;
   /// Field of column kept()[which] for a sample of the last next(), without quotes.
-  std::string kept_field(std::int64_t sample, std::size_t which) const;
+  std::string passthrough_field(std::int64_t sample, std::size_t which) const;
   /// Rows skipped since the last call (`on_error: skip`).
   std::vector<BadSample> take_bad();
 

@@ -48,8 +48,8 @@ struct DatasetDef final : config::TypeDef {
   std::function<std::vector<config::Path>(const void* spec)> paths;
   /// Set if the type is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
-  std::function<bool(const void* spec)> learns;  ///< whether its sources learn(); empty: no
-  bool is_made_up = false;                       ///< reads no files: `--data synthetic` does not replace it
+  std::function<bool(const void* spec)> needs_fit;  ///< whether its sources learn(); empty: no
+  bool is_made_up = false;                          ///< reads no files: `--data synthetic` does not replace it
   /// Opens the user's files (data/sources/predict.h). `spec` is null if the model was trained on other data. Empty:
   /// predict cannot read this type.
   std::function<PredictSource(const void* spec, const PredictFiles& files, const ModelSide& model)> open_for_predict;
@@ -65,7 +65,9 @@ std::vector<config::Path> no_paths(const Spec&) {
 
 inline const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
 /// Whether sources of this data set must be fitted (Source::learn).
-inline bool learns(const config::Typed& spec) { return def_of(spec).learns && def_of(spec).learns(spec.spec()); }
+inline bool needs_fit(const config::Typed& spec) {
+  return def_of(spec).needs_fit && def_of(spec).needs_fit(spec.spec());
+}
 
 /// Throws an error with the data set's place in the config.
 [[noreturn]] void fail_at(const config::Typed& spec, ErrorKind kind, const std::string& message);
@@ -106,7 +108,7 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
     return self();
   }
   DatasetBuilder&& paths(std::vector<config::Path> (*f)(const Spec&)) { return type_->paths = untyped(f), self(); }
-  DatasetBuilder&& learns(bool (*f)(const Spec&)) { return type_->learns = untyped(f), self(); }
+  DatasetBuilder&& needs_fit(bool (*f)(const Spec&)) { return type_->needs_fit = untyped(f), self(); }
   DatasetBuilder&& part(DatasetPart (*f)(const Spec&)) { return type_->part = untyped(f), self(); }
   DatasetBuilder&& open_path(std::shared_ptr<const Source> (*f)(const std::string& path)) {
     return type_->open_path = f, self();

@@ -55,7 +55,7 @@ Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> i
   }
   try {
     memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes());
-    wish_for_huge_pages(memory_.get(), bytes());
+    advise_huge_pages(memory_.get(), bytes());
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::kMemory, fmt::format("no memory for {} of features", human_bytes(bytes())));
   }

@@ -41,7 +41,7 @@ class Features final : public WrappedSource {
   Shape input_shape(int input) const override { return inputs_[static_cast<std::size_t>(input)].shape; }
   Shape peek_shape(std::int64_t, int) const override { return {}; }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override;
-  bool gives(int input, DType type) const override {
+  bool can_read_exact(int input, DType type) const override {
     return type != DType::kF32 && inputs_[static_cast<std::size_t>(input)].type == type;
   }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override;

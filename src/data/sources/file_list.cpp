@@ -47,7 +47,7 @@ namespace {
 /// Protects memory from huge files, such as a disk image named .jpg.
 constexpr off_t kMostFileBytes = off_t{1} << 30;
 
-std::string words_of(int error) { return std::generic_category().message(error); }
+std::string error_text(int error) { return std::generic_category().message(error); }
 
 enum class Kind { kFile, kFolder, kOther };
 
@@ -91,7 +91,7 @@ class Folder {
     return S_ISREG(info.st_mode) ? Kind::kFile : S_ISDIR(info.st_mode) ? Kind::kFolder : Kind::kOther;
   }
   [[noreturn]] void fail(const char* what, int error) const {
-    throw Error(ErrorKind::kData, fmt::format("{}: {}: {}", path_, what, words_of(error)));
+    throw Error(ErrorKind::kData, fmt::format("{}: {}: {}", path_, what, error_text(error)));
   }
 
   const std::string path_;
@@ -126,8 +126,8 @@ class FileList::Walk {
       : list_(list), wanted_(wanted), activity_("listing " + printable(start)) {
     // A link to a folder above would add the files of other classes.
     std::error_code ignored;
-    pass_by_parents(std::filesystem::absolute(start, ignored));
-    pass_by_parents(std::filesystem::canonical(start, ignored));
+    skip_parents(std::filesystem::absolute(start, ignored));
+    skip_parents(std::filesystem::canonical(start, ignored));
     struct stat info {};
     if (stat(start.c_str(), &info) == 0) seen_.erase({info.st_dev, info.st_ino});  // "." is its own parent
   }
@@ -154,7 +154,7 @@ class FileList::Walk {
   }
 
  private:
-  void pass_by_parents(std::filesystem::path path) {
+  void skip_parents(std::filesystem::path path) {
     struct stat info {};
     for (path = path.parent_path(); !path.empty(); path = path.parent_path()) {
       if (stat(path.c_str(), &info) == 0) seen_.insert({info.st_dev, info.st_ino});
@@ -218,9 +218,9 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
     throw SampleError({.file = path, .byte = byte, .words = words});
   };
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe in its place must not block
-  if (file.get() < 0) fail(-1, "cannot open: " + words_of(errno));
+  if (file.get() < 0) fail(-1, "cannot open: " + error_text(errno));
   struct stat info {};
-  if (fstat(file.get(), &info) != 0) fail(-1, "cannot read: " + words_of(errno));
+  if (fstat(file.get(), &info) != 0) fail(-1, "cannot read: " + error_text(errno));
   if (!S_ISREG(info.st_mode)) fail(-1, "is no file");
   if (info.st_size > kMostFileBytes)
     fail(-1, fmt::format("has {} bytes, at most {} are read", with_commas(info.st_size), with_commas(kMostFileBytes)));
@@ -229,7 +229,7 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   while (have < bytes.size()) {
     const ssize_t got = read(file.get(), bytes.data() + have, bytes.size() - have);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(static_cast<std::int64_t>(have), "cannot read: " + words_of(errno));
+    if (got < 0) fail(static_cast<std::int64_t>(have), "cannot read: " + error_text(errno));
     if (got == 0) break;
     have += static_cast<std::size_t>(got);
   }

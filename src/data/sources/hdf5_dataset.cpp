@@ -243,7 +243,9 @@ class Hdf5Dataset final : public LabelledSource {
     check_length();
   }
 
-  bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).kind == H5T_INTEGER; }
+  bool can_read_exact(int input, DType type) const override {
+    return type == DType::kI32 && at(input).kind == H5T_INTEGER;
+  }
   /// The library clamps numbers outside int32; no model accepts the result as an id.
   void read_exact(std::int64_t index, int input, DType, void* out) const override {
     const std::lock_guard lock(hdf5_mutex());

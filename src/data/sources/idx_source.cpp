@@ -144,7 +144,7 @@ class IdxSource final : public LabelledSource {
         out.f32.assign(in.ids.begin() + index * elements, in.ids.begin() + (index + 1) * elements);
     }
   }
-  bool gives(int input, DType type) const override {
+  bool can_read_exact(int input, DType type) const override {
     return type == DType::kI32 && (!at(input).ids.empty() || !at(input).u8.empty());
   }
   void read_exact(std::int64_t index, int input, DType, void* out) const override {
@@ -214,7 +214,7 @@ std::shared_ptr<const Source> make_idx_source(IdxFiles files, ClassNames class_n
   }
   std::vector<IdxInput> arrays;
   for (auto& [name, file] : files.inputs)
-    arrays.push_back(make_input(name, std::move(file), model.wants_ids(name, files.inputs.size())));
+    arrays.push_back(make_input(name, std::move(file), model.is_id_input(name, files.inputs.size())));
   return std::make_shared<IdxSource>(std::move(arrays), std::move(labels), std::move(sample_weights), count,
                                      std::move(class_names), fmt::format("{}:{:016x}", text, hash));
 }

@@ -64,10 +64,10 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
   check_channels(spec.color_mode, "images", 3, model);
   compare_with_model(directory, classes.size(), model);
   FileList files;
-  Strays strays;
+  IgnoredFiles ignored_files;
   ClassSamples samples =
-      class_samples(directory, std::move(classes), "file", "image", strays, [&](const std::string& folder) {
-        files.add_folder(folder, [&](const char* file) { return strays.wants(file); });
+      class_samples(directory, std::move(classes), "file", "image", ignored_files, [&](const std::string& folder) {
+        files.add_folder(folder, [&](const char* file) { return ignored_files.accepts(file); });
         return files.size();
       });
   return std::make_shared<ImageFiles>(std::move(files), std::move(samples), spec, directory);
@@ -77,16 +77,16 @@ std::shared_ptr<const Source> open_image_folder(const ImageFolderSpec& spec, con
 
 std::shared_ptr<const Source> open_images(const std::vector<std::string>& paths, const ImageFolderSpec& options) {
   FileList files;
-  Strays strays;
+  IgnoredFiles ignored_files;
   std::error_code ignored;
   for (const std::string& path : paths) {
     if (!std::filesystem::exists(path, ignored)) throw Error(ErrorKind::kData, path + ": no such file or folder");
     if (std::filesystem::is_directory(path, ignored))
-      files.add_folder(path, [&](const char* file) { return strays.wants(file); });
+      files.add_folder(path, [&](const char* file) { return ignored_files.accepts(file); });
     else
       files.add_file(path);
   }
-  strays.tell(join(paths, ", "), "image");
+  ignored_files.log_warning(join(paths, ", "), "image");
   if (files.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no files there");
   return std::make_shared<ImageFiles>(std::move(files), ClassSamples{}, options,
                                       paths.size() == 1 ? paths.front() : "the files");

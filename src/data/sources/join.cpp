@@ -85,12 +85,13 @@ std::string check_join(const JoinSpec& spec) {
 
 std::shared_ptr<const Source> open_join(const JoinSpec& spec, const ModelSide& model, Role role) {
   const auto& parts = spec.of.parts;
-  const std::vector<std::string> learned = learned_of_parts(model.learned, parts.size());
+  const std::vector<std::string> fitted_state = split_fitted_state(model.fitted_state, parts.size());
   std::vector<JoinedPart> opened;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     ModelSide side = model_of_part(model, parts[i].name);
-    side.learned = learned[i];
-    opened.push_back({parts[i].name, part_place(i, parts[i]), open_data_set(parts[i].set, side, role), learned[i]});
+    side.fitted_state = fitted_state[i];
+    opened.push_back(
+        {parts[i].name, part_place(i, parts[i]), open_data_set(parts[i].set, side, role), fitted_state[i]});
     const auto account = opened.back().source->bad_samples();
     if (account && !account->all().empty())
       fail_at(
@@ -118,7 +119,7 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
         fmt::format("the model was trained on a Join; give --input {} times, in the order of its parts: {}; found "
                     "{}",
                     parts.size(), part_list(*spec), files.paths.size()));
-  const std::vector<std::string> learned = learned_of_parts(files.learned, parts.size());
+  const std::vector<std::string> fitted_state = split_fitted_state(files.fitted_state, parts.size());
   bool has_table = false;
   PredictSource joined;
   std::vector<JoinedPart> opened;
@@ -129,20 +130,21 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
     if (path == "-") fail_part(path, part.set.name(), "which is read from a file");
     if (!def.open_for_predict || !def.predict.reads_parts)
       fail_part(path, part.set.name(), "which predict does not read");
-    const bool keeps = def.predict.keeps_columns && !has_table;
+    const bool keeps = def.predict.has_passthrough && !has_table;
     has_table = has_table || keeps;
-    PredictFiles file{.paths = {path}, .learned = learned[i], .skip = files.skip, .is_part = true};
-    if (keeps) file.kept = files.kept;
+    PredictFiles file{.paths = {path}, .fitted_state = fitted_state[i], .skip = files.skip, .is_part = true};
+    if (keeps) file.passthrough = files.passthrough;
     PredictSource input = def.open_for_predict(part.set.spec(), file, model_of_part(model, part.name));
     if (i == 0) joined.key = input.key;
-    if (keeps) joined.kept = std::move(input.kept), joined.kept_field = std::move(input.kept_field);
+    if (keeps)
+      joined.passthrough = std::move(input.passthrough), joined.passthrough_field = std::move(input.passthrough_field);
     opened.push_back({input.input_name.empty() ? part.name : input.input_name, path, input.next()});
   }
-  if ((files.kept.all || !files.kept.names.empty()) && !has_table)
+  if ((files.passthrough.all || !files.passthrough.names.empty()) && !has_table)
     throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and no part of the model's Join is one");
   PredictSource whole = whole_source(join_sources(std::move(opened), std::nullopt), joined.key);
-  whole.kept = std::move(joined.kept);
-  whole.kept_field = std::move(joined.kept_field);
+  whole.passthrough = std::move(joined.passthrough);
+  whole.passthrough_field = std::move(joined.passthrough_field);
   return whole;
 }
 
@@ -164,10 +166,10 @@ const RegisteredDataset kJoinSet =
           }
           return all;
         })
-        .learns([](const JoinSpec& spec) {
-          return std::ranges::any_of(spec.of.parts, [](const JoinParts::Part& part) { return learns(part.set); });
+        .needs_fit([](const JoinSpec& spec) {
+          return std::ranges::any_of(spec.of.parts, [](const JoinParts::Part& part) { return needs_fit(part.set); });
         })
-        .predict(predict_join, {.refused = {}, .keeps_columns = true, .reads_parts = false});
+        .predict(predict_join, {.refused = {}, .has_passthrough = true, .reads_parts = false});
 
 }  // namespace
 
@@ -195,9 +197,9 @@ bool rows_in_order(const Source& source) {
   return true;
 }
 
-class Joined final : public Source {
+class JoinSource final : public Source {
  public:
-  Joined(std::vector<JoinedPart> parts, std::optional<std::string> labels)
+  JoinSource(std::vector<JoinedPart> parts, std::optional<std::string> labels)
       : parts_(std::move(parts)), labels_from_(std::move(labels)) {
     check_sizes();
     for (const JoinedPart& part : parts_) {
@@ -205,7 +207,7 @@ class Joined final : public Source {
       in_order_.push_back(rows_in_order(*part.source));
       if (!labels_from_ || *labels_from_ == part.name) add_labels(part);
     }
-    settle_account();
+    select_bad_samples();
   }
 
   std::int64_t size() const override { return parts_.front().source->size(); }
@@ -228,15 +230,17 @@ class Joined final : public Source {
   bool draws() const override {
     return std::ranges::any_of(parts_, [](const JoinedPart& part) { return part.source->draws(); });
   }
-  bool gives(int input, DType type) const override { return of(input).source->gives(of(input).which, type); }
+  bool can_read_exact(int input, DType type) const override {
+    return of(input).source->can_read_exact(of(input).which, type);
+  }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     of(input).source->read_exact(index, of(input).which, type, out);
   }
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return of(input).source->view(index, of(input).which, out);
   }
-  void expect(std::int64_t index) const override {
-    for (const JoinedPart& part : parts_) part.source->expect(index);
+  void prefetch_sample(std::int64_t index) const override {
+    for (const JoinedPart& part : parts_) part.source->prefetch_sample(index);
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return account_; }
   /// Null if the part stores its rows in another order: row() applies to all inputs.
@@ -278,23 +282,23 @@ class Joined final : public Source {
     return weights_ == nullptr ? 1 : weights_->sample_weight(index);
   }
 
-  std::string learn(const std::vector<std::int64_t>& samples) const override {
+  std::string fit(const std::vector<std::int64_t>& samples) const override {
     nlohmann::json all = nlohmann::json::array();
     bool any = false;
     for (const JoinedPart& part : parts_) {
-      const std::string learned = part.source->learn(samples);
-      any = any || !learned.empty();
-      const std::string& text = learned.empty() ? part.learned : learned;
+      const std::string fitted_state = part.source->fit(samples);
+      any = any || !fitted_state.empty();
+      const std::string& text = fitted_state.empty() ? part.fitted_state : fitted_state;
       all.push_back(text.empty() ? nlohmann::json() : nlohmann::json::parse(text));
     }
     return any ? nlohmann::json{{"data_set", kJoinKind}, {"parts", all}}.dump() : "";
   }
-  std::shared_ptr<const Source> taught(const std::string& learned) const override {
-    const std::vector<std::string> texts = learned_of_parts(learned, parts_.size());
+  std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
+    const std::vector<std::string> texts = split_fitted_state(fitted_state, parts_.size());
     std::vector<JoinedPart> all = parts_;
     bool any = false;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (auto source = texts[i].empty() ? nullptr : all[i].source->taught(texts[i])) {
+      if (auto source = texts[i].empty() ? nullptr : all[i].source->fitted_source(texts[i])) {
         all[i].source = std::move(source);
         any = true;
       }
@@ -389,7 +393,7 @@ class Joined final : public Source {
   }
 
   /// Uses the BadSamples of the first part that has one. Throws Error{kUsage} if policies differ.
-  void settle_account() {
+  void select_bad_samples() {
     const JoinedPart* first = nullptr;
     for (const JoinedPart& part : parts_) {
       const auto account = part.source->bad_samples();
@@ -433,13 +437,13 @@ class Joined final : public Source {
 }  // namespace
 
 std::shared_ptr<const Source> join_sources(std::vector<JoinedPart> parts, const std::optional<std::string>& labels) {
-  return std::make_shared<Joined>(std::move(parts), labels);
+  return std::make_shared<JoinSource>(std::move(parts), labels);
 }
 
-std::vector<std::string> learned_of_parts(const std::string& learned, std::size_t parts) try {
+std::vector<std::string> split_fitted_state(const std::string& fitted_state, std::size_t parts) try {
   std::vector<std::string> all(parts);
-  if (learned.empty()) return all;
-  const nlohmann::json json = nlohmann::json::parse(learned);
+  if (fitted_state.empty()) return all;
+  const nlohmann::json json = nlohmann::json::parse(fitted_state);
   const nlohmann::json& found = json.at("parts");
   if (const auto kind = json.at("data_set").get<std::string>(); kind != kJoinKind || found.size() != parts)
     throw Error(ErrorKind::kCheckpoint,

@@ -29,7 +29,7 @@ struct JoinedPart {
   std::string name;   ///< JoinParts::Part::name
   std::string place;  ///< in messages: "part 2 (CSV)"
   std::shared_ptr<const Source> source;
-  std::string learned{};  ///< ModelSide::learned of the part when it was opened
+  std::string fitted_state{};  ///< ModelSide::learned of the part when it was opened
 };
 /// Joins the parts; `labels`: see JoinSpec. Throws Error{kUsage} if names clash or an input has none, Error{kData} if
 /// sizes differ.
@@ -38,7 +38,7 @@ std::shared_ptr<const Source> join_sources(std::vector<JoinedPart> parts, const 
 /// `model` reduced to the input `name`, or unchanged if it has no such input.
 ModelSide model_of_part(const ModelSide& model, const std::string& name);
 /// Splits the `learned` text of a Join by part; all "" if it is empty. Throws Error{kCheckpoint}.
-std::vector<std::string> learned_of_parts(const std::string& learned, std::size_t parts);
+std::vector<std::string> split_fitted_state(const std::string& fitted_state, std::size_t parts);
 
 }  // namespace dptrain::data
 

@@ -26,7 +26,7 @@ struct LabelColumn {
   std::vector<float> values{};          ///< kValues: [samples, width]
 
   /// Prefetches the label of a sample.
-  void expect(std::int64_t index) const {
+  void prefetch_sample(std::int64_t index) const {
     if (!classes.empty()) prefetch(&classes[static_cast<std::size_t>(index)]);
     if (!values.empty()) prefetch(&values[static_cast<std::size_t>(index * width)]);
   }
@@ -58,8 +58,8 @@ class LabelledSource : public Source {
   const float* all_label_values(int which) const override {
     return label(which).values.empty() ? nullptr : label(which).values.data();
   }
-  void expect(std::int64_t index) const override {
-    for (const LabelColumn& label : *shown_) label.expect(index);
+  void prefetch_sample(std::int64_t index) const override {
+    for (const LabelColumn& label : *shown_) label.prefetch_sample(index);
     if (!sample_weights_.empty()) prefetch(&sample_weights_[static_cast<std::size_t>(index)]);
   }
   std::string label_place(std::int64_t index, int which) const override {

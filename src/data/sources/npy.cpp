@@ -262,8 +262,8 @@ std::string NpyArray::type() const {
   return fmt::format("float{}", 8 * element_bytes);
 }
 
-const FileVoice& data_voice() {
-  static const FileVoice voice{
+const FileErrors& array_file_errors() {
+  static const FileErrors file_errors{
       .cannot_open =
           [](const std::string& path, const std::string& reason) {
             return Error(ErrorKind::kData, path + ": cannot open: " + reason);
@@ -273,7 +273,7 @@ const FileVoice& data_voice() {
       .refused = [](const std::string& name,
                     const std::string& what) { return Error(ErrorKind::kData, name + ": " + what); },
   };
-  return voice;
+  return file_errors;
 }
 
 NpyArray parse_npy(std::shared_ptr<const FileBytes> bytes, std::string place) {

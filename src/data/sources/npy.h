@@ -30,7 +30,7 @@ struct NpyArray {
 };
 
 /// Error messages of FileBytes as Error{kData}: "x.npy: damaged: ...".
-const FileVoice& data_voice();
+const FileErrors& array_file_errors();
 
 /// `place` begins all messages. Throws Error{kData} unless the file is one whole array of numbers in C order and little
 /// endian.

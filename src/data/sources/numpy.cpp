@@ -77,13 +77,14 @@ class NpyFiles {
   explicit NpyFiles(const std::optional<config::Path>& archive) {
     if (!archive) return;
     name_ = archive->value;
-    archive_ = FileBytes::of_file(name_, data_voice());
+    archive_ = FileBytes::of_file(name_, array_file_errors());
     if (!is_archive(*archive_))
       throw Error(ErrorKind::kData,
                   name_ + ": not a .npz archive: it does not begin as zip files do; numpy.savez writes such files");
   }
   NpyArray open(const NumpyArrays::Entry& entry) const {
-    if (entry.array.empty()) return parse_npy(FileBytes::of_file(entry.path.value, data_voice()), entry.path.value);
+    if (entry.array.empty())
+      return parse_npy(FileBytes::of_file(entry.path.value, array_file_errors()), entry.path.value);
     auto bytes = archive_member(archive_, entry.array + ".npy");
     if (!bytes) fail_missing(entry.array);
     return parse_npy(std::move(bytes), fmt::format("{}, array '{}'", name_, entry.array));
@@ -160,7 +161,7 @@ class NumpySource final : public LabelledSource {
     for (const auto& entry : spec.inputs.entries) {
       inputs_.push_back({.name = entry.name,
                          .array = files.open(entry),
-                         .ids = model.wants_ids(entry.name, spec.inputs.entries.size())});
+                         .ids = model.is_id_input(entry.name, spec.inputs.entries.size())});
       check_rows(inputs_.back().array, "inputs");
     }
     place_ = inputs_.front().array.place;
@@ -194,7 +195,9 @@ class NumpySource final : public LabelledSource {
     out.type = in.array.is_bytes() ? DType::kU8 : DType::kF32;
     out.type == DType::kU8 ? copy(in, in.u8, index, out.u8) : copy(in, in.f32, index, out.f32);
   }
-  bool gives(int input, DType type) const override { return type == DType::kI32 && at(input).array.is_integer(); }
+  bool can_read_exact(int input, DType type) const override {
+    return type == DType::kI32 && at(input).array.is_integer();
+  }
   void read_exact(std::int64_t index, int input, DType, void* out) const override {
     const NumpyInput& in = at(input);
     const std::int64_t elements = in.array.row.elements();
@@ -274,7 +277,7 @@ std::string check_numpy(const NumpySpec& spec) {
   return "";
 }
 
-std::uint64_t room_in_memory() { return machine::memory().available / kPartInMemory; }
+std::uint64_t memory_limit() { return machine::memory().available / kPartInMemory; }
 
 bool is_npy(const FileHead& head) { return head == FileHead{0x93, 'N', 'U', 'M'}; }
 bool is_zip(const FileHead& head) { return head == FileHead{'P', 'K', 3, 4}; }
@@ -309,7 +312,7 @@ const RegisteredDataset kNumpySet =
                      .doc("factor of each sample's loss: an array as in `inputs`"))
             .key(key("file", &NumpySpec::file).doc("a .npz archive"))
             .rule<NumpySpec>(check_numpy),
-        [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, room_in_memory()); },
+        [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, memory_limit()); },
         numpy_paths)
         .predict(predict_numpy, {.format = [](const FileHead& head) -> std::string {
                    return is_npy(head) ? "a .npy file" : is_zip(head) ? "a .npz file" : "";
@@ -324,7 +327,7 @@ std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide&
 std::shared_ptr<const Source> open_numpy_inputs(const std::string& path, const ModelSide& model) {
   NumpySpec spec;
   spec.inputs.entries.push_back({.name = "", .array = "", .path = {path}});
-  return open_numpy(spec, model, room_in_memory());
+  return open_numpy(spec, model, memory_limit());
 }
 
 }  // namespace dptrain::data

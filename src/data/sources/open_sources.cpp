@@ -211,8 +211,8 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
   try {
     return open_data_set(spec, model, role);
   } catch (const Error& other) {
-    if (model.learned.empty() || model.fitted_use != FittedUse::kInputsIfPossible) throw;
-    model.learned.clear();
+    if (model.fitted_state.empty() || model.fitted_use != FittedUse::kInputsIfPossible) throw;
+    model.fitted_state.clear();
     std::shared_ptr<const Source> source = open_data_set(spec, model, role);
     const std::string reason = other.what();
     log::warn(
@@ -225,14 +225,14 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
 
 /// Fits to data.train if learn() returns a text. The other roles use exactly that.
 void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
-  if (std::string fitted = train.learn(samples); !fitted.empty()) model.learned = std::move(fitted);
+  if (std::string fitted = train.fit(samples); !fitted.empty()) model.fitted_state = std::move(fitted);
   model.fitted_use = FittedUse::kExact;
 }
 
 /// Opens the data set of a role and selects the samples of it and of its Splits. data.train sets `model.learned`.
 void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
   const config::Typed& spec = *roles.specs[role];
-  if (learns(spec) && model.learned.empty() && role != 0)
+  if (needs_fit(spec) && model.fitted_state.empty() && role != 0)
     fail_at(spec, ErrorKind::kUsage,
             "its vocabularies and means come from data.train, which is of another kind or missing; make data.train a " +
                 spec.name());
@@ -243,8 +243,9 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
   std::iota(roles.rest[role].begin(), roles.rest[role].end(), 0);
   apply_splits(roles, role, seed);
   try {
-    if (model.learned.empty() || model.fits_labels()) fit(*whole, roles.rest[role], model);
-    if (std::shared_ptr<const Source> taught = whole->taught(model.learned)) whole = std::move(taught);
+    if (model.fitted_state.empty() || model.fits_labels()) fit(*whole, roles.rest[role], model);
+    if (std::shared_ptr<const Source> fitted_source = whole->fitted_source(model.fitted_state))
+      whole = std::move(fitted_source);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUsage) fail_at(spec, error.kind(), error.what());
     if (error.kind() != ErrorKind::kData) throw;
@@ -271,7 +272,8 @@ void check_same_classes(const Roles& roles) {
   }
 }
 
-Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed, const WantedRoles& roles_wanted) {
+Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed,
+                 const RoleSelection& roles_wanted) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return is_part(*roles.specs[r]); };
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // errors in the config are reported before files are read
@@ -279,14 +281,14 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
     check_class_names(*roles.specs[r], model);
     if (is_split(r)) origin(roles, r);
   }
-  if (model.fits_labels() && *roles.specs[0] && !learns(*roles.specs[0])) model.learned.clear();
+  if (model.fits_labels() && *roles.specs[0] && !needs_fit(*roles.specs[0])) model.fitted_state.clear();
   const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
   std::array<bool, 3> opened = wanted;
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
     if (!wanted[r] || !*roles.specs[r]) continue;
     if (is_split(r))
       opened[origin(roles, r)] = true;
-    else if (learns(*roles.specs[r]) && model.learned.empty() && *roles.specs[0])
+    else if (needs_fit(*roles.specs[r]) && model.fitted_state.empty() && *roles.specs[0])
       opened[0] = true;
   }
   config::Diagnostics missing;
@@ -300,12 +302,12 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
   return {.train = roles.result[0],
           .validation = roles.result[1],
           .test = roles.result[2],
-          .learned = std::move(model.learned)};
+          .fitted_state = std::move(model.fitted_state)};
 }
 
 }  // namespace
 
-void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, config::Diagnostics& diagnostics) {
+void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, config::Diagnostics& diagnostics) {
   const std::array<std::pair<bool, const config::Typed*>, 3> roles{std::pair{wanted.train, &datasets.train},
                                                                    {wanted.validation, &datasets.validation},
                                                                    {wanted.test, &datasets.test}};
@@ -321,12 +323,12 @@ void find_missing(const DatasetConfig& datasets, const WantedRoles& wanted, conf
 }
 
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                     const WantedRoles& wanted) {
+                     const RoleSelection& wanted) {
   return open_all(datasets, model, seed, wanted);
 }
 
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                          const WantedRoles& wanted) {
+                          const RoleSelection& wanted) {
   // All roles use the default seed, from which the class means are drawn.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
     if (spec && def_of(spec).is_made_up) return spec;

@@ -47,7 +47,7 @@ void require_samples(const std::vector<std::string>& paths, const PredictTraits&
     const bool model = kind.use == FileKind::Use::kUnreadableModel || kind.use == FileKind::Use::kModel;
     if (config || model || std::ranges::find(traits.refused, kind.use) != traits.refused.end())
       throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is {}, and this model takes {}", path,
-                                                 config ? "a config" : kind.name, traits.wanted));
+                                                 config ? "a config" : kind.name, traits.expected_input));
   }
 }
 
@@ -137,7 +137,7 @@ PredictSource open_for_predict(const PredictFiles& files, const ModelSide& model
   const config::Typed* const set = trained_set(files.sets);
   const PredictTraits traits = set != nullptr ? def_of(*set).predict : PredictTraits{};
   require_samples(files.paths, traits);
-  if ((files.kept.all || !files.kept.names.empty()) && !traits.keeps_columns)
+  if ((files.passthrough.all || !files.passthrough.names.empty()) && !traits.has_passthrough)
     throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and this model was not trained on one");
   if (set == nullptr) return open_by_format(files, model);
   return def_of(*set).open_for_predict(set->spec(), files, model);

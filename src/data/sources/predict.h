@@ -27,11 +27,11 @@ struct LabelScale {
 /// Files that the user names, and the state of the data set in the checkpoint.
 struct PredictFiles {
   std::vector<std::string> paths;
-  std::vector<config::Typed> sets{};  ///< data sets of the model's config: test, validation, train
-  std::string learned{};              ///< state in the checkpoint (Source::learn())
-  std::optional<bool> skip{};         ///< `--on-error`; absent: the data set's on_error
-  table::KeptColumns kept{};          ///< `--keep`: columns of tables to copy
-  bool is_part = false;               ///< one path, for a part of a Join
+  std::vector<config::Typed> sets{};        ///< data sets of the model's config: test, validation, train
+  std::string fitted_state{};               ///< state in the checkpoint (Source::learn())
+  std::optional<bool> skip{};               ///< `--on-error`; absent: the data set's on_error
+  table::PassthroughColumns passthrough{};  ///< `--keep`: columns of tables to copy
+  bool is_part = false;                     ///< one path, for a part of a Join
 
   /// The data set's policy after `--on-error`. A part of a Join has no limit.
   OnError policy(const OnError& known) const;
@@ -48,8 +48,8 @@ struct PredictSource {
   /// Samples skipped since the last call. No BadSamples of a source contains them.
   std::function<std::vector<BadSample>()> take_bad = [] { return std::vector<BadSample>{}; };
   /// Columns that PredictFiles::kept names, and their fields for a sample of the last next().
-  std::vector<std::string> kept{};
-  std::function<std::string(std::int64_t sample, std::size_t which)> kept_field{};
+  std::vector<std::string> passthrough{};
+  std::function<std::string(std::int64_t sample, std::size_t which)> passthrough_field{};
   /// The scales of an output of `width` values; unset: none.
   std::function<std::vector<LabelScale>(std::int64_t width)> label_scales{};
 
@@ -68,9 +68,9 @@ struct PredictTraits {
   std::string (*format)(const FileHead& head) = nullptr;
   /// Whether the data set reads files of other formats for this model. True for exactly one at each rank of the input.
   bool (*fits)(const ModelSide& model) = nullptr;
-  const char* wanted = "images, clips or arrays";             ///< expected input, in messages
+  const char* expected_input = "images, clips or arrays";     ///< expected input, in messages
   std::vector<FileKind::Use> refused{FileKind::Use::kTable};  ///< kinds of files that are an error
-  bool keeps_columns = false;                                 ///< supports `--keep`
+  bool has_passthrough = false;                               ///< supports `--keep`
   bool reads_parts = true;                                    ///< can be a part of a Join
 
   bool needs_trained_model() const { return format == nullptr && fits == nullptr; }

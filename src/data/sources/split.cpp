@@ -24,14 +24,14 @@ class Subset final : public WrappedSource {
   const float* f32_rows(int input) const override { return of().f32_rows(input); }
   std::int64_t row(std::int64_t index) const override { return of().row(at(index)); }
   bool view(std::int64_t index, int input, ImageView& out) const override { return of().view(at(index), input, out); }
-  std::string learn(const std::vector<std::int64_t>& samples) const override {
+  std::string fit(const std::vector<std::int64_t>& samples) const override {
     std::vector<std::int64_t> there;
     there.reserve(samples.size());
     for (const std::int64_t sample : samples) there.push_back(at(sample));
-    return of().learn(there);
+    return of().fit(there);
   }
-  std::shared_ptr<const Source> taught(const std::string& learned) const override {
-    std::shared_ptr<const Source> whole = of().taught(learned);
+  std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
+    std::shared_ptr<const Source> whole = of().fitted_source(fitted_state);
     return whole == nullptr ? nullptr : std::make_shared<Subset>(std::move(whole), indices_, fingerprint_);
   }
   std::string fingerprint() const override { return fingerprint_; }

@@ -171,7 +171,7 @@ class Synthetic final : public Source {
       out.f32.assign(pool.f32.begin() + first, pool.f32.begin() + first + pool.elements);
     }
   }
-  bool gives(int input, DType type) const override {
+  bool can_read_exact(int input, DType type) const override {
     return type == DType::kI32 && !pools_[static_cast<std::size_t>(input)].ids.empty();
   }
   void read_exact(std::int64_t index, int input, DType, void* out) const override {

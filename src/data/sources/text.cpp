@@ -26,10 +26,10 @@ namespace dptrain::data {
 namespace {
 
 /// The encoder that a `Text` data set has fitted.
-std::unique_ptr<const Encoder> learned_texts(const TextSpec& spec, const std::string& learned) try {
-  if (learned.empty())
+std::unique_ptr<const Encoder> restore_vectorization(const TextSpec& spec, const std::string& fitted_state) try {
+  if (fitted_state.empty())
     throw Error(ErrorKind::kCheckpoint, "the checkpoint holds no words that were learned from texts");
-  return restore(spec.vectorization, nlohmann::json::parse(learned).at("learned"));
+  return restore(spec.vectorization, nlohmann::json::parse(fitted_state).at("learned"));
 } catch (const nlohmann::json::exception& error) {
   throw Error(ErrorKind::kCheckpoint,
               fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
@@ -44,9 +44,9 @@ std::string_view text_of(const std::string& path) {
 
 class TextInputs final : public LabelledSource {
  public:
-  TextInputs(const TextSpec& spec, const std::string& learned)
+  TextInputs(const TextSpec& spec, const std::string& fitted_state)
       : LabelledSource("text", {}),
-        encoder_(learned_texts(spec, learned)),
+        encoder_(restore_vectorization(spec, fitted_state)),
         texts_(static_cast<const TextEncoder&>(*encoder_)) {}
 
   void add(const std::string& path) {
@@ -75,7 +75,7 @@ class TextInputs final : public LabelledSource {
   int inputs() const override { return 1; }
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return Shape{texts_.ids() > 0 ? texts_.ids() : texts_.floats()}; }
-  bool gives(int, DType type) const override { return type == DType::kI32 && texts_.ids() > 0; }
+  bool can_read_exact(int, DType type) const override { return type == DType::kI32 && texts_.ids() > 0; }
   void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
     out.shape = Shape{texts_.floats()};
     out.type = DType::kF32;
@@ -110,8 +110,8 @@ class TextInputs final : public LabelledSource {
 }  // namespace
 
 std::shared_ptr<const Source> open_texts(const std::vector<std::string>& paths, const TextSpec& spec,
-                                         const std::string& learned) {
-  const auto texts = std::make_shared<TextInputs>(spec, learned);
+                                         const std::string& fitted_state) {
+  const auto texts = std::make_shared<TextInputs>(spec, fitted_state);
   for (const std::string& path : paths) {
     if (path != "-") {
       texts->add(path);
@@ -192,10 +192,10 @@ class TextFiles final : public ClassSource {
         vectorization_(spec.vectorization) {
     set_fingerprint("texts", 0, files_->hash(kHashStart));
   }
-  TextFiles(const TextFiles& untaught, const std::string& learned)
+  TextFiles(const TextFiles& untaught, const std::string& fitted_state)
       : ClassSource(untaught), files_(untaught.files_), vectorization_(untaught.vectorization_) {
     try {
-      const TextJson json = TextJson::parse(learned);
+      const TextJson json = TextJson::parse(fitted_state);
       if (json.at("data_set") != kTextKind)
         throw Error(ErrorKind::kCheckpoint, fmt::format("the model was trained on a data set of the type {}, not {}",
                                                         json.at("data_set").get<std::string>(), kTextKind));
@@ -211,14 +211,16 @@ class TextFiles final : public ClassSource {
     }
     texts_ = static_cast<const TextEncoder*>(encoder_.get());
     set_fingerprint("texts", std::max(texts_->ids(), texts_->floats()),
-                    hash_bytes(learned.data(), learned.size(), files_->hash(kHashStart)));
+                    hash_bytes(fitted_state.data(), fitted_state.size(), files_->hash(kHashStart)));
   }
 
   std::int64_t size() const override { return files_->size(); }
   Shape input_shape(int) const override {
     return texts_ == nullptr ? Shape{} : Shape{texts_->ids() > 0 ? texts_->ids() : texts_->floats()};
   }
-  bool gives(int, DType type) const override { return texts_ != nullptr && type == DType::kI32 && texts_->ids() > 0; }
+  bool can_read_exact(int, DType type) const override {
+    return texts_ != nullptr && type == DType::kI32 && texts_->ids() > 0;
+  }
   void read_exact(std::int64_t index, int, DType, void* out) const override {
     with_text(files_->path(index),
               [&](std::string_view text) { encoder().encode_ids(text, static_cast<std::int32_t*>(out)); });
@@ -235,14 +237,15 @@ class TextFiles final : public ClassSource {
     with_text(files_->path(index), [&](std::string_view text) { encoder().encode(text, out.f32.data()); });
   }
 
-  std::string learn(const std::vector<std::int64_t>& samples) const override {
+  std::string fit(const std::vector<std::int64_t>& samples) const override {
     if (texts_ != nullptr) return "";
     const TextColumn column(*files_, samples, bad_samples()->skips());
-    const auto encoder = data::learn(vectorization_, column);
-    return TextJson{{"data_set", kTextKind}, {"as", as_json(vectorization_)}, {"learned", encoder->learned()}}.dump();
+    const auto encoder = data::fit(vectorization_, column);
+    return TextJson{{"data_set", kTextKind}, {"as", as_json(vectorization_)}, {"learned", encoder->fitted_state()}}
+        .dump();
   }
-  std::shared_ptr<const Source> taught(const std::string& learned) const override {
-    return texts_ != nullptr ? nullptr : std::make_shared<TextFiles>(*this, learned);
+  std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
+    return texts_ != nullptr ? nullptr : std::make_shared<TextFiles>(*this, fitted_state);
   }
 
   std::vector<std::string> column_lines() const override {
@@ -292,19 +295,19 @@ std::shared_ptr<const Source> open_text(const TextSpec& spec, const ModelSide& m
       class_folders(directory, spec.class_names.first(), {.what = "texts", .example = "1.txt"});
   compare_with_model(directory, classes.size(), model);
   auto files = std::make_shared<FileList>();
-  Strays strays;
+  IgnoredFiles ignored_files;
   ClassSamples samples =
-      class_samples(directory, std::move(classes), "text file", "text", strays, [&](const std::string& folder) {
+      class_samples(directory, std::move(classes), "text file", "text", ignored_files, [&](const std::string& folder) {
         files->add_folder(folder, [&](const char* file) {
           if (is_text_file(file)) return true;
-          strays.add(file);
+          ignored_files.add(file);
           return false;
         });
         return files->size();
       });
   const auto source = std::make_shared<TextFiles>(std::move(files), std::move(samples), spec);
-  if (model.learned.empty()) return source;
-  return source->taught(model.learned);
+  if (model.fitted_state.empty()) return source;
+  return source->fitted_source(model.fitted_state);
 }
 
 std::string check_text(const TextSpec& spec) {
@@ -324,11 +327,13 @@ const RegisteredDataset kTextSet =
             .key(key("on_error", &TextSpec::on_error).doc("fail, skip, or {skip: LIMIT}"))
             .rule<TextSpec>(check_text),
         open_text, [](const TextSpec& spec) { return std::vector{spec.directory}; })
-        .learns([](const TextSpec&) { return true; })
-        .predict([](const TextSpec* spec, const PredictFiles& files,
-                    const ModelSide&) { return whole_source(open_texts(files.paths, *spec, files.learned), "text"); },
-                 {.wanted = "files of texts",
-                  .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5, FileKind::Use::kPicture}});
+        .needs_fit([](const TextSpec&) { return true; })
+        .predict(
+            [](const TextSpec* spec, const PredictFiles& files, const ModelSide&) {
+              return whole_source(open_texts(files.paths, *spec, files.fitted_state), "text");
+            },
+            {.expected_input = "files of texts",
+             .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5, FileKind::Use::kPicture}});
 
 }  // namespace
 

@@ -25,6 +25,6 @@ bool is_text_file(std::string_view name);
 /// line of stdin is a text. label_place() names the file, or "stdin:3". `learned`: the state in the model's checkpoint
 /// (Source::learn()). Throws Error{kData, kUsage, kCheckpoint}.
 std::shared_ptr<const Source> open_texts(const std::vector<std::string>& paths, const TextSpec& spec,
-                                         const std::string& learned);
+                                         const std::string& fitted_state);
 
 }  // namespace dptrain::data

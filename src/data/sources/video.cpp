@@ -73,10 +73,10 @@ std::shared_ptr<const Source> open_video(const VideoSpec& spec, const ModelSide&
   check_model(spec, model);
   compare_with_model(directory, classes.size(), model);
   ClipList clips;
-  Strays strays;
+  IgnoredFiles ignored_files;
   ClassSamples samples =
-      class_samples(directory, std::move(classes), "clip", "clip", strays, [&](const std::string& folder) {
-        clips.add_folder(folder, strays);
+      class_samples(directory, std::move(classes), "clip", "clip", ignored_files, [&](const std::string& folder) {
+        clips.add_folder(folder, ignored_files);
         return clips.size();
       });
   return std::make_shared<Clips>(std::move(clips), std::move(samples), spec, directory);
@@ -86,7 +86,7 @@ std::shared_ptr<const Source> open_video(const VideoSpec& spec, const ModelSide&
 
 std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, const VideoSpec& options) {
   ClipList clips;
-  Strays strays;
+  IgnoredFiles ignored_files;
   std::error_code ignored;
   for (const std::string& path : paths) {
     if (!std::filesystem::exists(path, ignored)) throw Error(ErrorKind::kData, path + ": no such file or folder");
@@ -94,9 +94,9 @@ std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, 
     if (!folder || is_frame_folder(path))
       clips.add_clip(path, folder);
     else
-      clips.add_folder(path, strays);
+      clips.add_folder(path, ignored_files);
   }
-  strays.tell(join(paths, ", "), "clip");
+  ignored_files.log_warning(join(paths, ", "), "clip");
   if (clips.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no clips there");
   const std::string root = paths.size() == 1 ? paths.front() : "the clips";
   return std::make_shared<Clips>(std::move(clips), ClassSamples{}, options, root);

@@ -52,7 +52,7 @@ class ScaledWindows final : public WrappedSource {
       out.f32[i] = static_cast<float>((static_cast<double>(out.f32[i]) - scale.mean) / scale.deviation);
     }
   }
-  bool gives(int input, DType type) const override { return input > 0 && of().gives(input, type); }
+  bool can_read_exact(int input, DType type) const override { return input > 0 && of().can_read_exact(input, type); }
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return input > 0 && of().view(index, input, out);
   }
@@ -114,7 +114,9 @@ class Windows final : public Source {
       return false;
     return true;
   }
-  bool gives(int input, DType type) const override { return scale_.empty() && series_->gives(input, type); }
+  bool can_read_exact(int input, DType type) const override {
+    return scale_.empty() && series_->can_read_exact(input, type);
+  }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     const std::int64_t elements = input_shape(input).elements() / spec_.sequence_length;
     for (std::int64_t j = 0; j < spec_.sequence_length; ++j)
@@ -164,7 +166,7 @@ class Windows final : public Source {
     return first_step(index) + (spec_.sequence_length - 1 + j) * spec_.sampling_rate + spec_.horizon;
   }
   /// Whether a step's label is one integer, a class, such as the next word of a text.
-  bool is_number() const { return columns_.size() == 1 && scale_.empty() && series_->gives(0, DType::kI32); }
+  bool is_number() const { return columns_.size() == 1 && scale_.empty() && series_->can_read_exact(0, DType::kI32); }
   std::int32_t whole_number(std::int64_t step) const {
     thread_local std::vector<std::int32_t> row;
     row.resize(static_cast<std::size_t>(series_->input_shape(0).elements()));
@@ -274,7 +276,7 @@ std::string check_windows(const WindowsSpec& spec) {
   if (const std::int64_t least = -(spec.sequence_length - 1) * spec.sampling_rate; spec.horizon < least)
     return fmt::format("horizon must be >= {}, where the window begins, found {}", least, spec.horizon);
   if (spec.mean.empty() != spec.variance.empty()) return "mean and variance go together";
-  if (spec.of && learns(spec.of))
+  if (spec.of && needs_fit(spec.of))
     return fmt::format(
         "of must be arrays, one row a step, found a {}; write its columns to a .npy file and name that: "
         "{{Numpy: {{inputs: series.npy}}}}",

@@ -25,11 +25,11 @@ class WrappedSource : public Source {
   }
   std::optional<ClipInfo> inspect(std::int64_t index) const override { return of_->inspect(at(index)); }
   bool draws() const override { return of_->draws(); }
-  bool gives(int input, DType type) const override { return of_->gives(input, type); }
+  bool can_read_exact(int input, DType type) const override { return of_->can_read_exact(input, type); }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     of_->read_exact(at(index), input, type, out);
   }
-  void expect(std::int64_t index) const override { of_->expect(at(index)); }
+  void prefetch_sample(std::int64_t index) const override { of_->prefetch_sample(at(index)); }
   std::shared_ptr<BadSamples> bad_samples() const override { return of_->bad_samples(); }
   std::int64_t shared_before() const override { return of_->shared_before(); }
 

@@ -33,13 +33,13 @@ std::size_t first_line_end(const char* text, std::size_t size, bool all) {
 
 }  // namespace
 
-void PaddedText::grow(std::size_t room, std::size_t kept) {
-  if (room <= room_) return;
-  auto larger = std::make_unique_for_overwrite<char[]>(room + 2 * kernels::cpu::kTextPad);
+void PaddedText::grow(std::size_t capacity, std::size_t kept) {
+  if (capacity <= capacity_) return;
+  auto larger = std::make_unique_for_overwrite<char[]>(capacity + 2 * kernels::cpu::kTextPad);
   if (kept > 0) std::memcpy(larger.get() + kernels::cpu::kTextPad, data(), kept);
   std::memset(larger.get(), 0, kernels::cpu::kTextPad);
   storage_ = std::move(larger);
-  room_ = room;
+  capacity_ = capacity;
 }
 
 void Block::find(char separator, std::size_t count) {
@@ -194,10 +194,10 @@ std::size_t Blocks::cut(Block& block, char separator, std::size_t count) {
 }
 
 void refuse_columns(std::size_t count, const std::string& place) {
-  if (count > kMostColumns)
+  if (count > kMaxColumns)
     throw Error(ErrorKind::kData, fmt::format("{}found {} columns, expected at most {}; is the separator right?", place,
                                               with_commas(static_cast<std::int64_t>(count)),
-                                              with_commas(static_cast<std::int64_t>(kMostColumns))));
+                                              with_commas(static_cast<std::int64_t>(kMaxColumns))));
 }
 
 }  // namespace dptrain::data::table

@@ -20,13 +20,13 @@ class PaddedText {
  public:
   char* data() { return storage_.get() + kernels::cpu::kTextPad; }
   const char* data() const { return storage_.get() + kernels::cpu::kTextPad; }
-  std::size_t room() const { return room_; }
+  std::size_t capacity() const { return capacity_; }
   /// Makes room for `room` bytes and keeps the first `kept`.
-  void grow(std::size_t room, std::size_t kept);
+  void grow(std::size_t capacity, std::size_t kept);
 
  private:
   std::unique_ptr<char[]> storage_;
-  std::size_t room_ = 0;
+  std::size_t capacity_ = 0;
 };
 
 struct Block {

@@ -67,9 +67,9 @@ class Descriptor final : public Bytes {
 };
 
 /// Returns the bytes that were read to detect the format, then the rest.
-class PutBack final : public Bytes {
+class PrependedBytes final : public Bytes {
  public:
-  PutBack(std::unique_ptr<Bytes> rest, std::string begin) : rest_(std::move(rest)), begin_(std::move(begin)) {}
+  PrependedBytes(std::unique_ptr<Bytes> rest, std::string begin) : rest_(std::move(rest)), begin_(std::move(begin)) {}
 
   std::size_t read(char* to, std::size_t most) override {
     if (begin_.empty()) return rest_->read(to, most);
@@ -90,15 +90,15 @@ bool is_gzip(std::string_view begin) { return begin == "\x1F\x8B"; }
 
 }  // namespace
 
-const FileVoice& csv_voice() {
-  static const FileVoice voice{cannot_open, refused, refused};
-  return voice;
+const FileErrors& csv_file_errors() {
+  static const FileErrors file_errors{cannot_open, refused, refused};
+  return file_errors;
 }
 
 std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::string>& paths) {
   std::vector<std::shared_ptr<const FileBytes>> files;
   files.reserve(paths.size());
-  for (const std::string& path : paths) files.push_back(FileBytes::of_file(path, csv_voice()));
+  for (const std::string& path : paths) files.push_back(FileBytes::of_file(path, csv_file_errors()));
   return files;
 }
 
@@ -116,7 +116,7 @@ std::unique_ptr<Bytes> bytes_of(int descriptor, std::string name) {
   std::string begin;
   for (char byte; begin.size() < 2 && bytes->read(&byte, 1) == 1;) begin.push_back(byte);
   if (is_gzip(begin)) return unpacked(std::move(bytes), std::move(begin));
-  return std::make_unique<PutBack>(std::move(bytes), std::move(begin));
+  return std::make_unique<PrependedBytes>(std::move(bytes), std::move(begin));
 }
 
 namespace {

@@ -14,7 +14,7 @@
 namespace dptrain::data::table {
 
 /// Error messages for files of rows.
-const FileVoice& csv_voice();
+const FileErrors& csv_file_errors();
 /// Throws Error{kData} if a path cannot be opened.
 std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::string>& paths);
 

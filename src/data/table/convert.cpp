@@ -16,7 +16,7 @@ namespace dptrain::data::table {
 
 std::string column_name(std::size_t i) { return fmt::format("column{}", i + 1); }
 
-void settle_names(std::vector<std::string>& names, const std::string& file) {
+void complete_names(std::vector<std::string>& names, const std::string& file) {
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) names[i] = column_name(i);
@@ -64,7 +64,7 @@ FileLayout::FileLayout(const Schema& schema, const Layout& layout, std::vector<s
                 ? header.size()
                 : static_cast<std::size_t>(std::ranges::count(schema.columns, false, &Column::verbatim))),
       names(std::move(header)) {
-  settle_names(names, file);
+  complete_names(names, file);
   std::vector<int> field_of(schema.columns.size(), -1);
   if (schema.dialect.header) {
     std::unordered_map<std::string, int> fields;
@@ -122,7 +122,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-bool stands_apart(std::string_view field) {
+bool is_plain_field(std::string_view field) {
   const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
   return field.empty() || (field.front() != '"' && !is_space(field.front()) && !is_space(field.back()));
 }
@@ -297,7 +297,7 @@ void Converter::categories(const Fields& fields, const FileLayout& file, Convert
     for (std::size_t row = 0; row < fields.rows(); ++row) {
       if (alive_[row] == 0) continue;
       std::string_view text = fields.field(row, place.field);
-      if (!stands_apart(text)) text = meaning(text);
+      if (!is_plain_field(text)) text = meaning(text);
       const std::int32_t code = words.find(text.data(), text.size());
       out.cells[to].code = code;
       if (code <= WordTable::kNew) out.fresh.push_back(to);

@@ -50,7 +50,7 @@ struct FileLayout {
 };
 
 /// Replaces empty names by column_name(). Throws Error{kData} with "train.csv:1:1: ..." for a repeated name.
-void settle_names(std::vector<std::string>& names, const std::string& file);
+void complete_names(std::vector<std::string>& names, const std::string& file);
 /// "column3" for i = 2.
 std::string column_name(std::size_t i);
 

@@ -58,9 +58,9 @@ class Fields::Walk {
         return true;
       }
       for (; is_quote(next_); ++next_)
-        complain(f_.ends_[next_],
-                 "found a double quote within a field that does not begin with one, expected the field in "
-                 "quotes as a whole; write \"5\"\" pipe\" for 5\" pipe");
+        reject_row(f_.ends_[next_],
+                   "found a double quote within a field that does not begin with one, expected the field in "
+                   "quotes as a whole; write \"5\"\" pipe\" for 5\" pipe");
       if (next_ == marks_ && end_ != TextEnd::kFile) return false;
       const std::size_t end = next_ == marks_ ? f_.size_ : f_.ends_[next_];
       if (next_ < marks_ && mark(next_) == '\r' && end + 1 == f_.size_ && end_ != TextEnd::kFile) return false;
@@ -95,13 +95,13 @@ class Fields::Walk {
   void keep_row(std::size_t end) {
     if (zeros_)
       if (const void* zero = std::memchr(f_.text_ + begin_, 0, end - begin_))
-        complain(static_cast<std::size_t>(static_cast<const char*>(zero) - f_.text_),
-                 "found a byte of zero, expected text; is this a file of rows, and in UTF-8?");
+        reject_row(static_cast<std::size_t>(static_cast<const char*>(zero) - f_.text_),
+                   "found a byte of zero, expected text; is this a file of rows, and in UTF-8?");
     if (!bad_ && fields_ != f_.count_)
-      complain(fields_ < f_.count_ ? end : surplus_,
-               fmt::format("found {}, expected {}; a field that contains the separator ({}) needs double quotes",
-                           counted(fields_, "field"), f_.count_, separator_name(separator_)),
-               -1);
+      reject_row(fields_ < f_.count_ ? end : surplus_,
+                 fmt::format("found {}, expected {}; a field that contains the separator ({}) needs double quotes",
+                             counted(fields_, "field"), f_.count_, separator_name(separator_)),
+                 -1);
     if (bad_) {
       f_.bad_.push_back(std::move(problem_));
       return;
@@ -127,11 +127,12 @@ class Fields::Walk {
       const std::size_t behind = at + 1;
       const bool apart = next_ < marks_ ? f_.ends_[next_] == behind : behind == f_.size_;
       if (!apart && (next_ < marks_ || end_ == TextEnd::kFile))
-        complain(behind,
-                 fmt::format(
-                     "{} behind the closing quote, expected the separator ({}) or the end of the line; a quote within "
-                     "quotes is written twice",
-                     found({f_.text_ + behind, 1}), separator_name(separator_)));
+        reject_row(
+            behind,
+            fmt::format(
+                "{} behind the closing quote, expected the separator ({}) or the end of the line; a quote within "
+                "quotes is written twice",
+                found({f_.text_ + behind, 1}), separator_name(separator_)));
       return true;
     }
     within_ = within;
@@ -140,10 +141,10 @@ class Fields::Walk {
 
   /// Ends a bad row with an open quote after its first line. The next row begins with the next line.
   void never_ends(std::size_t open) {
-    complain(open, end_ == TextEnd::kFile
-                       ? "found a double quote that does not end in this file, expected a closing one"
-                       : fmt::format("found a double quote that does not end within {}, expected a closing one",
-                                     human_bytes(f_.size_)));
+    reject_row(open, end_ == TextEnd::kFile
+                         ? "found a double quote that does not end in this file, expected a closing one"
+                         : fmt::format("found a double quote that does not end within {}, expected a closing one",
+                                       human_bytes(f_.size_)));
     f_.bad_.push_back(std::move(problem_));
     std::size_t end = begin_;
     while (end < f_.size_ && !ends_line(f_.text_[end])) ++end;
@@ -153,9 +154,9 @@ class Fields::Walk {
     stopped_ = true;  // the row's field ends may have overwritten marks that the next row needs
   }
 
-  void complain(std::size_t at, std::string words) { complain(at, std::move(words), static_cast<int>(fields_)); }
+  void reject_row(std::size_t at, std::string words) { reject_row(at, std::move(words), static_cast<int>(fields_)); }
   /// Records an error of the current row unless it has an earlier one.
-  void complain(std::size_t at, std::string words, int field) {
+  void reject_row(std::size_t at, std::string words, int field) {
     if (bad_ && at >= at_) return;
     bad_ = true;
     at_ = at;
@@ -180,16 +181,16 @@ class Fields::Walk {
   BadField problem_;
 };
 
-void Fields::make_room(std::size_t size) {
+void Fields::reserve(std::size_t size) {
   const std::size_t wanted = size + k::kTextPad;
-  if (wanted <= room_) return;
+  if (wanted <= capacity_) return;
   ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(wanted);
   feeds_ = std::make_unique_for_overwrite<std::uint32_t[]>(wanted);
-  room_ = wanted;
+  capacity_ = wanted;
 }
 
 std::size_t Fields::find(const char* text, std::size_t size, char separator, std::size_t count, TextEnd end) {
-  make_room(size);
+  reserve(size);
   text_ = text;
   size_ = size;
   count_ = count;
@@ -329,7 +330,7 @@ Row take_row(std::string_view text, char separator, bool all) {
     if (quoted ? !plain.empty() : plain.find('"') != std::string_view::npos) row.sound = false;
     if (!quoted) field = trimmed(plain);
     row.fields.push_back(std::move(field));
-    if (row.fields.size() > kMostColumns) {
+    if (row.fields.size() > kMaxColumns) {
       row.end = at;
       row.whole = true;
       return row;

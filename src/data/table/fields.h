@@ -74,10 +74,10 @@ class Fields {
  private:
   class Walk;
   bool take_regular(const kernels::cpu::CsvMarks& marks, TextEnd end);
-  void make_room(std::size_t size);
+  void reserve(std::size_t size);
 
   const char* text_ = nullptr;
-  std::size_t size_ = 0, count_ = 0, room_ = 0;
+  std::size_t size_ = 0, count_ = 0, capacity_ = 0;
   std::unique_ptr<std::uint32_t[]> ends_;  // first the marks, overwritten by the ends of fields
   std::unique_ptr<std::uint32_t[]> feeds_;
   std::vector<std::uint32_t> begins_;
@@ -94,7 +94,7 @@ std::string found(std::string_view text);
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 /// A file with more columns is not a table.
-inline constexpr std::size_t kMostColumns = 1'000'000;
+inline constexpr std::size_t kMaxColumns = 1'000'000;
 
 struct Row {
   std::vector<std::string> fields;  ///< without quotes; unquoted fields without spaces around

@@ -75,7 +75,7 @@ class Pages {
     const std::size_t bytes = ((std::size_t{1} << shift_) * width_ * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage;
     void* const page = std::aligned_alloc(kHugePage, bytes);
     if (page == nullptr) throw std::bad_alloc();
-    wish_for_huge_pages(page, bytes);  // fewer page faults
+    advise_huge_pages(page, bytes);  // fewer page faults
     return Page(static_cast<T*>(page));
   }
 

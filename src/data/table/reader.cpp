@@ -42,7 +42,7 @@ class Pass {
       : options_(options),
         activity_(reading(files), bytes_in(files), Activity::Unit::kBytes),
         parts_(std::make_unique<TableParts>(schema, vocabularies_of(schema))),
-        feed_(
+        block_stream_(
             parts_->schema, parts_->layout, files.size(),
             [this, &files](std::size_t i) { return bytes_of(files[i], &activity_); }, limits_of(options)) {}
 
@@ -64,7 +64,7 @@ class Pass {
   void work() {
     try {
       Converter converter(parts_->schema, parts_->layout, *parts_->vocabularies);
-      FedBlock block;
+      FileBlock block;
       Converted rows;
       while (take_block(block, converter, rows)) {
       }
@@ -75,7 +75,7 @@ class Pass {
     }
   }
 
-  bool take_block(FedBlock& block, Converter& converter, Converted& rows) {
+  bool take_block(FileBlock& block, Converter& converter, Converted& rows) {
     std::size_t ticket = 0;
     std::exception_ptr fault;
     bool more = true;
@@ -84,7 +84,7 @@ class Pass {
       if (ended_) return false;
       ticket = tickets_++;
       try {
-        more = feed_.next(block);
+        more = block_stream_.next(block);
       } catch (...) {
         fault = std::current_exception();
       }
@@ -103,7 +103,7 @@ class Pass {
       turn_changed_.wait(lock, [&] { return stopped_ || turn_ == ticket; });
       if (stopped_) return false;
       if (fault) std::rethrow_exception(fault);
-      if (more) pieces = hand_in(block, converter, rows);
+      if (more) pieces = append_block(block, converter, rows);
       ++turn_;
       turn_changed_.notify_all();
     }
@@ -111,7 +111,7 @@ class Pass {
     return more;
   }
 
-  std::vector<Pages<Cell>::Piece> hand_in(const FedBlock& block, Converter& converter, Converted& rows) {
+  std::vector<Pages<Cell>::Piece> append_block(const FileBlock& block, Converter& converter, Converted& rows) {
     if (block.opens_file) {
       file_ = parts_->add_file(block.name, block.bytes);
       line_ = block.lines_before;
@@ -122,7 +122,7 @@ class Pass {
       if (options_.on_bad) options_.on_bad(row);
       ++parts_->skipped;
     }
-    settle_words(converter, block, rows, *parts_, options_.most_words);
+    assign_codes(converter, block, rows, *parts_, options_.max_words);
     const std::int64_t to =
         parts_->append(rows, 0, rows.rows, {file_, line_}, block.block.text.data(), block.block.offset);
     line_ += rows.line_count;
@@ -141,7 +141,7 @@ class Pass {
   std::unique_ptr<TableParts> parts_;
 
   std::mutex feed_mutex_;  // guards the members below
-  Feed feed_;
+  BlockStream block_stream_;
   std::size_t tickets_ = 0;
   bool ended_ = false;
 
@@ -169,11 +169,11 @@ Table read(const std::vector<std::string>& files, const Schema& schema, const Re
 
 Blocks::Limits limits_of(const ReadOptions& options) {
   return {static_cast<std::size_t>(std::max<std::int64_t>(options.block_bytes, 1)),
-          static_cast<std::size_t>(std::clamp<std::int64_t>(options.most_row_bytes, 1, std::int64_t{1} << 30))};
+          static_cast<std::size_t>(std::clamp<std::int64_t>(options.max_row_bytes, 1, std::int64_t{1} << 30))};
 }
 
-Feed::Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
-           OnHeader on_header)
+BlockStream::BlockStream(const Schema& schema, const Layout& layout, std::size_t files, Open open,
+                         Blocks::Limits limits, OnHeader on_header)
     : schema_(schema),
       layout_(layout),
       files_(files),
@@ -183,7 +183,7 @@ Feed::Feed(const Schema& schema, const Layout& layout, std::size_t files, Open o
   refuse_columns(schema.columns.size(), "");
 }
 
-bool Feed::open_next() {
+bool BlockStream::open_next() {
   if (opened_ == files_) return false;
   blocks_ = std::make_unique<Blocks>(open_(opened_++), limits_);
   std::vector<std::string> names;
@@ -194,11 +194,11 @@ bool Feed::open_next() {
   return true;
 }
 
-void Feed::start() {
+void BlockStream::start() {
   if (blocks_ == nullptr) open_next();
 }
 
-bool Feed::next(FedBlock& out) {
+bool BlockStream::next(FileBlock& out) {
   start();
   if (blocks_ == nullptr) return false;
   while (!blocks_->next(out.block, schema_.dialect.separator, file_->count))
@@ -216,7 +216,7 @@ std::string BadRow::str() const {
                         : fmt::format("{}: column '{}': {}", place, printable(column), words);
 }
 
-BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line) {
+BadRow bad_row(const BadField& bad, const FileBlock& block, std::uint64_t first_line) {
   BadRow row;
   row.place = fmt::format("{}:{}:{}", block.name, first_line + bad.line + 1, bad.byte + 1);
   if (bad.field >= 0 && static_cast<std::size_t>(bad.field) < block.layout->names.size())
@@ -225,22 +225,22 @@ BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_l
   return row;
 }
 
-void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
-                  std::int64_t most_words) {
+void assign_codes(Converter& converter, const FileBlock& block, Converted& rows, const TableParts& parts,
+                  std::int64_t max_words) {
   if (rows.fresh.empty()) return;
   std::vector<std::vector<std::int32_t>> codes(static_cast<std::size_t>(parts.layout.cells));
   for (const FileLayout::Place& place : block.layout->categories) {
     WordTable& table = converter.words(place.column);
     Vocabulary& vocabulary = (*parts.vocabularies)[static_cast<std::size_t>(place.column)];
     for (const std::string& word : table.new_words()) codes[place.slot].push_back(vocabulary.code(word));
-    table.settle(codes[place.slot]);
-    if (static_cast<std::int64_t>(vocabulary.words().size()) > most_words)
+    table.assign_codes(codes[place.slot]);
+    if (static_cast<std::int64_t>(vocabulary.words().size()) > max_words)
       throw Error(ErrorKind::kData,
                   fmt::format("{}: column '{}': found more than {} different words, expected a category; declare it "
                               "text or an id, or leave "
                               "the column out",
                               block.name, printable(parts.schema.columns[static_cast<std::size_t>(place.column)].name),
-                              with_commas(most_words)));
+                              with_commas(max_words)));
   }
   const std::size_t width = codes.size();
   for (const std::size_t at : rows.fresh) {

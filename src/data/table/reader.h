@@ -31,9 +31,9 @@ struct ReadOptions {
   bool skip = false;  ///< leave out rows that cannot be read; false: the first one is an Error{kData}
   /// Called for each row left out, in file order, from any of the threads but one at a time. May throw.
   std::function<void(const BadRow&)> on_bad{};
-  std::int64_t block_bytes = 256 << 10;    ///< that a thread reads at a time; results do not depend on it
-  std::int64_t most_row_bytes = 64 << 20;  ///< longer rows cannot be read
-  std::int64_t most_words = 4'000'000;     ///< largest vocabulary of a column; more words are an error
+  std::int64_t block_bytes = 256 << 10;   ///< that a thread reads at a time; results do not depend on it
+  std::int64_t max_row_bytes = 64 << 20;  ///< longer rows cannot be read
+  std::int64_t max_words = 4'000'000;     ///< largest vocabulary of a column; more words are an error
 };
 
 /// Reads all rows of the files, plain or gzip by their first bytes, in order. With a header columns are found by name,
@@ -51,7 +51,7 @@ Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Sch
 
 // Feed: the blocks of several files, file after file. next() is called by one thread at a time.
 
-struct FedBlock {
+struct FileBlock {
   Block block;
   std::shared_ptr<const FileLayout> layout{};
   std::string name;                          ///< name of the file
@@ -60,17 +60,17 @@ struct FedBlock {
   std::uint64_t lines_before = 0;            ///< lines of the header
 };
 
-class Feed {
+class BlockStream {
  public:
   using Open = std::function<std::unique_ptr<Bytes>(std::size_t)>;
   /// Called with each file's header before its fields are laid out. May throw. May change the schema and the layout if
   /// nothing else reads them yet.
   using OnHeader = std::function<void(const std::vector<std::string>& names)>;
-  Feed(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
-       OnHeader on_header = {});
+  BlockStream(const Schema& schema, const Layout& layout, std::size_t files, Open open, Blocks::Limits limits,
+              OnHeader on_header = {});
 
   /// False after the last block.
-  bool next(FedBlock& out);
+  bool next(FileBlock& out);
   /// Opens the first file unless it is open already.
   void start();
   const FileLayout& layout() const { return *file_; }
@@ -96,10 +96,10 @@ Blocks::Limits limits_of(const ReadOptions& options);
 // thread at a time.
 
 /// Location ("train.csv:12:7") and description of a bad field.
-BadRow bad_row(const BadField& bad, const FedBlock& block, std::uint64_t first_line);
+BadRow bad_row(const BadField& bad, const FileBlock& block, std::uint64_t first_line);
 /// Assigns codes to the block's new words, in the order of the rows. Throws Error{kData} if a vocabulary becomes too
 /// large.
-void settle_words(Converter& converter, const FedBlock& block, Converted& rows, const TableParts& parts,
-                  std::int64_t most_words);
+void assign_codes(Converter& converter, const FileBlock& block, Converted& rows, const TableParts& parts,
+                  std::int64_t max_words);
 
 }  // namespace dptrain::data::table

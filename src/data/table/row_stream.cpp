@@ -13,7 +13,7 @@ namespace dptrain::data::table {
 
 class RowStream::Impl {
  public:
-  Impl(std::unique_ptr<Bytes> bytes, Schema schema, ReadOptions options, KeptColumns kept)
+  Impl(std::unique_ptr<Bytes> bytes, Schema schema, ReadOptions options, PassthroughColumns passthrough)
       : options_(std::move(options)),
         schema_(std::move(schema)),
         layout_(schema_),
@@ -21,11 +21,13 @@ class RowStream::Impl {
         waits_(bytes->may_wait()),
         name_(bytes->name()),
         bytes_(std::move(bytes)),
-        feed_(
+        block_stream_(
             schema_, layout_, 1, [this](std::size_t) { return std::move(bytes_); }, limits_of(options_),
-            [this, kept = std::move(kept)](const std::vector<std::string>& header) { keep(kept, header); }) {
+            [this, passthrough = std::move(passthrough)](const std::vector<std::string>& header) {
+              keep(passthrough, header);
+            }) {
     check_separator(schema_.dialect.separator);
-    feed_.start();
+    block_stream_.start();
     for (const Column& column : schema_.columns)
       vocabularies_->push_back(column.words ? Vocabulary(*column.words) : Vocabulary());
     converter_.emplace(schema_, layout_, *vocabularies_);
@@ -53,23 +55,23 @@ class RowStream::Impl {
     return any;
   }
 
-  const std::vector<std::string>& header() const { return feed_.layout().names; }
+  const std::vector<std::string>& header() const { return block_stream_.layout().names; }
   std::int64_t skipped() const { return skipped_; }
-  const std::vector<int>& kept() const { return kept_; }
+  const std::vector<int>& passthrough() const { return passthrough_; }
 
  private:
   /// Adds the kept columns to the schema. Called once by the constructor.
-  void keep(const KeptColumns& kept, std::vector<std::string> names) {
+  void keep(const PassthroughColumns& passthrough, std::vector<std::string> names) {
     if (names.empty())
       for (const Column& column : schema_.columns) names.push_back(column.name);
     else
-      settle_names(names, name_);
-    for (const std::string& name : kept.all ? names : kept.names) {
+      complete_names(names, name_);
+    for (const std::string& name : passthrough.all ? names : passthrough.names) {
       if (std::ranges::find(names, name) == names.end())
         throw Error(ErrorKind::kUsage,
                     fmt::format("{}: has no column '{}' to keep; it has {}{}", name_, printable(name),
                                 printable(join(names, ", ")), did_you_mean(name, names)));
-      kept_.push_back(static_cast<int>(schema_.columns.size()));
+      passthrough_.push_back(static_cast<int>(schema_.columns.size()));
       schema_.columns.push_back({.name = name, .type = ColumnType::kText, .verbatim = true});
     }
     layout_ = Layout(schema_);
@@ -80,7 +82,7 @@ class RowStream::Impl {
     const std::uint64_t lines = std::exchange(rows_.line_count, 0);
     given_ = rows_.rows = 0;
     line_ += lines;
-    if (!feed_.next(block_)) return false;
+    if (!block_stream_.next(block_)) return false;
     if (block_.opens_file) line_ = block_.lines_before;
     block_.block.find(schema_.dialect.separator, block_.layout->count);
     converter_->convert(block_.block, *block_.layout, rows_);
@@ -91,7 +93,7 @@ class RowStream::Impl {
       ++skipped_;
       ++skipped_since_;
     }
-    settle_words(*converter_, block_, rows_, parts, options_.most_words);
+    assign_codes(*converter_, block_, rows_, parts, options_.max_words);
     return true;
   }
 
@@ -102,26 +104,27 @@ class RowStream::Impl {
   const bool waits_;
   const std::string name_;
   std::unique_ptr<Bytes> bytes_;  // null after the feed has opened it
-  Feed feed_;
+  BlockStream block_stream_;
   std::optional<Converter> converter_;
-  FedBlock block_;
+  FileBlock block_;
   Converted rows_;
   std::size_t given_ = 0;   // rows of rows_ already returned
   std::uint64_t line_ = 0;  // first line of the block
   int file_ = 0;
   std::int64_t skipped_ = 0, skipped_since_ = 0;
-  std::vector<int> kept_;
+  std::vector<int> passthrough_;
 };
 
 namespace {
 std::unique_ptr<Bytes> open_path(const std::string& path) { return bytes_of(open_files({path})[0]); }
 }  // namespace
 
-RowStream::RowStream(const std::string& path, Schema schema, ReadOptions options, KeptColumns kept)
-    : impl_(std::make_unique<Impl>(open_path(path), std::move(schema), std::move(options), std::move(kept))) {}
-RowStream::RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, KeptColumns kept)
+RowStream::RowStream(const std::string& path, Schema schema, ReadOptions options, PassthroughColumns passthrough)
+    : impl_(std::make_unique<Impl>(open_path(path), std::move(schema), std::move(options), std::move(passthrough))) {}
+RowStream::RowStream(int descriptor, std::string name, Schema schema, ReadOptions options,
+                     PassthroughColumns passthrough)
     : impl_(std::make_unique<Impl>(bytes_of(descriptor, std::move(name)), std::move(schema), std::move(options),
-                                   std::move(kept))) {}
+                                   std::move(passthrough))) {}
 RowStream::~RowStream() = default;
 RowStream::RowStream(RowStream&&) noexcept = default;
 RowStream& RowStream::operator=(RowStream&&) noexcept = default;
@@ -129,6 +132,6 @@ RowStream& RowStream::operator=(RowStream&&) noexcept = default;
 bool RowStream::next(Table& rows, std::int64_t most) { return impl_->next(rows, most); }
 const std::vector<std::string>& RowStream::header() const { return impl_->header(); }
 std::int64_t RowStream::skipped() const { return impl_->skipped(); }
-const std::vector<int>& RowStream::kept() const { return impl_->kept(); }
+const std::vector<int>& RowStream::passthrough() const { return impl_->passthrough(); }
 
 }  // namespace dptrain::data::table

@@ -13,7 +13,7 @@
 namespace dptrain::data::table {
 
 /// Columns whose fields a stream keeps unchanged, in addition to those that the schema reads.
-struct KeptColumns {
+struct PassthroughColumns {
   bool all = false;  ///< all columns of the header
   std::vector<std::string> names{};
 };
@@ -22,9 +22,9 @@ class RowStream {
  public:
   /// Opens a plain or gzip file and reads its header. Ignores `options.threads`. Throws Error{kUsage} if the file lacks
   /// a column of `kept`.
-  RowStream(const std::string& path, Schema schema, ReadOptions options, KeptColumns kept = {});
+  RowStream(const std::string& path, Schema schema, ReadOptions options, PassthroughColumns passthrough = {});
   /// Reads a descriptor, which the caller owns. `name`: for messages, "stdin".
-  RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, KeptColumns kept = {});
+  RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, PassthroughColumns passthrough = {});
   ~RowStream();
   RowStream(RowStream&&) noexcept;
   RowStream& operator=(RowStream&&) noexcept;
@@ -38,7 +38,7 @@ class RowStream {
   const std::vector<std::string>& header() const;
   std::int64_t skipped() const;
   /// Index in each table's schema of each kept column, for Table::append_text().
-  const std::vector<int>& kept() const;
+  const std::vector<int>& passthrough() const;
 
  private:
   class Impl;

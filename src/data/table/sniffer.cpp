@@ -46,11 +46,11 @@ void add_row(const Row& row, const std::unordered_set<std::string>& missing, Sam
     sample.columns[i].add(row.fields[i], missing.contains(row.fields[i]));
 }
 
-Sample take_sample(Blocks& blocks, const Dialect& dialect, const LookOptions& options) {
+Sample take_sample(Blocks& blocks, const Dialect& dialect, const SniffOptions& options) {
   Sample sample;
   if (dialect.header) {
     sample.names = blocks.take_header(dialect.separator);
-    settle_names(sample.names, blocks.bytes().name());
+    complete_names(sample.names, blocks.bytes().name());
   }
   sample.columns.resize(sample.names.size());
   const std::unordered_set<std::string> missing(options.missing.begin(), options.missing.end());
@@ -75,7 +75,7 @@ Sample take_sample(Blocks& blocks, const Dialect& dialect, const LookOptions& op
   }
 }
 
-void check_declared(const LookOptions& options, const std::vector<std::string>& names) {
+void check_declared(const SniffOptions& options, const std::vector<std::string>& names) {
   for (const auto& [name, type] : options.declared)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Error(ErrorKind::kUsage, fmt::format("column '{}' is declared ({}), and the files have none of that name{}",
@@ -93,21 +93,21 @@ NumberMarks allowed_marks(const DialectHints& hints) {
 }
 
 /// Chooses the formats of numbers of all columns.
-void settle_numbers(std::vector<ColumnSample>& columns, const DialectHints& hints) {
+void choose_number_formats(std::vector<ColumnSample>& columns, const DialectHints& hints) {
   NumberChoice choice{.allowed = allowed_marks(hints)};
   bool comma = false, point = false;  // some column has this mark and no other one
   for (ColumnSample& column : columns) {
-    const char decimal = column.settle(choice).decimal;
+    const char decimal = column.choose_format(choice).decimal;
     if (!column.are_numbers()) continue;
     comma = comma || decimal == ',';
     point = point || decimal == '.';
   }
   if (comma == point) return;
   choice.preferred = comma ? ',' : '.';
-  for (ColumnSample& column : columns) column.settle(choice);
+  for (ColumnSample& column : columns) column.choose_format(choice);
 }
 
-Column column_of(const std::string& name, const ColumnSample& sample, const LookOptions& options,
+Column column_of(const std::string& name, const ColumnSample& sample, const SniffOptions& options,
                  const std::string& file) {
   Column column{.name = name};
   const auto declared = options.declared.find(name);
@@ -146,11 +146,11 @@ Blocks blocks_of(const std::shared_ptr<const FileBytes>& file) { return {bytes_o
 
 }  // namespace
 
-Looked look(const Files& files, const LookOptions& options) {
+SniffResult sniff(const Files& files, const SniffOptions& options) {
   if (files.empty()) throw Error(ErrorKind::kData, "no file of rows is named");
   const std::string& first = files[0]->name();
   Blocks blocks = blocks_of(files[0]);
-  Looked looked;
+  SniffResult looked;
   looked.schema.missing = options.missing;
   looked.schema.dialect = detect_dialect(blocks.beginning(kBlockBytes), options.dialect);
   const Dialect& dialect = looked.schema.dialect;
@@ -158,7 +158,7 @@ Looked look(const Files& files, const LookOptions& options) {
   if (sample.names.empty()) throw Error(ErrorKind::kData, first + ": is empty, expected rows");
   refuse_columns(sample.names.size(), first + ": ");
   check_declared(options, sample.names);
-  settle_numbers(sample.columns, options.dialect);
+  choose_number_formats(sample.columns, options.dialect);
   for (std::size_t i = 0; i < sample.names.size(); ++i) {
     looked.schema.columns.push_back(column_of(sample.names[i], sample.columns[i], options, first));
     looked.facts.push_back(sample.columns[i].facts(looked.schema.columns.back().type, options.ranges));
@@ -169,14 +169,14 @@ Looked look(const Files& files, const LookOptions& options) {
   for (std::size_t i = 1; dialect.header && i < files.size(); ++i) {
     Blocks other = blocks_of(files[i]);
     std::vector<std::string> names = other.take_header(dialect.separator);
-    settle_names(names, files[i]->name());
+    complete_names(names, files[i]->name());
     check_header(*files[i], std::move(names), sample.names, first);
   }
   return looked;
 }
 
-Looked look(const std::vector<std::string>& files, const LookOptions& options) {
-  return look(open_files(files), options);
+SniffResult sniff(const std::vector<std::string>& files, const SniffOptions& options) {
+  return sniff(open_files(files), options);
 }
 
 namespace {
@@ -256,7 +256,7 @@ bool ColumnSample::most(std::int64_t cells) const {
   return filled_ > 0 && (cells == filled_ || (filled_ >= kFew && cells * 100 >= filled_ * 95));
 }
 
-NumberGuess ColumnSample::settle(const NumberChoice& choice) {
+NumberGuess ColumnSample::choose_format(const NumberChoice& choice) {
   guess_ = {};
   NumberMarks best = choice.allowed;  // formats that fit the most cells
   for (const Sign& sign : signs_)
@@ -323,11 +323,11 @@ ColumnFacts ColumnSample::facts(ColumnType type, bool ranges) const {
     put_range(ColumnType::kNumber, facts);
   else if (ranges && form())
     put_range(ColumnType::kDate, facts);
-  if (type == ColumnType::kNumber) facts.misfits = filled_ - guess_.numbers;
-  if (type == ColumnType::kDate) facts.misfits = filled_ - of_form(form().value_or(DateForm::kIso));
+  if (type == ColumnType::kNumber) facts.mismatches = filled_ - guess_.numbers;
+  if (type == ColumnType::kDate) facts.mismatches = filled_ - of_form(form().value_or(DateForm::kIso));
   facts.mean_length = filled_ > 0 ? static_cast<double>(bytes_) / static_cast<double>(filled_) : 0;
   facts.examples = examples_;
-  facts.trouble = trouble();
+  facts.format_problem = format_problem();
   return facts;
 }
 
@@ -351,7 +351,7 @@ void ColumnSample::put_range(ColumnType type, ColumnFacts& facts) const {
   facts.most = most.value_or(0);
 }
 
-std::string ColumnSample::trouble() const {
+std::string ColumnSample::format_problem() const {
   if (are_numbers() && guess_.ambiguous)
     return fmt::format(
         "{}, which has a decimal comma or groups of thousands; write `decimal: \",\"` or `thousands: \",\"`",

@@ -22,25 +22,25 @@ struct ColumnFacts {
   std::int64_t filled = 0;            ///< fields that are not missing
   std::int64_t missing = 0;           ///< missing fields
   std::int64_t distinct = 0;          ///< different filled fields
-  std::int64_t misfits = 0;           ///< fields that are not of the column's type, which is a number or a date
+  std::int64_t mismatches = 0;        ///< fields that are not of the column's type, which is a number or a date
   bool numbers = false;               ///< at least 95% of the fields are numbers, whatever the type
   bool whole = false;                 ///< numbers without a fraction
   double least = 0, most = 0;         ///< range of numbers; dates in minutes since 1970
   double mean_length = 0;             ///< bytes
   std::vector<std::string> examples;  ///< up to five different fields
-  std::string trouble;                ///< the reason why fields that look like numbers cannot be read as numbers, or ""
+  std::string format_problem;         ///< the reason why fields that look like numbers cannot be read as numbers, or ""
 };
 
-struct LookOptions {
+struct SniffOptions {
   DialectHints dialect{};
   std::map<std::string, ColumnType> declared{};  ///< types that the config sets, by column
-  std::vector<std::string> missing = usual_missing_words();
+  std::vector<std::string> missing = default_missing_words();
   std::int64_t rows = 10'000;    ///< least rows of the sample, if the file has as many
   std::int64_t bytes = 1 << 20;  ///< least bytes of the sample
   bool ranges = true;            ///< false: does not set whole, least and most of ColumnFacts
 };
 
-struct Looked {
+struct SniffResult {
   Schema schema;
   std::vector<ColumnFacts> facts;  ///< of each column
   std::int64_t rows = 0;           ///< rows in the sample
@@ -60,9 +60,9 @@ struct Looked {
 /// Rows that break RFC 4180 are skipped here and reported when they are read. Throws Error{kData} for files that cannot
 /// be opened, are empty or differ in their columns (with headers: in names; another order is fine), for a header with a
 /// name twice and for bytes in UTF-16; Error{kUsage} for a declared column that is not there.
-Looked look(const std::vector<std::string>& files, const LookOptions& options);
+SniffResult sniff(const std::vector<std::string>& files, const SniffOptions& options);
 /// For files that are open already, or in memory.
-Looked look(const std::vector<std::shared_ptr<const FileBytes>>& files, const LookOptions& options);
+SniffResult sniff(const std::vector<std::shared_ptr<const FileBytes>>& files, const SniffOptions& options);
 
 // ColumnSample: statistics of the first fields of a column, and the type that they suggest. Owned by look(); one
 // thread.
@@ -85,7 +85,7 @@ class ColumnSample {
  public:
   void add(const std::string& text, bool missing);
   /// Chooses the format of numbers. Called before type() and facts().
-  NumberGuess settle(const NumberChoice& choice);
+  NumberGuess choose_format(const NumberChoice& choice);
 
   /// Whether all cells but few are numbers.
   bool are_numbers() const { return most(guess_.numbers); }
@@ -116,7 +116,7 @@ class ColumnSample {
   void add_number(const std::string& text);
   void add_date(const std::string& text);
   void put_range(ColumnType type, ColumnFacts& facts) const;
-  std::string trouble() const;
+  std::string format_problem() const;
 
   std::int64_t filled_ = 0, missing_ = 0, spaces_ = 0, bytes_ = 0;
   std::vector<Sign> signs_;

@@ -19,7 +19,9 @@ std::string_view type_name(ColumnType type) {
   return "";
 }
 
-std::vector<std::string> usual_missing_words() { return {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"}; }
+std::vector<std::string> default_missing_words() {
+  return {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"};
+}
 
 int Schema::find(std::string_view name) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
@@ -38,7 +40,7 @@ std::int64_t Table::rows() const { return parts_->rows; }
 int Table::cells() const { return parts_->layout.cells; }
 int Table::cell_of(int column) const { return parts_->layout.cell_of[static_cast<std::size_t>(column)]; }
 const Cell* Table::row(std::int64_t i) const { return parts_->cells.row(i); }
-void Table::expect(std::int64_t i) const {
+void Table::prefetch_sample(std::int64_t i) const {
   constexpr std::size_t kCellsInLine = 16, kMost = 8 * kCellsInLine;  // the hardware prefetches the rest of wider rows
   const Cell* const cells = row(i);
   const std::size_t count = std::min(parts_->cells.width(), kMost);

@@ -48,13 +48,13 @@ struct Column {
 };
 
 /// Fields that mark a missing value. Spaces around unquoted fields are ignored, also in numbers, dates and categories.
-std::vector<std::string> usual_missing_words();
+std::vector<std::string> default_missing_words();
 
 /// The columns of a table, determined before rows are read.
 struct Schema {
   Dialect dialect;
   std::vector<Column> columns;  ///< in the order of the first file
-  std::vector<std::string> missing = usual_missing_words();
+  std::vector<std::string> missing = default_missing_words();
 
   /// The column's index, or -1.
   int find(std::string_view name) const;
@@ -91,7 +91,7 @@ class Table {
   /// The row's cells(); null if there are none.
   const Cell* row(std::int64_t i) const;
   /// Prefetches a row.
-  void expect(std::int64_t i) const;
+  void prefetch_sample(std::int64_t i) const;
 
   /// The vocabulary of a category: the closed one, else the words in the order of first appearance, independent of the
   /// number of threads.

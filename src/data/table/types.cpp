@@ -271,7 +271,7 @@ bool find_header(const Rows& rows) {
   int above_values = 0, values = 0;  // columns of values: with text in the first row, with a value there
   bool names = true;                 // all fields of the first row may be names
   std::set<std::string> different;
-  const std::vector<std::string> missing = usual_missing_words();
+  const std::vector<std::string> missing = default_missing_words();
   const auto is_missing = [&](const std::string& text) {
     return std::find(missing.begin(), missing.end(), text) != missing.end();
   };

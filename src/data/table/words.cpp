@@ -6,7 +6,7 @@
 
 namespace dptrain::data::table {
 
-constexpr WordKey::Kept WordKey::kKept;
+constexpr WordKey::ByteMasks WordKey::kByteMasks;
 
 WordKey WordKey::of_long(const char* word, std::size_t size) {
   std::uint64_t hash = size * 0x9E3779B97F4A7C15;
@@ -24,7 +24,7 @@ WordKey WordKey::of_long(const char* word, std::size_t size) {
 namespace {
 
 constexpr std::size_t kFirstSlots = 32;
-constexpr std::size_t kRoomy = 16'384;
+constexpr std::size_t kLargeTable = 16'384;
 
 /// A copy with readable bytes after it, for WordKey::of().
 std::string padded(std::string_view word) {
@@ -68,7 +68,7 @@ std::int32_t WordTable::add(const WordKey& key, std::size_t at, const char* word
   }
   slots_[at] = {key, 1, code, entry};
   // A small table stays at most a quarter full for fewer collisions.
-  if (++used_ * (slots_.size() < kRoomy ? 4 : 2) > slots_.size()) grow();
+  if (++used_ * (slots_.size() < kLargeTable ? 4 : 2) > slots_.size()) grow();
   return code;
 }
 
@@ -108,7 +108,7 @@ void WordTable::grow() {
   }
 }
 
-void WordTable::settle(std::span<const std::int32_t> codes) {
+void WordTable::assign_codes(std::span<const std::int32_t> codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) slot_of(new_words_[i]).code = codes[i];
   new_words_.clear();
 }

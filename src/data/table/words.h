@@ -32,7 +32,7 @@ struct WordKey {
     std::memcpy(&key.low, word, 8);
     std::memcpy(&key.high, word + 8, 8);
     // A table avoids mispredicted branches on the length.
-    return {key.low & kKept.low[size], (key.high & kKept.high[size]) | std::uint64_t{size} << 56};
+    return {key.low & kByteMasks.low[size], (key.high & kByteMasks.high[size]) | std::uint64_t{size} << 56};
   }
   std::size_t hash() const {
     // Words often differ only in their last bytes, here the highest ones, which affect the upper half of a product.
@@ -47,16 +47,16 @@ struct WordKey {
  private:
   static WordKey of_long(const char* word, std::size_t size);
 
-  struct Kept {
+  struct ByteMasks {
     std::uint64_t low[kShort + 1], high[kShort + 1];
-    constexpr Kept() : low{}, high{} {
+    constexpr ByteMasks() : low{}, high{} {
       for (std::size_t size = 0; size <= kShort; ++size) {
         low[size] = size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
         high[size] = size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1;
       }
     }
   };
-  static const Kept kKept;
+  static const ByteMasks kByteMasks;
 };
 
 class Vocabulary {
@@ -104,7 +104,7 @@ class WordTable {
   /// New words since the last settle().
   const std::vector<std::string>& new_words() const { return new_words_; }
   /// Assigns codes to new_words().
-  void settle(std::span<const std::int32_t> codes);
+  void assign_codes(std::span<const std::int32_t> codes);
   /// Adds how often each code was found.
   void add_counts(std::vector<std::int64_t>& counts) const;
 

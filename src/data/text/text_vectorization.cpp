@@ -105,13 +105,13 @@ std::vector<std::string> words_of_file(const std::string& path) {
 }
 
 /// The vocabulary without the leading words for padding and unknown words that Keras's get_vocabulary() returns.
-struct Given {
+struct StrippedVocabulary {
   std::vector<std::string> words;
   bool had_special = false;
 };
-Given given_vocabulary(const TextVectorizationSpec& spec) {
-  Given given{.words = spec.vocabulary.file.value.empty() ? spec.vocabulary.words
-                                                          : words_of_file(spec.vocabulary.file.value)};
+StrippedVocabulary stripped_vocabulary(const TextVectorizationSpec& spec) {
+  StrippedVocabulary given{.words = spec.vocabulary.file.value.empty() ? spec.vocabulary.words
+                                                                       : words_of_file(spec.vocabulary.file.value)};
   const std::vector<std::string> special =
       first_id(spec) == 2 ? std::vector<std::string>{"", kUnknownWord} : std::vector<std::string>{kUnknownWord};
   given.had_special =
@@ -139,7 +139,7 @@ Given given_vocabulary(const TextVectorizationSpec& spec) {
 }
 
 /// One weight per index, without the indices that pad_to_max_tokens adds.
-std::vector<float> given_weights(const TextVectorizationSpec& spec, const Given& given) {
+std::vector<float> given_weights(const TextVectorizationSpec& spec, const StrippedVocabulary& given) {
   const std::size_t wanted = given.words.size() + (given.had_special ? 1 : 0);
   if (spec.idf_weights.size() != wanted)
     throw Error(ErrorKind::kData,
@@ -186,9 +186,9 @@ class TextVectorization final : public TextEncoder {
     }
   }
 
-  static std::unique_ptr<const Encoder> learn(const TextVectorizationSpec& spec, const TrainingColumn& column) {
+  static std::unique_ptr<const Encoder> fit(const TextVectorizationSpec& spec, const TrainingColumn& column) {
     if (spec.vocabulary.given()) {
-      const Given given = given_vocabulary(spec);
+      const StrippedVocabulary given = stripped_vocabulary(spec);
       return std::make_unique<TextVectorization>(
           spec, given.words,
           spec.output_mode == TextOutput::kTfIdf ? given_weights(spec, given) : std::vector<float>{});
@@ -206,9 +206,9 @@ class TextVectorization final : public TextEncoder {
         spec, words,
         spec.output_mode == TextOutput::kTfIdf ? learned_weights(found, counts.texts()) : std::vector<float>{});
   }
-  static std::unique_ptr<const Encoder> restore(const TextVectorizationSpec& spec, const nlohmann::json& learned) {
-    return std::make_unique<TextVectorization>(spec, learned.at("vocabulary").get<std::vector<std::string>>(),
-                                               learned.value("idf_weights", std::vector<float>{}));
+  static std::unique_ptr<const Encoder> restore(const TextVectorizationSpec& spec, const nlohmann::json& fitted_state) {
+    return std::make_unique<TextVectorization>(spec, fitted_state.at("vocabulary").get<std::vector<std::string>>(),
+                                               fitted_state.value("idf_weights", std::vector<float>{}));
   }
 
   table::ColumnType reads() const override { return table::ColumnType::kText; }
@@ -240,13 +240,13 @@ class TextVectorization final : public TextEncoder {
     return fmt::format("{}{} and 1 for unknown ones", counted(words_.size(), "word"),
                        first_ == 2 ? ", 1 for padding" : "");
   }
-  nlohmann::json learned() const override {
+  nlohmann::json fitted_state() const override {
     std::vector<std::string> words;
     for (std::int64_t i = 0; i < words_.size(); ++i) words.emplace_back(words_.word(i));
-    nlohmann::json learned{{"vocabulary", std::move(words)}};
+    nlohmann::json fitted_state{{"vocabulary", std::move(words)}};
     if (mode_ == TextOutput::kTfIdf)
-      learned["idf_weights"] = std::vector<float>(weights_.begin(), weights_.begin() + first_ + words_.size());
-    return learned;
+      fitted_state["idf_weights"] = std::vector<float>(weights_.begin(), weights_.begin() + first_ + words_.size());
+    return fitted_state;
   }
 
  private:
@@ -321,19 +321,19 @@ std::vector<std::int64_t> NGrams::widths() const {
 
 namespace dptrain::config {
 
-bool Value<data::GivenVocabulary>::read(const Node& node, Reader& reader, data::GivenVocabulary& out) {
+bool Value<data::UserVocabulary>::read(const Node& node, Reader& reader, data::UserVocabulary& out) {
   out = {};
   const Node found = reader.substituted(node);
   if (found.is_scalar()) return Value<Path>::read(found, reader, out.file);
   return Value<std::vector<std::string>>::read(found, reader, out.words);
 }
 
-Node Value<data::GivenVocabulary>::write(const data::GivenVocabulary& value) {
+Node Value<data::UserVocabulary>::write(const data::UserVocabulary& value) {
   return value.file.value.empty() ? Value<std::vector<std::string>>::write(value.words)
                                   : Value<Path>::write(value.file);
 }
 
-Node Value<data::GivenVocabulary>::schema() { return Value<std::vector<std::string>>::schema(); }
+Node Value<data::UserVocabulary>::schema() { return Value<std::vector<std::string>>::schema(); }
 
 bool Value<data::NGrams>::read(const Node& node, Reader& reader, data::NGrams& out) {
   out = {};

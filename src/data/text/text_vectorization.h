@@ -43,7 +43,7 @@ class TextCounts {
 enum class TextOutput { kInt, kMultiHot, kCount, kTfIdf };
 
 /// A list of words, or a file with one word per line.
-struct GivenVocabulary {
+struct UserVocabulary {
   std::vector<std::string> words;
   config::Path file;
   bool given() const { return !words.empty() || !file.value.empty(); }
@@ -65,7 +65,7 @@ struct TextVectorizationSpec {
   TextOutput output_mode = TextOutput::kInt;
   std::optional<std::int64_t> output_sequence_length{};
   bool pad_to_max_tokens = false;
-  GivenVocabulary vocabulary{};
+  UserVocabulary vocabulary{};
   std::vector<double> idf_weights{};  ///< one per word of a given vocabulary
 };
 
@@ -94,9 +94,9 @@ struct EnumNames<data::TextOutput> {
       std::pair{data::TextOutput::kCount, "count"}, std::pair{data::TextOutput::kTfIdf, "tf_idf"}};
 };
 template <>
-struct Value<data::GivenVocabulary> {
-  static bool read(const Node& node, Reader& reader, data::GivenVocabulary& out);
-  static Node write(const data::GivenVocabulary& value);
+struct Value<data::UserVocabulary> {
+  static bool read(const Node& node, Reader& reader, data::UserVocabulary& out);
+  static Node write(const data::UserVocabulary& value);
   static Node schema();
 };
 template <>

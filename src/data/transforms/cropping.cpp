@@ -236,7 +236,7 @@ class Resizing final : public Transform {
                                 .crop_to_aspect_ratio = crop_};
   }
   ReadHint hint() const override {
-    return scaled_decode_ ? ReadHint{.least_height = resize_.height, .least_width = resize_.width} : ReadHint{};
+    return scaled_decode_ ? ReadHint{.min_height = resize_.height, .min_width = resize_.width} : ReadHint{};
   }
   Window part(const Shape& image, const DrawKey&, std::uint32_t) const override { return window(image); }
 

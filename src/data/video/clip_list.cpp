@@ -88,8 +88,8 @@ void read_frame_folder(const std::string& folder, const PickFrames& pick, const 
   const std::vector<std::int64_t> picks = pick(static_cast<std::int64_t>(names.size()));
   DecodeOptions decode{.color = options.color, .rotate = options.rotate};
   if (!options.resizes()) {
-    decode.least_height = hint.least_height;
-    decode.least_width = hint.least_width;
+    decode.min_height = hint.min_height;
+    decode.min_width = hint.min_width;
     decode.part = hint.part;
   }
   ClipBuffer buffer(out, static_cast<std::int64_t>(picks.size()), options.color);
@@ -138,10 +138,10 @@ namespace fs = std::filesystem;
 bool is_image(const std::string& name) { return !format_of_name(name).empty(); }
 
 bool holds_frames(const Listing& listing) {
-  Strays unused;
+  IgnoredFiles unused;
   return std::any_of(listing.files.begin(), listing.files.end(), is_image) &&
          std::none_of(listing.files.begin(), listing.files.end(),
-                      [&](const std::string& name) { return !is_image(name) && unused.wants(name.c_str()); });
+                      [&](const std::string& name) { return !is_image(name) && unused.accepts(name.c_str()); });
 }
 
 std::uint64_t hash_of_clip(const Clip& clip, std::uint64_t hash) {
@@ -169,15 +169,15 @@ bool holds_clip_files(const std::string& folder) {
 
 bool is_frame_folder(const std::string& folder) { return holds_frames(list_folder(folder)); }
 
-void ClipList::add_folder(const std::string& folder, Strays& strays) {
+void ClipList::add_folder(const std::string& folder, IgnoredFiles& ignored_files) {
   std::error_code ignored;
   if (!entered_.insert(fs::canonical(folder, ignored).string()).second) return;
   const Listing listing = list_folder(folder);
   const fs::path base(folder);
   for (const std::string& name : listing.files) {
     if (is_image(name))
-      strays.add(name.c_str());
-    else if (strays.wants(name.c_str()))
+      ignored_files.add(name.c_str());
+    else if (ignored_files.accepts(name.c_str()))
       add_clip((base / name).string(), false);
   }
   for (const std::string& name : listing.folders) {
@@ -185,7 +185,7 @@ void ClipList::add_folder(const std::string& folder, Strays& strays) {
     if (is_frame_folder(path))
       add_clip(path, true);
     else
-      add_folder(path, strays);
+      add_folder(path, ignored_files);
   }
 }
 

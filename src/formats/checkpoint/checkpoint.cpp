@@ -26,18 +26,18 @@ bool is_pytorch_order(const Shape& file, const Shape& model) {
   return Shape(std::move(turned)) == model;
 }
 
-using Fate = WeightsReport::Fate;
+using LoadStatus = WeightsReport::LoadStatus;
 
 bool any_match(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return glob_match(p, name); });
 }
 
-std::string listed(const std::vector<std::string>& misfits) {
+std::string listed(const std::vector<std::string>& mismatches) {
   constexpr std::size_t kMost = 10;  // another network would fill screens
-  if (misfits.size() == 1) return misfits.front();
+  if (mismatches.size() == 1) return mismatches.front();
   std::string text;
-  for (std::size_t i = 0; i < std::min(misfits.size(), kMost); ++i) text += "\n  " + misfits[i];
-  if (misfits.size() > kMost) text += fmt::format("\n  and {} more", misfits.size() - kMost);
+  for (std::size_t i = 0; i < std::min(mismatches.size(), kMost); ++i) text += "\n  " + mismatches[i];
+  if (mismatches.size() > kMost) text += fmt::format("\n  and {} more", mismatches.size() - kMost);
   return text;
 }
 
@@ -62,7 +62,7 @@ class Load {
     check_expected();
   }
 
-  const std::vector<std::string>& misfits() const noexcept { return misfits_; }
+  const std::vector<std::string>& mismatches() const noexcept { return misfits_; }
   /// A file that fills nothing is the wrong one, unless both sides have no weights.
   bool is_idle() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
 
@@ -85,18 +85,18 @@ class Load {
   }
 
   /// Adds a mismatch, unless the spec skips them.
-  void misfit(const std::string& text) {
+  void mismatch(const std::string& text) {
     if (!spec_.skip_mismatch) misfits_.push_back(text);
   }
 
   void plan_layer(int index) {
     const graph::Layer& layer = layer_of(index);
     const auto found = source_of_.find(index);
-    if (any_match(spec_.ignore, layer.name)) return row(Fate::kInitialised, layer, "", "by 'ignore'");
+    if (any_match(spec_.ignore, layer.name)) return row(LoadStatus::kInitialised, layer, "", "by 'ignore'");
     if (found == source_of_.end()) {
       if (coverage_ == Coverage::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
       const bool outside = std::find(sides_.target.begin(), sides_.target.end(), index) == sides_.target.end();
-      return row(Fate::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
+      return row(LoadStatus::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
     }
     const StoredLayer& source = stored_.layers[found->second];
     const std::string called = source.name == layer.name ? "" : fmt::format(" ('{}' there)", source.full_name());
@@ -107,8 +107,8 @@ class Load {
               ? "quantized weights in the file (int8 or int4), which are not supported: save the model before "
                 "quantize()"
               : fmt::format("{} weights in the file, {} in the model", source.weights.size(), layer.weights.size());
-      misfit(fmt::format("layer '{}'{} has {}", layer.name, called, reason));
-      return row(Fate::kInitialised, layer, source.full_name(), reason);
+      mismatch(fmt::format("layer '{}'{} has {}", layer.name, called, reason));
+      return row(LoadStatus::kInitialised, layer, source.full_name(), reason);
     }
     plan_weights(layer, source, called);
   }
@@ -123,15 +123,15 @@ class Load {
             is_pytorch_order(shape, weight.shape) ? "; PyTorch has this order, [out, in, ...]: transpose it "
                                                     "to Keras's [..., in, out]"
                                                   : ""));
-        misfit(fmt::format("layer '{}'{} {}", layer.name, called, reasons.back()));
+        mismatch(fmt::format("layer '{}'{} {}", layer.name, called, reasons.back()));
       } else {
         reads_.emplace_back(layer.weights[i], &source.weights[i]);
       }
     }
-    const Fate fate = reasons.empty()                          ? Fate::kLoaded
-                      : reasons.size() == layer.weights.size() ? Fate::kInitialised
-                                                               : Fate::kPartly;
-    row(fate, layer, source.full_name(), join(reasons, "; "));
+    const LoadStatus status = reasons.empty()                          ? LoadStatus::kLoaded
+                              : reasons.size() == layer.weights.size() ? LoadStatus::kInitialised
+                                                                       : LoadStatus::kPartly;
+    row(status, layer, source.full_name(), join(reasons, "; "));
   }
 
   void plan_unused(const StoredLayer& source) {
@@ -141,16 +141,16 @@ class Load {
     std::vector<std::string> shapes;
     for (std::size_t i = 0; i < source.weights.size(); ++i)
       shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
-    rows_.push_back({Fate::kUnused, name, name, join(shapes, ", "), "no layer of the model takes it"});
+    rows_.push_back({LoadStatus::kUnused, name, name, join(shapes, ", "), "no layer of the model takes it"});
   }
 
-  void row(Fate fate, const graph::Layer& layer, const std::string& source, const std::string& reason) {
-    rows_.push_back({fate, layer.name, source, shapes(layer), reason});
+  void row(LoadStatus status, const graph::Layer& layer, const std::string& source, const std::string& reason) {
+    rows_.push_back({status, layer.name, source, shapes(layer), reason});
   }
 
   void check_expected() {
     for (const WeightsReport::Row& row : rows_)
-      if (row.fate != Fate::kLoaded && row.fate != Fate::kUnused && any_match(spec_.expect, row.layer))
+      if (row.status != LoadStatus::kLoaded && row.status != LoadStatus::kUnused && any_match(spec_.expect, row.layer))
         misfits_.push_back(fmt::format("layer '{}' is expected from the file: {}", row.layer, row.reason));
   }
 
@@ -184,7 +184,7 @@ std::uint64_t expected_bytes(const CheckpointState& state) {
   std::uint64_t floats = 0;
   for (const NamedArray& array : state.arrays) floats += array.values.size();
   return keras::expected_bytes(floats, state.arrays.size()) + state.resolved_config.size() + state.trainer.size() +
-         state.learned.size();
+         state.fitted_state.size();
 }
 
 void put_state(Hdf5Writer& file, const CheckpointState& state) {
@@ -213,11 +213,12 @@ graph::WeightsSpec own_names(const std::string& path) {
 
 }  // namespace
 
-std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
+std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const CompileConfig& compiled,
                               const CheckpointState& state) {
   Hdf5Writer file(keras::expected_bytes(model) + expected_bytes(state));
-  keras::put_model(file,
-                   {.model = model, .compiled = compiled, .class_names = state.class_names, .learned = state.learned});
+  keras::put_model(
+      file,
+      {.model = model, .compiled = compiled, .class_names = state.class_names, .fitted_state = state.fitted_state});
   put_state(file, state);
   return keras::write_sealed(path, file);
 }
@@ -226,9 +227,9 @@ CheckpointState read_state(const std::string& path) { return FileContents::open(
 
 ClassNames read_class_names(const std::string& path) { return FileContents::open(path).class_names(); }
 
-std::string read_learned(const std::string& path) {
+std::string read_fitted_state(const std::string& path) {
   try {
-    return FileContents::open(path).learned();
+    return FileContents::open(path).fitted_state();
   } catch (const Error& error) {
     log::debug(error.what());
     return "";
@@ -269,10 +270,10 @@ WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpe
                            Coverage coverage) {
   const StoredLayers stored = contents.stored();
   Load load(stored, spec, model, coverage);
-  if (!load.misfits().empty())
+  if (!load.mismatches().empty())
     contents.file().refuse(
         fmt::format("is {}: {}", coverage == Coverage::kAll ? "a checkpoint of another model" : "not of this model",
-                    listed(load.misfits())));
+                    listed(load.mismatches())));
   if (load.is_idle())
     contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
                                        both_names(Sides(stored, model, spec))));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/class_names.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "graph/model.h"
 
 namespace dptrain::formats {
@@ -22,12 +22,12 @@ struct CheckpointState {
   std::string trainer;               ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
   std::vector<NamedArray> arrays{};  ///< optimizer slots, averages, best weights of EarlyStopping
   ClassNames class_names{};
-  std::string learned{};  ///< JSON: what samples are made with, data::Source::learn()
+  std::string fitted_state{};  ///< JSON: what samples are made with, data::Source::learn()
 };
 
 /// Holds the whole file in memory while it is written, and returns bytes written. Throws Error{kWrite}: the old file is
 /// untouched and no temporary file remains. Exporter writes the file without the private group.
-std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const Compiled& compiled,
+std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model, const CompileConfig& compiled,
                               const CheckpointState& state);
 /// Reads the private group and checks the file's CRC attributes. Throws Error{kCheckpoint} for a file that is damaged,
 /// not HDF5, or not dptrain's.
@@ -36,7 +36,7 @@ CheckpointState read_state(const std::string& path);
 ClassNames read_class_names(const std::string& path);
 /// Reads CheckpointState::learned of a checkpoint or an exported model; "" if the file has none or cannot be read,
 /// which load_weights() reports.
-std::string read_learned(const std::string& path);
+std::string read_fitted_state(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout
 /// A Keras layout without the private group: model.h5, Keras's own files.
 bool is_weights_only(const std::string& path);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/typed.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "graph/model.h"
 
 namespace dptrain::formats {

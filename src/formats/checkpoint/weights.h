@@ -14,14 +14,14 @@ namespace dptrain::formats {
 struct FileContents;
 
 struct WeightsReport {
-  enum class Fate {
+  enum class LoadStatus {
     kLoaded,       ///< from the file
     kPartly,       ///< `skip_mismatch` skipped some of its weights
     kInitialised,  ///< keeps its initial values
     kUnused,       ///< a layer of the file
   };
   struct Row {
-    Fate fate = Fate::kLoaded;
+    LoadStatus status = LoadStatus::kLoaded;
     std::string layer;   ///< in the model; an unused one in the file
     std::string source;  ///< its name in the file
     std::string shapes;  ///< "kernel 3x3x3x64, bias 64"
@@ -32,7 +32,7 @@ struct WeightsReport {
   std::vector<std::string> notes;  ///< decisions of the reader
   std::vector<Row> rows;           ///< layers with weights: the model's in Keras's order, then unused ones of the file
 
-  std::size_t count(Fate fate) const;
+  std::size_t count(LoadStatus status) const;
   /// "vgg16.h5: 26 of 28 layers by name; initialised: fc, out; unused in the file: fc1, fc2".
   std::string line() const;
   /// The notes and a table of all rows.

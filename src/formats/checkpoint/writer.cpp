@@ -18,7 +18,7 @@ WrittenFile write_file(const WriteJob& job, const std::string& path) {
     const Exported exported{.model = *job.model,
                             .compiled = job.compiled,
                             .class_names = job.state->class_names,
-                            .learned = job.state->learned};
+                            .fitted_state = job.state->fitted_state};
     saved.bytes = job.private_state ? save_checkpoint(path, *job.model, job.compiled, *job.state)
                                     : exporter_of(path).write(path, exported);
   } catch (const Error& error) {

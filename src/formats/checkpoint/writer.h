@@ -21,7 +21,7 @@ namespace dptrain::formats {
 struct WriteJob {
   std::shared_ptr<const graph::Model> model;
   std::shared_ptr<const CheckpointState> state;
-  Compiled compiled;
+  CompileConfig compiled;
   std::vector<std::string> paths;
   bool private_state = true;
 };

@@ -13,7 +13,7 @@
 namespace dptrain::formats {
 namespace {
 
-const FileVoice kCheckpointVoice{
+const FileErrors kCheckpointErrors{
     .cannot_open =
         [](const std::string& path, const std::string& reason) {
           return Error(ErrorKind::kCheckpoint, fmt::format("cannot open checkpoint '{}': {}", path, reason));
@@ -34,11 +34,11 @@ const FileVoice kCheckpointVoice{
 }  // namespace
 
 std::shared_ptr<const Hdf5Bytes> checkpoint_file(const std::string& path) {
-  return Hdf5Bytes::of_file(path, kCheckpointVoice);
+  return Hdf5Bytes::of_file(path, kCheckpointErrors);
 }
 
 std::shared_ptr<const Hdf5Bytes> checkpoint_bytes(std::string name, std::vector<std::byte> bytes) {
-  return Hdf5Bytes::of_memory(std::move(name), std::move(bytes), kCheckpointVoice);
+  return Hdf5Bytes::of_memory(std::move(name), std::move(bytes), kCheckpointErrors);
 }
 
 namespace {

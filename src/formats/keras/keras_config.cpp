@@ -179,9 +179,9 @@ config::Node loss_config(const config::Typed& loss) {
   return object({{"class_name", text(type.name)}, {"config", std::move(config)}});
 }
 
-Json compiled_outputs(const Compiled& compiled, Json (*object)(const char* module, Json entry)) {
+Json compiled_outputs(const CompileConfig& compiled, Json (*object)(const char* module, Json entry)) {
   Json losses, metrics, weights;
-  for (const Compiled::Output& output : compiled.outputs) {
+  for (const CompileConfig::Output& output : compiled.outputs) {
     const Json loss = json_of(loss_config(output.loss));
     losses[output.name] = loss.is_object() ? object("keras.losses", loss) : loss;
     weights[output.name] = output.weight;
@@ -199,7 +199,7 @@ Json compiled_outputs(const Compiled& compiled, Json (*object)(const char* modul
   return {{"loss", losses.front()}, {"metrics", metrics.front()}, {"weights", nullptr}};
 }
 
-std::string training_config(const Compiled& compiled) {
+std::string training_config(const CompileConfig& compiled) {
   if (!compiled.optimizer || compiled.outputs.empty()) return "";
   const Json optimizer = optimizer_json(compiled.optimizer, compiled.learning_rate);
   if (optimizer.is_null()) return "";

@@ -9,17 +9,17 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/family.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "graph/graph.h"
 
 namespace dptrain::formats::keras {
 
 std::string model_config(const graph::Graph& graph);
 /// "" without optimizer or loss, and if Keras 2 would fail to load the file (AdamW, weight decay, averages).
-std::string training_config(const Compiled& compiled);
+std::string training_config(const CompileConfig& compiled);
 /// Losses, metrics and weights of the losses: by the outputs' names, or of the one output, which has no weight.
 /// `object` converts a {"class_name", "config"} of this module to its dialect.
-nlohmann::ordered_json compiled_outputs(const Compiled& compiled,
+nlohmann::ordered_json compiled_outputs(const CompileConfig& compiled,
                                         nlohmann::ordered_json (*object)(const char* module,
                                                                          nlohmann::ordered_json entry));
 /// The string that all releases of Keras accept or, if keys differ from their defaults, class name and config.

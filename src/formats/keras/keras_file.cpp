@@ -42,7 +42,7 @@ void put_weights(Hdf5Writer& file, const graph::Model& model) {
 }
 
 std::uint64_t write_keras(const std::string& path, const Exported& exported) {
-  Hdf5Writer file(expected_bytes(exported.model) + exported.learned.size());
+  Hdf5Writer file(expected_bytes(exported.model) + exported.fitted_state.size());
   put_model(file, exported);
   return write_sealed(path, file);
 }
@@ -87,7 +87,7 @@ void put_data_facts(Hdf5Writer& file, const Exported& exported) {
   if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names.first());
   if (const std::string names = class_names_of_outputs(exported.class_names); !names.empty())
     file.text(kClassNamesOfOutputs, names);
-  if (!exported.learned.empty()) file.text(kLearned, exported.learned);
+  if (!exported.fitted_state.empty()) file.text(kLearned, exported.fitted_state);
 }
 
 void put_model(Hdf5Writer& file, const Exported& exported) {

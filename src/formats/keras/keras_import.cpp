@@ -151,9 +151,9 @@ class Flattener {
   /// A valid and unused name.
   std::string fresh_name(const std::string& prefix, std::string name) {
     for (char& c : name)
-      if (!graph::name_complaint(std::string("a") + c).empty()) c = '_';
+      if (!graph::name_error(std::string("a") + c).empty()) c = '_';
     name = graph::join_names(prefix, name);
-    if (!graph::name_complaint(name).empty()) name = graph::join_names("layer", name);
+    if (!graph::name_error(name).empty()) name = graph::join_names("layer", name);
     std::string unique = name;
     for (int& n = repeats_[name]; !names_.insert(unique).second;) unique = fmt::format("{}_{}", name, ++n);
     return unique;

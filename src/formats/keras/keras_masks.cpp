@@ -46,11 +46,11 @@ class MaskPlanner {
     const bool old_merge = writer_.merges == MergeMasks::kAllOfMasked && is_merge(node) && !call.is_operator;
     const MaskValue merged = old_merge ? common(node) : MaskValue();
     const std::vector<MaskValue> used = used_masks(node, call);
-    if (has_masks_apart(node, call, used))
-      complain(node, "its query and its value are one tensor and have different masks, which dptrain does not have");
+    if (has_separate_masks(node, call, used))
+      refuse_mask(node, "its query and its value are one tensor and have different masks, which dptrain does not have");
     if (!old_merge)
       set_mask(n, used);
-    else if (type_of(node).heeds_masks)
+    else if (type_of(node).uses_masks)
       set_mask(n, std::vector<MaskValue>(node.inputs.size()));
     else
       set_mask(n, std::vector<MaskValue>(node.inputs.size(), merged));
@@ -114,7 +114,7 @@ class MaskPlanner {
     return used;
   }
   /// An attention layer that reads one tensor as query, value and key has one mask.
-  bool has_masks_apart(const graph::Node& node, const KerasCall& call, const std::vector<MaskValue>& used) const {
+  bool has_separate_masks(const graph::Node& node, const KerasCall& call, const std::vector<MaskValue>& used) const {
     return node.inputs.size() == 1 && std::ranges::any_of(call.masks, [&](const auto& given) {
              return given.first != "mask" && !given.second.empty() && given.second != used.front();
            });
@@ -123,9 +123,9 @@ class MaskPlanner {
   MaskValue output_mask(const graph::Node& node, const KerasCall& call, const std::vector<MaskValue>& used) const {
     if (call.is_operator) return {};
     switch (rule_of(node)) {
-      case MaskRule::kProduces: return made_by(node);
+      case MaskRule::kProduces: return produced_mask(node);
       case MaskRule::kPasses:
-      case MaskRule::kHeeds: return used.front().empty() ? keras_mask(node.inputs.front()) : used.front();
+      case MaskRule::kUnsupported: return used.front().empty() ? keras_mask(node.inputs.front()) : used.front();
       case MaskRule::kJoins: return any_of_all(node);
       case MaskRule::kEnds:
       case MaskRule::kDrops: break;
@@ -133,7 +133,7 @@ class MaskPlanner {
     return {};
   }
 
-  MaskValue made_by(const graph::Node& node) const {
+  MaskValue produced_mask(const graph::Node& node) const {
     const std::string input = graph::name_of(graph_, node.inputs.front());
     const auto* masking = spec_of(node).get_if<nn::MaskingSpec>();
     return masking == nullptr ? MaskValue{{input, 0, 0}} : MaskValue{{input, masking->mask_value, 1}};
@@ -157,17 +157,18 @@ class MaskPlanner {
       if (first == nullptr) {
         first = &input;
       } else if (keras_mask(input) != keras_mask(*first)) {
-        complain(node, fmt::format("its inputs '{}' and '{}' have different masks. In Keras 2, which wrote the file, a "
-                                   "step is then valid where both masks have it so, which dptrain cannot compute; give "
-                                   "one of the layers that make the masks mask_zero=False",
-                                   graph::name_of(graph_, *first), graph::name_of(graph_, input)));
+        refuse_mask(node,
+                    fmt::format("its inputs '{}' and '{}' have different masks. In Keras 2, which wrote the file, a "
+                                "step is then valid where both masks have it so, which dptrain cannot compute; give "
+                                "one of the layers that make the masks mask_zero=False",
+                                graph::name_of(graph_, *first), graph::name_of(graph_, input)));
         return {};
       }
     }
     return first == nullptr ? MaskValue() : keras_mask(*first);
   }
 
-  void complain(const graph::Node& node, const std::string& what) {
+  void refuse_mask(const graph::Node& node, const std::string& what) {
     result_.complaints.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
   }
 
@@ -176,7 +177,7 @@ class MaskPlanner {
     graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
     const MaskRule rule = rule_of(node);
     const bool no_use = rule == MaskRule::kEnds || rule == MaskRule::kProduces;
-    if (node.inputs.empty() || (no_use && !type_of(node).heeds_masks) || agrees(node, expected) ||
+    if (node.inputs.empty() || (no_use && !type_of(node).uses_masks) || agrees(node, expected) ||
         joins_alike(n, expected))
       return;
     const auto first = std::ranges::find_if(expected, [](const MaskValue& one) { return !one.empty(); });
@@ -186,9 +187,9 @@ class MaskPlanner {
       return;
     }
     node.mask.reset();
-    complain(node,
-             "the file gives it a mask that no layer of the model makes; remove the mask, or take that of an "
-             "Embedding with mask_zero or of a Masking layer");
+    refuse_mask(node,
+                "the file gives it a mask that no layer of the model makes; remove the mask, or take that of an "
+                "Embedding with mask_zero or of a Masking layer");
   }
 
   bool agrees(const graph::Node& node, const std::vector<MaskValue>& expected) const {
@@ -201,7 +202,7 @@ class MaskPlanner {
   /// Whether a merge that does not use masks gives its output the same one.
   bool joins_alike(int n, const std::vector<MaskValue>& expected) const {
     const graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    if (rule_of(node) != MaskRule::kJoins || type_of(node).heeds_masks) return false;
+    if (rule_of(node) != MaskRule::kJoins || type_of(node).uses_masks) return false;
     MaskValue joined;
     for (const MaskValue& one : expected) joined.insert(one.begin(), one.end());
     if (std::ranges::any_of(expected, &MaskValue::empty)) joined.clear();
@@ -211,7 +212,7 @@ class MaskPlanner {
 
   MaskValue value_of(const Mask& mask) const {
     MaskValue all;
-    for (const Port& port : mask) all.merge(made_by(graph_.nodes[static_cast<std::size_t>(port.node)]));
+    for (const Port& port : mask) all.merge(produced_mask(graph_.nodes[static_cast<std::size_t>(port.node)]));
     return all;
   }
 

@@ -35,7 +35,7 @@ Json layer_entry(const graph::Graph& graph, int index) {
 
 }  // namespace
 
-std::string keras3_config(const graph::Graph& graph, const Compiled& compiled) {
+std::string keras3_config(const graph::Graph& graph, const CompileConfig& compiled) {
   Json layers = Json::array();
   for (const int index : graph::keras_order(graph)) layers.push_back(layer_entry(graph, index));
   const Json model{{"name", scope_name(graph.name)},
@@ -60,7 +60,7 @@ std::string keras3_metadata() {
 namespace {
 
 /// Whether Keras creates this slot for all weights after the earlier slots, not interleaved with them.
-bool stands_apart(const config::Typed& optimizer, const std::string& slot) {
+bool has_own_group(const config::Typed& optimizer, const std::string& slot) {
   return slot == "velocity_hat" || optimizer.type() == typeid(nn::RMSpropSpec);
 }
 
@@ -79,7 +79,7 @@ std::vector<std::vector<std::string>> slot_groups(const config::Typed& optimizer
   if (nn::common(optimizer).use_ema) groups.push_back({"average"});
   bool open = false;
   for (const nn::SlotDef& slot : nn::slots(optimizer)) {
-    if (!open || stands_apart(optimizer, slot.name)) groups.emplace_back();
+    if (!open || has_own_group(optimizer, slot.name)) groups.emplace_back();
     groups.back().push_back(slot.name);
     open = true;
   }
@@ -136,7 +136,7 @@ Json optimizer_entry(const config::Typed& optimizer, double learning_rate) {
 
 }  // namespace
 
-Json compile_config(const Compiled& compiled) {
+Json compile_config(const CompileConfig& compiled) {
   if (!compiled.optimizer || compiled.outputs.empty()) return {};
   const Json outputs = compiled_outputs(compiled, object_of);
   Json weights = outputs["weights"];

@@ -11,18 +11,18 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/family.h"
-#include "formats/compiled.h"
+#include "formats/compile_config.h"
 #include "graph/graph.h"
 #include "graph/model.h"
 
 namespace dptrain::formats::keras {
 
 /// config.json: the model, and its training if `compiled` has an optimizer and a loss.
-std::string keras3_config(const graph::Graph& graph, const Compiled& compiled);
+std::string keras3_config(const graph::Graph& graph, const CompileConfig& compiled);
 /// metadata.json, without a date so that the same model gives the same bytes.
 std::string keras3_metadata();
 /// Null without optimizer or loss.
-nlohmann::ordered_json compile_config(const Compiled& compiled);
+nlohmann::ordered_json compile_config(const CompileConfig& compiled);
 
 // Keras 3's list of an optimizer's variables, which has no names: the steps done, the learning rate, then the slots.
 

@@ -59,7 +59,7 @@ void put_layers(Hdf5Writer& file, const graph::Model& model) {
 
 /// In the order of slot_names().
 void put_optimizer(Hdf5Writer& file, const Exported& exported) {
-  const Compiled& compiled = exported.compiled;
+  const CompileConfig& compiled = exported.compiled;
   if (!exported.optimizer_state || !compiled.optimizer || compiled.outputs.empty()) return;
   const OptimizerState& state = *exported.optimizer_state;
   std::map<std::string, const NamedArray*> arrays;
@@ -96,7 +96,7 @@ std::uint64_t write_archive(const std::string& path, const Exported& exported) {
   if (exported.optimizer_state)
     for (const NamedArray& array : exported.optimizer_state->slots) floats += array.values.size();
   Hdf5Writer file(expected_bytes(exported.model) + expected_bytes(floats, exported.model.weights.size()) +
-                  exported.learned.size());
+                  exported.fitted_state.size());
   put_all(file, exported);
   put_optimizer(file, exported);
   const std::string metadata = keras3_metadata(), config = keras3_config(exported.model.graph, exported.compiled);
@@ -107,7 +107,7 @@ std::uint64_t write_archive(const std::string& path, const Exported& exported) {
 
 /// Weights alone, for `model.load_weights`: a .keras without the model.
 std::uint64_t write_weights(const std::string& path, const Exported& exported) {
-  Hdf5Writer file(expected_bytes(exported.model) + exported.learned.size());
+  Hdf5Writer file(expected_bytes(exported.model) + exported.fitted_state.size());
   put_all(file, exported);
   return write_atomically(path, {file.bytes()});
 }

@@ -60,7 +60,7 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
         nlohmann::json(exported.class_names.first()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (const std::string names = keras::class_names_of_outputs(exported.class_names); !names.empty())
     file.metadata.emplace_back(keras::kClassNamesOfOutputs, names);
-  if (!exported.learned.empty()) file.metadata.emplace_back("dptrain_learned", exported.learned);
+  if (!exported.fitted_state.empty()) file.metadata.emplace_back("dptrain_learned", exported.fitted_state);
   std::string bytes;
   if (const std::string fault = serializer()(file, bytes); !fault.empty())
     throw Error(ErrorKind::kUsage, fmt::format("ONNX: {}: {}", path, fault));

@@ -48,7 +48,7 @@ std::vector<Value> write_layer(const config::Typed& layer, Call& call) {
   if (form == nullptr)
     throw Error(ErrorKind::kUsage,
                 fmt::format("ONNX: layer '{}': {} has no form in this version's files", call.layer, layer.name()));
-  if (nn::type_of(layer).heeds_masks && !form->heeds_masks && call.masked())
+  if (nn::type_of(layer).uses_masks && !form->uses_masks && call.masked())
     throw Error(ErrorKind::kUsage,
                 fmt::format("ONNX: layer '{}': {} under a mask has no form in this version's files; give the Embedding "
                             "before it mask_zero: false, or leave out the Masking",

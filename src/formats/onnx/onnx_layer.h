@@ -51,13 +51,13 @@ using Write = std::function<std::vector<Value>(const void* spec, Call& call)>;
 
 struct Form {
   Write write;
-  bool heeds_masks = false;  ///< reads Call::masks
+  bool uses_masks = false;  ///< reads Call::masks
 };
 
 template <class Spec>
 struct FormBuilder {
   Form form;
-  FormBuilder&& heeds_masks() && { return form.heeds_masks = true, std::move(*this); }
+  FormBuilder&& uses_masks() && { return form.uses_masks = true, std::move(*this); }
   Form build() && { return std::move(form); }
 };
 

@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "formats/onnx/input_preparation.h"
 #include "formats/onnx/onnx_layer.h"
-#include "formats/onnx/preparing.h"
 #include "formats/onnx/transposes.h"
 #include "graph/expand.h"
 #include "graph/masks.h"
@@ -83,7 +83,7 @@ class Converter {
       const auto& spec = *layer.spec.get_if<nn::InputSpec>();
       return {preparing_.input(*prepared, node.name, node.output(), element_of(spec))};
     }
-    const bool heeds = nn::type_of(layer.spec).heeds_masks;
+    const bool heeds = nn::type_of(layer.spec).uses_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
     for (const graph::Port& port : node.inputs) call.inputs.push_back(at(port));
     // A layer that reads masks has no input whose mask joins several (graph::check_masks).
@@ -119,7 +119,7 @@ class Converter {
   const graph::Model& model_;
   const Preparation* preparation_;
   Builder to_;
-  Preparing preparing_;
+  InputPreparation preparing_;
   std::vector<std::vector<Value>> values_;  ///< outputs of each node
   std::vector<std::string> output_names_;
 };

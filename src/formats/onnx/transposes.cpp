@@ -56,9 +56,9 @@ void set(Node& node, const std::string& name, AttributeValue value) {
 
 }  // namespace
 
-Sinking::Sinking(Graph& graph) : graph_(graph) {}
+TransposeSinking::TransposeSinking(Graph& graph) : graph_(graph) {}
 
-std::optional<Sunk> Sinking::sink(const Node& node, const TransposeOf& transpose_of) {
+std::optional<SunkNode> TransposeSinking::sink(const Node& node, const TransposeOf& transpose_of) {
   if (kElementwise.contains(node.op)) return elementwise(node, transpose_of);
   if (node.op == "Concat") return concat(node, transpose_of);
   if (node.inputs.empty()) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Sunk> Sinking::sink(const Node& node, const TransposeOf& transpose
   return std::nullopt;
 }
 
-std::optional<Sunk> Sinking::elementwise(const Node& node, const TransposeOf& transpose_of) {
+std::optional<SunkNode> TransposeSinking::elementwise(const Node& node, const TransposeOf& transpose_of) {
   const Perm* perm = nullptr;
   std::int64_t size = 0;
   for (const std::string& input : node.inputs)
@@ -101,12 +101,12 @@ std::optional<Sunk> Sinking::elementwise(const Node& node, const TransposeOf& tr
       before.push_back({"Transpose", inputs.back(), {input}, {inputs.back()}, {{"perm", back}}});
     }
   }
-  Sunk sunk = behind(node, *perm, std::move(inputs));
+  SunkNode sunk = after(node, *perm, std::move(inputs));
   sunk.before = std::move(before);
   return sunk;
 }
 
-std::optional<Sunk> Sinking::concat(const Node& node, const TransposeOf& transpose_of) {
+std::optional<SunkNode> TransposeSinking::concat(const Node& node, const TransposeOf& transpose_of) {
   const Perm* perm = nullptr;
   std::vector<std::string> inputs;
   for (const std::string& input : node.inputs) {
@@ -116,12 +116,12 @@ std::optional<Sunk> Sinking::concat(const Node& node, const TransposeOf& transpo
     inputs.push_back(transpose->inputs[0]);
   }
   if (perm == nullptr) return std::nullopt;
-  Sunk sunk = behind(node, *perm, std::move(inputs));
+  SunkNode sunk = after(node, *perm, std::move(inputs));
   set(sunk.node, "axis", axes_before({std::get<std::int64_t>(*node.find("axis"))}, *perm)[0]);
   return sunk;
 }
 
-std::optional<Sunk> Sinking::reduction(const Node& node, const Node& transpose) {
+std::optional<SunkNode> TransposeSinking::reduction(const Node& node, const Node& transpose) {
   const Perm& perm = perm_of(transpose);
   const auto* attribute = node.find("axes");
   const std::vector<std::int64_t>* axes = attribute != nullptr     ? std::get_if<std::vector<std::int64_t>>(attribute)
@@ -139,12 +139,12 @@ std::optional<Sunk> Sinking::reduction(const Node& node, const Node& transpose) 
   }
   std::vector<std::string> inputs{transpose.inputs[0]};
   if (attribute == nullptr) inputs.push_back(integers(reduced));
-  Sunk sunk = behind(node, rest, std::move(inputs));
+  SunkNode sunk = after(node, rest, std::move(inputs));
   set(sunk.node, "axes", reduced);
   return sunk;
 }
 
-std::optional<Sunk> Sinking::pad(const Node& node, const Node& transpose) {
+std::optional<SunkNode> TransposeSinking::pad(const Node& node, const Node& transpose) {
   const Perm& perm = perm_of(transpose);
   const std::vector<std::int64_t>* pads = integers_of(node.inputs[1]);
   if (pads == nullptr || node.inputs.size() > 2) return std::nullopt;
@@ -154,27 +154,27 @@ std::optional<Sunk> Sinking::pad(const Node& node, const Node& transpose) {
     moved[to] = (*pads)[i];
     moved[perm.size() + to] = (*pads)[perm.size() + i];
   }
-  return behind(node, perm, {transpose.inputs[0], integers(moved)});
+  return after(node, perm, {transpose.inputs[0], integers(moved)});
 }
 
-std::optional<Sunk> Sinking::slice(const Node& node, const Node& transpose) {
+std::optional<SunkNode> TransposeSinking::slice(const Node& node, const Node& transpose) {
   if (node.inputs.size() < 4) return std::nullopt;
   const std::vector<std::int64_t>* axes = integers_of(node.inputs[3]);
   if (axes == nullptr) return std::nullopt;
   std::vector<std::string> inputs = node.inputs;
   inputs[0] = transpose.inputs[0];
   inputs[3] = integers(axes_before(*axes, perm_of(transpose)));
-  return behind(node, perm_of(transpose), std::move(inputs));
+  return after(node, perm_of(transpose), std::move(inputs));
 }
 
-std::optional<Sunk> Sinking::softmax(const Node& node, const Node& transpose) {
-  Sunk sunk = behind(node, perm_of(transpose), {transpose.inputs[0]});
+std::optional<SunkNode> TransposeSinking::softmax(const Node& node, const Node& transpose) {
+  SunkNode sunk = after(node, perm_of(transpose), {transpose.inputs[0]});
   set(sunk.node, "axis", axes_before({std::get<std::int64_t>(*node.find("axis"))}, perm_of(transpose))[0]);
   return sunk;
 }
 
 /// A Transpose that moves only extents of 1 leaves the values in place.
-std::optional<Sunk> Sinking::reshape(const Node& node, const Node& transpose) {
+std::optional<SunkNode> TransposeSinking::reshape(const Node& node, const Node& transpose) {
   const Dims* dims = dims_of(node.inputs[0]);
   if (dims == nullptr) return std::nullopt;
   std::int64_t last = -1;
@@ -188,25 +188,25 @@ std::optional<Sunk> Sinking::reshape(const Node& node, const Node& transpose) {
   const std::vector<std::int64_t>* told = integers_of(node.inputs[1]);
   for (std::size_t i = 0; told != nullptr && i < told->size(); ++i)
     if ((*told)[i] == 0 && perm_of(transpose)[i] != static_cast<std::int64_t>(i)) return std::nullopt;
-  Sunk sunk{.node = node};
+  SunkNode sunk{.node = node};
   sunk.node.inputs[0] = transpose.inputs[0];
   return sunk;
 }
 
-Sunk Sinking::behind(const Node& node, const Perm& perm, std::vector<std::string> inputs) {
+SunkNode TransposeSinking::after(const Node& node, const Perm& perm, std::vector<std::string> inputs) {
   const std::string out = node.outputs[0], inner = fmt::format("{}/sunk_{}", out, ++count_);
-  Sunk sunk{.node = node};
+  SunkNode sunk{.node = node};
   sunk.node.inputs = std::move(inputs);
   bool same = true;
   for (std::size_t i = 0; i < perm.size(); ++i) same = same && perm[i] == static_cast<std::int64_t>(i);
   if (same) return sunk;
   sunk.node.outputs = {inner};
   if (const Dims* dims = dims_of(out)) graph_.dims[inner] = permuted(*dims, inverse(perm));
-  sunk.behind = Node{"Transpose", out + "/Transpose", {inner}, {out}, {{"perm", perm}}};
+  sunk.after = Node{"Transpose", out + "/Transpose", {inner}, {out}, {{"perm", perm}}};
   return sunk;
 }
 
-std::string Sinking::permuted_constant(const std::string& name, const Perm& perm) {
+std::string TransposeSinking::permuted_constant(const std::string& name, const Perm& perm) {
   const Constant& constant = graph_.constants.at(name);
   if (size_of(constant.dims) == 1 && constant.dims.size() <= 1) return name;
   const auto* values = std::get_if<std::vector<float>>(&constant.values);
@@ -221,19 +221,19 @@ std::string Sinking::permuted_constant(const std::string& name, const Perm& perm
   return made;
 }
 
-std::string Sinking::integers(const std::vector<std::int64_t>& values) {
+std::string TransposeSinking::integers(const std::vector<std::int64_t>& values) {
   std::string name = "integers";
   for (const std::int64_t value : values) name += fmt::format("/{}", value);
   if (!graph_.constants.contains(name)) graph_.constants[name] = {{static_cast<std::int64_t>(values.size())}, values};
   return name;
 }
 
-const std::vector<std::int64_t>* Sinking::integers_of(const std::string& name) const {
+const std::vector<std::int64_t>* TransposeSinking::integers_of(const std::string& name) const {
   const auto found = graph_.constants.find(name);
   return found == graph_.constants.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&found->second.values);
 }
 
-const Dims* Sinking::dims_of(const std::string& name) const {
+const Dims* TransposeSinking::dims_of(const std::string& name) const {
   const auto found = graph_.dims.find(name);
   return found == graph_.dims.end() ? nullptr : &found->second;
 }
@@ -291,12 +291,12 @@ class Pass {
   }
 
   void put(Node node) {
-    std::optional<Sunk> sunk = sinking_.sink(node, [this](const std::string& name) { return transpose_of(name); });
+    std::optional<SunkNode> sunk = sinking_.sink(node, [this](const std::string& name) { return transpose_of(name); });
     if (!sunk) return keep(std::move(node));
     for (Node& before : sunk->before) put_transpose(std::move(before));
     for (std::string& input : sunk->node.inputs) input = real_name(input);
     keep(std::move(sunk->node));
-    if (sunk->behind) put_transpose(*std::move(sunk->behind));
+    if (sunk->after) put_transpose(*std::move(sunk->after));
   }
 
   void keep(Node node) {
@@ -310,7 +310,7 @@ class Pass {
   }
 
   Graph& graph_;
-  Sinking sinking_;
+  TransposeSinking sinking_;
   std::vector<Node> nodes_;
   std::map<std::string, std::string> aliases_;
   std::map<std::string, std::size_t> transposes_;  ///< output to place

@@ -16,35 +16,35 @@ namespace dptrain::formats::onnx {
 // Moves a Transpose past one node: adapts the node's axes and constants. Owned by the pass that calls it.
 
 /// The replacement of a node.
-struct Sunk {
+struct SunkNode {
   std::vector<Node> before{};  ///< Transposes of smaller inputs
   Node node{};
-  std::optional<Node> behind{};  ///< Transpose with the output of the replaced node
+  std::optional<Node> after{};  ///< Transpose with the output of the replaced node
 };
 
-class Sinking {
+class TransposeSinking {
  public:
   /// Adds constants to the graph.
-  explicit Sinking(Graph& graph);
+  explicit TransposeSinking(Graph& graph);
 
   /// The Transpose that makes a value, or null.
   using TransposeOf = std::function<const Node*(const std::string&)>;
   /// Nothing if the node reads no Transpose or depends on the layout.
-  std::optional<Sunk> sink(const Node& node, const TransposeOf& transpose_of);
+  std::optional<SunkNode> sink(const Node& node, const TransposeOf& transpose_of);
 
  private:
   using Perm = std::vector<std::int64_t>;
 
-  std::optional<Sunk> elementwise(const Node& node, const TransposeOf& transpose_of);
-  std::optional<Sunk> concat(const Node& node, const TransposeOf& transpose_of);
-  std::optional<Sunk> reduction(const Node& node, const Node& transpose);
-  std::optional<Sunk> pad(const Node& node, const Node& transpose);
-  std::optional<Sunk> slice(const Node& node, const Node& transpose);
-  std::optional<Sunk> softmax(const Node& node, const Node& transpose);
-  std::optional<Sunk> reshape(const Node& node, const Node& transpose);
+  std::optional<SunkNode> elementwise(const Node& node, const TransposeOf& transpose_of);
+  std::optional<SunkNode> concat(const Node& node, const TransposeOf& transpose_of);
+  std::optional<SunkNode> reduction(const Node& node, const Node& transpose);
+  std::optional<SunkNode> pad(const Node& node, const Node& transpose);
+  std::optional<SunkNode> slice(const Node& node, const Node& transpose);
+  std::optional<SunkNode> softmax(const Node& node, const Node& transpose);
+  std::optional<SunkNode> reshape(const Node& node, const Node& transpose);
 
   /// The node with a new output name, followed by a Transpose with the old one.
-  Sunk behind(const Node& node, const Perm& perm, std::vector<std::string> inputs);
+  SunkNode after(const Node& node, const Perm& perm, std::vector<std::string> inputs);
   /// A constant of an elementwise op of rank perm.size(), in the layout before the Transpose; "" if impossible.
   std::string permuted_constant(const std::string& name, const Perm& perm);
   std::string integers(const std::vector<std::int64_t>& values);

@@ -59,7 +59,7 @@ class EarlyStopping final : public Callback {
     stopped_ = state.value("stopped", false);
     best_ = saved_best(state);
   }
-  const std::vector<std::vector<float>>& kept_weights() const override { return weights_; }
+  const std::vector<std::vector<float>>& saved_weights() const override { return weights_; }
   void restore_weights(std::vector<std::vector<float>> weights) override { weights_ = std::move(weights); }
 
  private:

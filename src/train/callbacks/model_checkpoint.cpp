@@ -65,10 +65,10 @@ class ModelCheckpoint final : public Callback {
   }
 
   void epoch_end(TrainingControl& control, EpochReport& report) override {
-    if (!spec_.save_freq && !watches_validations(control)) save(control, report.logs, report.epoch + 1, 0);
+    if (!spec_.save_freq && !monitors_validation(control)) save(control, report.logs, report.epoch + 1, 0);
   }
   void validation_end(TrainingControl& control, const ValidationReport& report) override {
-    if (!spec_.save_freq && watches_validations(control)) save(control, report.logs, report.epoch + 1, report.batch);
+    if (!spec_.save_freq && monitors_validation(control)) save(control, report.logs, report.epoch + 1, report.batch);
   }
 
   nlohmann::json save() const override {
@@ -91,7 +91,7 @@ class ModelCheckpoint final : public Callback {
 
  private:
   /// Whether each validation is judged, if validation runs every N steps.
-  bool watches_validations(const TrainingControl& control) const {
+  bool monitors_validation(const TrainingControl& control) const {
     return spec_.save_best_only && judged_at_validation(control, monitor_);
   }
 
@@ -106,7 +106,7 @@ class ModelCheckpoint final : public Callback {
   }
 
   /// Reverts a save that failed, so that it is neither the best nor one of the last max_to_keep.
-  void forget_what_failed(TrainingControl& control) {
+  void drop_failed_saves(TrainingControl& control) {
     if (!attempt_ || control.is_saved(attempt_->file)) return attempt_.reset();
     best_ = attempt_->best_before;
     written_ = attempt_->written_before;
@@ -114,7 +114,7 @@ class ModelCheckpoint final : public Callback {
   }
 
   void save(TrainingControl& control, const experiment::Logs& logs, std::int64_t epoch, std::int64_t batch) {
-    forget_what_failed(control);
+    drop_failed_saves(control);
     const std::optional<double> best_before = best_;
     std::string note;
     if (spec_.save_best_only) {
@@ -199,7 +199,7 @@ void check_filepath(const ModelCheckpointSpec& spec, experiment::CallbackCheck& 
 void check_checkpoint(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
   if (spec.save_best_only && !spec.filepath && !check.claim("checkpoints/best.h5"))
     return check.error("a second save_best_only needs its own filepath; two monitors need two names");
-  if (!check.knows_values()) return;
+  if (!check.has_known_values()) return;
   if (spec.monitor && spec.save_best_only) check_monitor(spec, check);
   if (spec.filepath) check_filepath(spec, check);
 }
@@ -220,7 +220,7 @@ const RegisteredCallback kModelCheckpoint =
         .key(key("initial_value_threshold", &ModelCheckpointSpec::initial_value_threshold)
                  .doc("best value at the start"))
         .key(key("max_to_keep", &ModelCheckpointSpec::max_to_keep).at_least(1).doc("number of files that are kept"))
-        .former("period", "write save_freq: N epochs")
+        .deprecated_key("period", "write save_freq: N epochs")
         .check(check_checkpoint)
         .runs<ModelCheckpoint>();
 

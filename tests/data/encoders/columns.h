@@ -33,7 +33,7 @@ inline config::Typed encoder(const std::string& yaml) {
 }
 
 /// What is said of an encoder's arguments; "": nothing.
-inline std::string complaint_about(const std::string& yaml) {
+inline std::string error_about(const std::string& yaml) {
   config::Diagnostics diagnostics;
   read_encoder(yaml, diagnostics);
   return diagnostics.ok() ? "" : diagnostics.render(ErrorKind::kUsage);
@@ -75,9 +75,9 @@ class Column final : public TrainingColumn {
 };
 
 /// As it comes back from a checkpoint.
-inline std::unique_ptr<const Encoder> learned(const std::string& yaml, const Column& column) {
+inline std::unique_ptr<const Encoder> fitted_state(const std::string& yaml, const Column& column) {
   const config::Typed spec = encoder(yaml);
-  return restore(spec, nlohmann::json::parse(learn(spec, column)->learned().dump()));
+  return restore(spec, nlohmann::json::parse(fit(spec, column)->fitted_state().dump()));
 }
 
 }  // namespace dptrain::data

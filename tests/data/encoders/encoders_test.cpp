@@ -28,34 +28,34 @@ const WordEncoder& words(const std::unique_ptr<const Encoder>& encoder) {
 }
 
 TEST(NormalizationEncoder, TakesTheMeanAndTheDeviationOfThePopulation) {
-  const auto encoder = learned("Normalization", Column({1, 2, 3, 4}));
+  const auto encoder = fitted_state("Normalization", Column({1, 2, 3, 4}));
   EXPECT_THAT(numbers(*encoder, 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
   EXPECT_THAT(numbers(*encoder, 2.5), ElementsAre(0.0F));
 }
 
 TEST(NormalizationEncoder, KeepsTheVarianceOfLargeNumbers) {
-  const auto encoder = learned("Normalization", Column({1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}));
+  const auto encoder = fitted_state("Normalization", Column({1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}));
   EXPECT_THAT(numbers(*encoder, 1e9 + 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
 }
 
 TEST(NormalizationEncoder, AMissingNumberIsTheMeanOrWhatTheConfigSays) {
   const Column column({1, 1, 4, kMissing});
-  EXPECT_THAT(numbers(*learned("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
-  const auto frequent = learned("Normalization: {missing: most_frequent}", column);
+  EXPECT_THAT(numbers(*fitted_state("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
+  const auto frequent = fitted_state("Normalization: {missing: most_frequent}", column);
   EXPECT_EQ(numbers(*frequent, kMissing), numbers(*frequent, 1));
-  const auto said = learned("Normalization: {missing: 7}", column);
+  const auto said = fitted_state("Normalization: {missing: 7}", column);
   EXPECT_EQ(numbers(*said, kMissing), numbers(*said, 7));
-  const auto refused = learned("Normalization: {missing: error}", column);
+  const auto refused = fitted_state("Normalization: {missing: error}", column);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { numbers(*refused, kMissing); }), HasSubstr("a number is missing"));
 }
 
 TEST(NormalizationEncoder, AConstantColumnStaysFinite) {
-  EXPECT_THAT(numbers(*learned("Normalization", Column({5, 5, 5})), 5), ElementsAre(0.0F));
-  EXPECT_THAT(numbers(*learned("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
+  EXPECT_THAT(numbers(*fitted_state("Normalization", Column({5, 5, 5})), 5), ElementsAre(0.0F));
+  EXPECT_THAT(numbers(*fitted_state("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
 }
 
 TEST(StringLookupEncoder, TheMostFrequentWordComesFirstAndTiesFromTheEndOfTheAlphabet) {
-  const auto encoder = learned("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
+  const auto encoder = fitted_state("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
   EXPECT_EQ(encoder->floats(), 5);
   EXPECT_EQ(encoder->id_limit(), 5);
   std::vector<std::int32_t> found;
@@ -66,7 +66,7 @@ TEST(StringLookupEncoder, TheMostFrequentWordComesFirstAndTiesFromTheEndOfTheAlp
 }
 
 TEST(StringLookupEncoder, MaxTokensCountsTheUnknownOne) {
-  const auto encoder = learned("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
+  const auto encoder = fitted_state("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
   EXPECT_EQ(encoder->floats(), 3);
   EXPECT_EQ(words(encoder).index("b"), 0);
   std::vector<float> out(3, 7);
@@ -75,30 +75,30 @@ TEST(StringLookupEncoder, MaxTokensCountsTheUnknownOne) {
 }
 
 TEST(StringLookupEncoder, AMissingWordIsAWordOfItsOwnWhereTrainingHadOne) {
-  EXPECT_EQ(words(learned("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
-  EXPECT_EQ(words(learned("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
-  const auto frequent = learned("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
+  EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
+  EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
+  const auto frequent = fitted_state("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
   EXPECT_EQ(words(frequent).missing_index(), 1);
   EXPECT_EQ(frequent->floats(), 3);
-  const auto refused = learned("StringLookup: {missing: error}", Column({{"a", 5}}));
+  const auto refused = fitted_state("StringLookup: {missing: error}", Column({{"a", 5}}));
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(refused).missing_index(); }), HasSubstr("a word is missing"));
 }
 
 TEST(StringLookupEncoder, RefusesUnknownWordsWithoutAnIndexForThem) {
-  const auto encoder = learned("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
+  const auto encoder = fitted_state("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
   EXPECT_EQ(words(encoder).index("a"), 0);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }), HasSubstr("'b' is none of the 1 words"));
 }
 
 TEST(StringLookupEncoder, AGivenVocabularyIsKept) {
-  const auto encoder = learned("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
+  const auto encoder = fitted_state("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
   EXPECT_EQ(words(encoder).index("y"), 2);
   EXPECT_EQ(words(encoder).index("a"), 0);
 }
 
 TEST(DateEncoder, YearAndWeekAreCircles) {
   constexpr double kDay = 1440;
-  const auto encoder = learned("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
+  const auto encoder = fitted_state("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
   EXPECT_EQ(encoder->floats(), 5);
   const float week = static_cast<float>(2 * M_PI * 3 / 7);
   EXPECT_THAT(numbers(*encoder, 0),
@@ -106,7 +106,7 @@ TEST(DateEncoder, YearAndWeekAreCircles) {
   EXPECT_THAT(numbers(*encoder, kMissing), ElementsAre(0, 0, 0, 0, 0));
   // The middle of a leap year, 2024-07-02 00:00, is the other end of the circle.
   EXPECT_THAT(numbers(*encoder, 19906 * kDay)[2], FloatNear(-1, 1e-6F));
-  EXPECT_EQ(learned("Date", Column({0, 90}))->floats(), 7) << "with times of day";
+  EXPECT_EQ(fitted_state("Date", Column({0, 90}))->floats(), 7) << "with times of day";
 }
 
 }  // namespace

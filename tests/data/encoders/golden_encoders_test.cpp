@@ -31,9 +31,9 @@ void expect_near(const std::vector<float>& found, const Json& expected, const st
 
 void check_text(const Json& golden, const std::vector<std::string>& texts, const std::string& what) {
   const Column column(Texts{{texts.begin(), texts.begin() + golden.at("adapt").get<std::ptrdiff_t>()}}, 3);
-  const auto made = learned(Json{{"TextVectorization", golden.at("arguments")}}.dump(), column);
+  const auto made = fitted_state(Json{{"TextVectorization", golden.at("arguments")}}.dump(), column);
   const auto& text = dynamic_cast<const TextEncoder&>(*made);
-  EXPECT_EQ(made->learned().at("vocabulary"), golden.at("vocabulary")) << what;
+  EXPECT_EQ(made->fitted_state().at("vocabulary"), golden.at("vocabulary")) << what;
   ASSERT_EQ(golden.at("outputs").size(), texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string& input = texts[i];
@@ -57,9 +57,9 @@ void check_words(const Json& golden, const std::string& what) {
   for (const std::string& word : column) word.empty() ? ++missing : ++counts[word];
   std::vector<TrainingColumn::Word> words;
   for (const auto& [word, count] : counts) words.push_back({word, count});
-  const auto made = learned(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
+  const auto made = fitted_state(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
   if (!golden.at("vocabulary").empty()) {
-    EXPECT_EQ(made->learned().at("vocabulary"), golden.at("vocabulary")) << what;
+    EXPECT_EQ(made->fitted_state().at("vocabulary"), golden.at("vocabulary")) << what;
   }
   const auto& lookup = dynamic_cast<const WordEncoder&>(*made);
   ASSERT_EQ(golden.at("ids").size(), golden.at("inputs").size());
@@ -71,10 +71,10 @@ void check_words(const Json& golden, const std::string& what) {
 }
 
 void check_numbers(const Json& golden, const std::string& what) {
-  const auto made = learned(Json{{golden.at("layer"), golden.at("arguments")}}.dump(),
-                            Column(golden.at("column").get<std::vector<double>>()));
+  const auto made = fitted_state(Json{{golden.at("layer"), golden.at("arguments")}}.dump(),
+                                 Column(golden.at("column").get<std::vector<double>>()));
   if (golden.contains("bin_boundaries"))
-    expect_near(made->learned().at("bin_boundaries").get<std::vector<float>>(), golden.at("bin_boundaries"), what);
+    expect_near(made->fitted_state().at("bin_boundaries").get<std::vector<float>>(), golden.at("bin_boundaries"), what);
   ASSERT_EQ(golden.at("outputs").size(), golden.at("inputs").size());
   for (std::size_t i = 0; i < golden.at("inputs").size(); ++i) {
     // Tables hold floats.

@@ -253,7 +253,7 @@ TEST(DecodeJpeg, SmallerWhereAllowed) {
   const Picture picture = gradient(64, 96);
   const auto size = [&](std::int64_t height, std::int64_t width, int orientation) {
     const Array image =
-        decoded(jpeg_bytes(picture, {.orientation = orientation}), {.least_height = height, .least_width = width});
+        decoded(jpeg_bytes(picture, {.orientation = orientation}), {.min_height = height, .min_width = width});
     return std::pair{image.shape[0], image.shape[1]};
   };
   EXPECT_EQ(size(0, 0, 1), std::pair(64L, 96L));
@@ -264,7 +264,7 @@ TEST(DecodeJpeg, SmallerWhereAllowed) {
   EXPECT_EQ(size(100, 100, 1), std::pair(64L, 96L));
   EXPECT_EQ(size(24, 16, 6), std::pair(24L, 16L));  // 96 x 64 when upright
   EXPECT_EQ(size(16, 24, 6), std::pair(48L, 32L));
-  const Array half = decoded(jpeg_bytes(picture), {.least_height = 32, .least_width = 48});
+  const Array half = decoded(jpeg_bytes(picture), {.min_height = 32, .min_width = 48});
   EXPECT_LE(largest_difference(half, [&](auto y, auto x, int c) { return picture.at(2 * y, 2 * x, c); }), 8);
 }
 

@@ -228,7 +228,7 @@ TEST_F(CsvFilesTest, APathIsNoLabelledClip) {
 
 TEST_F(CsvFilesTest, RowsForPredictionAreReadAsTheModelLearned) {
   ModelSide model = two_inputs();
-  model.learned = open(kPhotosAndFacts, model).learned;
+  model.fitted_state = open(kPhotosAndFacts, model).fitted_state;
   write("new.csv", "size,photo,age\n7,img/b/3.bmp,1\n8,none.png,2\n");
   config::Typed set = data_set_of(kPhotosAndFacts, folder_.file(""));
   CSVSpec spec = set.as<CSVSpec>();

@@ -7,9 +7,9 @@
 
 #include "core/format.h"
 #include "data/fixtures.h"
-#include "data/sources/csv_learned.h"
 #include "data/sources/csv_plan.h"
 #include "data/sources/csv_stream.h"
+#include "data/sources/fitted_csv.h"
 #include "data/yaml_sets.h"
 
 namespace dptrain::data {
@@ -189,12 +189,12 @@ TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
   const Sources sources = open(yaml, model_for(LabelUse::kNumbers), yaml);
   EXPECT_EQ(label(*sources.train, 1), 1040.5F);
   EXPECT_EQ(label(*sources.test, 1), 1040.5F);
-  EXPECT_EQ(nlohmann::json::parse(sources.learned)["numbers"],
+  EXPECT_EQ(nlohmann::json::parse(sources.fitted_state)["numbers"],
             nlohmann::json::parse(R"({"laenge": {"decimal": ","}, "breite": {"decimal": ","},
                                       "preis": {"decimal": ",", "thousands": ".", "sign": "\u20ac"}})"));
 
   ModelSide model;
-  model.learned = sources.learned;
+  model.fitted_state = sources.fitted_state;
   const auto predicted = [&](const std::string& rows, const std::string& set) {
     write("new.csv", "laenge;breite\n" + rows);
     return row(*CsvStream(data_set(set).as<CSVSpec>(), model, folder_.file("new.csv")).next(9), 0);
@@ -208,9 +208,9 @@ TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
   const CsvPlan stream = plan_of_stream(data_set(yaml).as<CSVSpec>(), model);
   EXPECT_EQ(stream.schema.columns[0].numbers.decimal, ',');
   // A checkpoint without the key.
-  auto before = nlohmann::json::parse(sources.learned);
+  auto before = nlohmann::json::parse(sources.fitted_state);
   before.erase("numbers");
-  model.learned = before.dump();
+  model.fitted_state = before.dump();
   EXPECT_EQ(predicted("10.38;6.29\n", yaml), row(*sources.train, 0));
 }
 
@@ -246,8 +246,8 @@ TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
   write("u.csv", "y,x\n0,10.5\n");  // another order
   config.test = data_set("CSV: {file: FOLDERu.csv, labels: y}");
   const Sources sources = open_sources(config, {}, 0);
-  const auto learned = nlohmann::json::parse(sources.learned);
-  EXPECT_EQ(learned["columns"][0]["learned"]["mean"], 5.5);
+  const auto fitted_state = nlohmann::json::parse(sources.fitted_state);
+  EXPECT_EQ(fitted_state["columns"][0]["learned"]["mean"], 5.5);
   EXPECT_EQ(sources.train->size(), 70);
   EXPECT_THAT(row(*sources.validation, 1), ElementsAre(1.0F));
   EXPECT_THAT(row(*sources.test, 0), ElementsAre(1.0F));
@@ -256,7 +256,7 @@ TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
   DatasetConfig only;
   only.test = config.test;
   ModelSide model;
-  model.learned = sources.learned;
+  model.fitted_state = sources.fitted_state;
   EXPECT_THAT(row(*open_sources(only, model, 0).test, 0), ElementsAre(1.0F));
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open_sources(only, {}, 0); }), HasSubstr("come from data.train"));
 }
@@ -272,8 +272,8 @@ TEST_F(CsvTest, AnInputOfIdsGetsIds) {
       "Normalization}}",
       model);
   ASSERT_EQ(sources.train->inputs(), 2);
-  EXPECT_TRUE(sources.train->gives(0, DType::kI32));
-  EXPECT_FALSE(sources.train->gives(1, DType::kI32));
+  EXPECT_TRUE(sources.train->can_read_exact(0, DType::kI32));
+  EXPECT_FALSE(sources.train->can_read_exact(1, DType::kI32));
   EXPECT_EQ(sources.train->input_shape(0), Shape({1}));
   EXPECT_EQ(id(*sources.train, 0, 0), 1);
 }
@@ -325,7 +325,7 @@ TEST_F(CsvTest, AColumnThatIsNotThereIsNamedOrTakenForMissing) {
 TEST_F(CsvTest, AConfigThatSaysOtherEncodersThanTheModelLearnedIsRefused) {
   write("t.csv", "x,y\n1,0.5\n3,1.5\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
   EXPECT_THAT(
       error_of(ErrorKind::kCheckpoint,
                [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {x: {Normalization: {mean: 3}}}}", model); }),
@@ -347,7 +347,8 @@ TEST_F(CsvTest, EachLabelHasItsOwnClasses) {
                        }),
               HasSubstr("class_names names the label 'sise'; the data set has size, kind; did you mean 'size'?"));
   // One list for all labels is what older checkpoints have.
-  EXPECT_EQ(class_names_of_model(sources.learned, {"large", "small"}).text(), "size: large, small; kind: cat, dog");
+  EXPECT_EQ(class_names_of_model(sources.fitted_state, {"large", "small"}).text(),
+            "size: large, small; kind: cat, dog");
   EXPECT_EQ(class_names_of_model("", {"a", "b"}).text(), "a, b");
 }
 
@@ -355,7 +356,7 @@ TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
   write("t.csv", "x,y,z\n1,0.5,a\n3,1.5,b\n");
   write("u.csv", "x,z\n5,b\n7,c\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, inputs: x, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, inputs: x, labels: y}").fitted_state;
   const std::string other = "CSV: {file: FOLDERt.csv, inputs: x, labels: z}";
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(other, model); }),
               HasSubstr("the config's labels are z, the model was trained with y"));
@@ -368,9 +369,9 @@ TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
     EXPECT_THAT(sources.train->class_names(), ElementsAre("b", "c"));
     EXPECT_THAT(sources.test->class_names(), ElementsAre("b", "c"));
     EXPECT_THAT(row(*sources.train, 0), ElementsAre(3));  // (5 - 2) / 1, as the model's own data
-    const auto learned = nlohmann::json::parse(sources.learned);
-    EXPECT_EQ(learned["labels"][0]["columns"][0], "z");
-    EXPECT_EQ(learned["columns"][0]["learned"]["mean"], 2);
+    const auto fitted_state = nlohmann::json::parse(sources.fitted_state);
+    EXPECT_EQ(fitted_state["labels"][0]["columns"][0], "z");
+    EXPECT_EQ(fitted_state["columns"][0]["learned"]["mean"], 2);
   }
 }
 
@@ -391,7 +392,7 @@ TEST_F(CsvTest, ALossOfNumbersTakesWordsInAGivenOrderAlone) {
 TEST_F(CsvTest, AVocabularyThatTheModelWasNotTrainedWithIsNotUsed) {  // older versions ignored those of labels
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
   const Sources sources =
       open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: {StringLookup: {vocabulary: [b, a]}}}}", model);
   EXPECT_THAT(sources.train->class_names(), ElementsAre("a", "b"));
@@ -412,7 +413,7 @@ TEST_F(CsvTest, NamesOfOneOfSeveralLabelsFitItsOutput) {
 TEST_F(CsvTest, ClassNamesOtherThanThoseOfTheModelAreRefused) {
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
   EXPECT_THAT(
       error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: y, class_names: [b, a]}", model); }),
       HasSubstr("class_names are b, a, the model was trained with a, b"));
@@ -422,7 +423,7 @@ TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
   write("t.csv", "x,y\n1,0.5\n3,1.5\n");
   write("u.csv", "v,y\n10,0\n30,1\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
   model.fitted_use = FittedUse::kInputs;
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERu.csv, labels: y}", model); }),
               HasSubstr("has no column 'x'"));
@@ -434,7 +435,7 @@ TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
 TEST_F(CsvTest, ALabelThatWasAnInputIsRefused) {
   write("t.csv", "x,y,z\n1,0.5,2\n3,1.5,4\n");
   ModelSide model;
-  model.learned = open("CSV: {file: FOLDERt.csv, labels: y}").learned;
+  model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
   model.fitted_use = FittedUse::kInputs;
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open("CSV: {file: FOLDERt.csv, labels: z}", model); }),
               HasSubstr("labels names the column 'z', which is an input of the model"));
@@ -469,7 +470,7 @@ TEST_F(CsvTest, AStreamGivesTheSameSamplesWithoutLabels) {
   const std::string yaml = "CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}";
   const Sources sources = open(yaml);
   ModelSide model;
-  model.learned = sources.learned;
+  model.fitted_state = sources.fitted_state;
   write("new.csv", "weight,kind\n20.5,dog\n,cow\n5,cat\n");
   CsvStream stream(data_set(yaml).as<CSVSpec>(), model, folder_.file("new.csv"));
   const auto first = stream.next(2);

@@ -93,9 +93,9 @@ TEST_P(FeaturesIn, IdsAndMasksStayAsTheyAre) {
     features.keep(sample, {reinterpret_cast<const std::byte*>(ids.data()),
                            reinterpret_cast<const std::byte*>(mask.data()), reinterpret_cast<const std::byte*>(&x)});
   }
-  EXPECT_TRUE(features.gives(0, DType::kI32));
-  EXPECT_FALSE(features.gives(0, DType::kU8));
-  EXPECT_FALSE(features.gives(2, DType::kI32));
+  EXPECT_TRUE(features.can_read_exact(0, DType::kI32));
+  EXPECT_FALSE(features.can_read_exact(0, DType::kU8));
+  EXPECT_FALSE(features.can_read_exact(2, DType::kI32));
   for (std::int32_t sample = 0; sample < kSamples; ++sample) {
     std::array<std::int32_t, 3> ids{};
     std::array<std::uint8_t, 3> mask{};

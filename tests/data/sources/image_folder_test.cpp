@@ -390,8 +390,8 @@ TEST_F(DamagedFolder, Limits) {
   };
   EXPECT_THAT(error({.skip = true, .most = 2}),
               HasSubstr("3 of 13 files cannot be read, more than on_error allows (2); the last one: "));
-  EXPECT_THAT(error({.skip = true, .most_fraction = 0.2}), HasSubstr("more than on_error allows (20 %)"));
-  for (const OnError& policy : {OnError{.skip = true, .most = 3}, OnError{.skip = true, .most_fraction = 0.25}}) {
+  EXPECT_THAT(error({.skip = true, .max_fraction = 0.2}), HasSubstr("more than on_error allows (20 %)"));
+  for (const OnError& policy : {OnError{.skip = true, .most = 3}, OnError{.skip = true, .max_fraction = 0.25}}) {
     const auto source = open(spec(policy), 2).train;
     Loader loader = make(source, 3, 4);
     EXPECT_EQ(read(loader, 2).values.size(), 2U * 10U * (8 * 8 * 3 + 1));

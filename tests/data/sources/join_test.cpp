@@ -84,9 +84,9 @@ TEST_F(JoinTest, WhatPartsHaveLearnedGoesWithTheModel) {
   const Sources sources = open(kTableAndImages);
   write("t.csv", "kind,age,weight\nb,9,1\nb,9,1\na,1,1\na,1,1\n");
   ModelSide model;
-  model.learned = sources.learned;
+  model.fitted_state = sources.fitted_state;
   EXPECT_EQ(numbers(*open(kTableAndImages, "", model).train, 2, 0), numbers(*sources.train, 0, 0));
-  model.learned = R"({"data_set":"CSV","parts":[]})";
+  model.fitted_state = R"({"data_set":"CSV","parts":[]})";
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(kTableAndImages, "", model); }),
               HasSubstr("the model was trained on a CSV"));
 }

@@ -37,7 +37,7 @@ Bytes numpy_file(const std::string& name) { return from_hex(golden_numpy()["file
 
 NpyArray parse_array(const Bytes& bytes) {
   const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
-  return parse_npy(FileBytes::of_memory("a.npy", {data, data + bytes.size()}, data_voice()), "a.npy");
+  return parse_npy(FileBytes::of_memory("a.npy", {data, data + bytes.size()}, array_file_errors()), "a.npy");
 }
 
 /// A file of version 1.0 with that header.
@@ -194,7 +194,7 @@ TEST_F(NumpyFiles, RowsLabelsAndWeights) {
     source->read(3, 0, out);
     EXPECT_THAT(out.f32, ElementsAre(47, 50, 53, 56, 59, 62));
     std::vector<std::int32_t> numbers(6);
-    ASSERT_TRUE(source->gives(0, DType::kI32));
+    ASSERT_TRUE(source->can_read_exact(0, DType::kI32));
     source->read_exact(3, 0, DType::kI32, numbers.data());
     EXPECT_THAT(numbers, ElementsAre(47, 50, 53, 56, 59, 62));
     EXPECT_EQ(source->label_type(), LabelType::kClass);

@@ -60,7 +60,7 @@ TEST(PredictFilesOf, RefusesWhatTheDataSetDoesNotTake) {
             "--input " + config + ": it is a config, and this model takes files of texts");
   EXPECT_EQ(error_of_predict({.paths = {"-"}}),
             "--input -: only rows of tables and lines of text come in by stdin, and this model takes neither");
-  EXPECT_EQ(error_of_predict({.paths = {config + "x"}, .sets = {texts}, .kept = {.all = true}}),
+  EXPECT_EQ(error_of_predict({.paths = {config + "x"}, .sets = {texts}, .passthrough = {.all = true}}),
             "--keep is about columns of tables, and this model was not trained on one");
 }
 

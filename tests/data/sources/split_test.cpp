@@ -137,7 +137,7 @@ TEST(OpenSources, ASampleHasTheSameRoleWhoeverAsks) {
     const Sources whole = open_sources(configs[c], kSplitModel, 9);
     for (unsigned bits = 1; bits < 8; ++bits) {
       SCOPED_TRACE(testing::Message() << "config " << c << ", roles " << bits);
-      const WantedRoles wanted{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
+      const RoleSelection wanted{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
       const Sources some = open_sources(configs[c], kSplitModel, 9, wanted);
       const auto compare = [](bool asked, const std::shared_ptr<const Source>& found,
                               const std::shared_ptr<const Source>& expected) {

@@ -28,11 +28,11 @@ class TextFolders : public testing::Test {
     static_cast<config::Typed&>(made.vectorization) = encoder("TextVectorization: " + arguments);
     return made;
   }
-  static Sources open(const TextSpec& spec, const std::string& learned = "") {
+  static Sources open(const TextSpec& spec, const std::string& fitted_state = "") {
     DatasetConfig datasets;
     datasets.train = dataset_family().make(spec);
     ModelSide model = model_of({3}, {2});
-    model.learned = learned;
+    model.fitted_state = fitted_state;
     return open_sources(datasets, model, 3);
   }
   static std::vector<std::int32_t> ids(const Source& source, std::int64_t index) {
@@ -55,7 +55,7 @@ TEST_F(TextFolders, ClassesAreFoldersAndSamplesTheirTextFilesInOrder) {
   EXPECT_THAT(train.class_names(), ElementsAre("a", "b"));
   ASSERT_EQ(train.size(), 4);
   EXPECT_EQ(train.input_shape(0), Shape({3}));
-  EXPECT_TRUE(train.gives(0, DType::kI32));
+  EXPECT_TRUE(train.can_read_exact(0, DType::kI32));
   EXPECT_THAT(ids(train, 0), ElementsAre(0, 0, 0)) << "10.txt stands before 2.txt";
   EXPECT_THAT(ids(train, 1), ElementsAre(2, 3, 3));
   EXPECT_THAT(ids(train, 2), ElementsAre(4, 2, 0));
@@ -82,10 +82,10 @@ TEST_F(TextFolders, WordsAreLearnedFromTheTrainingSamplesAlone) {
 TEST_F(TextFolders, WhatWasLearnedReadsOtherTexts) {
   put("a/0.txt", "y y x");
   put("b/0.txt", "x");
-  const std::string learned = open(spec()).learned;
+  const std::string fitted_state = open(spec()).fitted_state;
   put("a/0.txt", "new x");
-  EXPECT_THAT(ids(*open(spec(), learned).train, 0), ElementsAre(1, 3, 0));
-  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(spec("{output_sequence_length: 4}"), learned); }),
+  EXPECT_THAT(ids(*open(spec(), fitted_state).train, 0), ElementsAre(1, 3, 0));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(spec("{output_sequence_length: 4}"), fitted_state); }),
               HasSubstr("not what the model has learned its words with"));
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(spec(), R"({"data_set": "CSV"})"); }),
               HasSubstr("CSV, not Text"));
@@ -95,15 +95,15 @@ TEST_F(TextFolders, WhatWasLearnedReadsOtherTexts) {
 TEST_F(TextFolders, TextsWithoutLabelsHaveTheSameSuffixes) {
   put("a/0.txt", "x");
   put("b/1.TXT", "y");
-  const std::string learned = open(spec()).learned;
-  EXPECT_EQ(open_texts({folder_.file("")}, spec(), learned)->size(), 2);
+  const std::string fitted_state = open(spec()).fitted_state;
+  EXPECT_EQ(open_texts({folder_.file("")}, spec(), fitted_state)->size(), 2);
 }
 
 TEST_F(TextFolders, FloatsAreGivenWhereTheModeIsNotInt) {
   put("a/0.txt", "y y x");
   put("b/0.txt", "q");
   const Sources sources = open(spec("{output_mode: count, max_tokens: 3}"));
-  EXPECT_FALSE(sources.train->gives(0, DType::kI32));
+  EXPECT_FALSE(sources.train->can_read_exact(0, DType::kI32));
   Array array;
   sources.train->read(0, 0, array);
   EXPECT_EQ(array.shape, Shape({3}));

@@ -34,7 +34,7 @@ class Series final : public VectorSource {
     out.f32.assign(first, first + out.shape.elements());
   }
   const float* f32_rows(int) const override { return contiguous ? numbers_.data() : nullptr; }
-  bool gives(int, DType type) const override { return type == DType::kI32; }
+  bool can_read_exact(int, DType type) const override { return type == DType::kI32; }
   void read_exact(std::int64_t index, int, DType, void* out) const override {
     for (std::int64_t e = 0; e < input_shape(0).elements(); ++e)
       static_cast<std::int32_t*>(out)[e] =
@@ -202,10 +202,10 @@ TEST(Windows, IdsOfASeriesOfNumbers) {
 TEST(Windows, HaveNoExactNumbersWhenNormalized) {
   const auto series = std::make_shared<Series>(std::vector<std::vector<float>>{{3}, {1}, {4}, {1}, {5}});
   WindowsSpec spec = windows_of(3);
-  EXPECT_TRUE(make_windows(series, spec, {})->gives(0, DType::kI32));
+  EXPECT_TRUE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));
   spec.mean = {2};
   spec.variance = {4};
-  EXPECT_FALSE(make_windows(series, spec, {})->gives(0, DType::kI32));
+  EXPECT_FALSE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));
 }
 
 TEST(Windows, APartShowsThemWithoutACopy) {

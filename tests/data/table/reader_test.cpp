@@ -32,7 +32,7 @@ std::string error_of(std::string_view text, const Schema& schema, const ReadOpti
 
 Table looked_and_read(const std::string& text, const ReadOptions& options = {}) {
   const Files files{file_of(text)};
-  return read(files, look(files, {}).schema, options);
+  return read(files, sniff(files, {}).schema, options);
 }
 
 void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
@@ -70,7 +70,7 @@ TEST(Read, NumbersMayStandInQuotesAndSpaces) {
 TEST(Read, FilesFollowOneAnother) {
   const Files files{file_of("x,c\n1,a\n2,b\n"), file_of("c,x\nb,3\n\nd,4", "b.csv"), file_of("x,c\n", "c.csv"),
                     file_of("x,c,more\n5,a,!\n", "d.csv")};
-  Schema schema = look(Files{files[0]}, {}).schema;
+  Schema schema = sniff(Files{files[0]}, {}).schema;
   for (const int threads : {1, 3}) {
     const Table table = read(files, schema, {.threads = threads, .block_bytes = 3});
     ASSERT_EQ(table.rows(), 5);
@@ -119,7 +119,7 @@ TEST(Read, FieldsOfAnotherTypeAreBad) {
   for (int i = 0; i < 40'000; ++i) text += fmt::format("{},{}.5,2026-11-{:02}\n", i % 7, i % 9, 1 + i % 30);
   text += "seven,1,2026-11-25\n8,1,\"yesterday\"\n";
   const Files files{file_of(text)};
-  const Schema schema = look(files, {.rows = 1000, .bytes = 1}).schema;
+  const Schema schema = sniff(files, {.rows = 1000, .bytes = 1}).schema;
   EXPECT_EQ(error_of(files, schema, {.threads = 2, .block_bytes = 1000}),
             "a.csv:40002:1: column 'x': found 'seven', expected a number; try `missing_values: [seven]`, or `columns: "
             "{x: StringLookup}` for a column of words");
@@ -156,8 +156,8 @@ TEST(Read, AVocabularyHasALimit) {
   for (int i = 0; i < 100; ++i) text += fmt::format("word{}\n", i);
   const Files files{file_of(text)};
   Schema schema = schema_of({ColumnType::kCategory});
-  EXPECT_EQ(read(files, schema, {.most_words = 101}).words(0).size(), 101U);
-  const std::string error = error_of(files, schema, {.most_words = 100});
+  EXPECT_EQ(read(files, schema, {.max_words = 101}).words(0).size(), 101U);
+  const std::string error = error_of(files, schema, {.max_words = 100});
   EXPECT_NE(error.find("column 'column1': found more than 100 different words"), std::string::npos) << error;
 }
 
@@ -198,7 +198,7 @@ TEST(Read, LongRowsAreRefusedInBoundedMemory) {
                              {.skip = true,
                               .on_bad = [&](const BadRow& bad) { told += bad.place + " "; },
                               .block_bytes = block,
-                              .most_row_bytes = 100});
+                              .max_row_bytes = 100});
     for (std::int64_t row = 0; row < table.rows(); ++row)
       told += fmt::format("{}@{} ", number(table, 1, row), table.place(row));
     return told;
@@ -213,7 +213,7 @@ TEST(Read, LongRowsAreRefusedInBoundedMemory) {
         << block;
   }
   EXPECT_NE(
-      error_of("a,1\n" + x + ",2\n", schema, {.most_row_bytes = 100}).find("a.csv:2:1: found a row of more than 100 B"),
+      error_of("a,1\n" + x + ",2\n", schema, {.max_row_bytes = 100}).find("a.csv:2:1: found a row of more than 100 B"),
       std::string::npos);
 }
 

@@ -11,11 +11,13 @@
 namespace dptrain::data::table::test {
 namespace {
 
-Looked looked(const std::string& text, const LookOptions& options = {}) { return look(Files{file_of(text)}, options); }
+SniffResult looked(const std::string& text, const SniffOptions& options = {}) {
+  return sniff(Files{file_of(text)}, options);
+}
 
-std::string look_error(const Files& files, const LookOptions& options = {}) {
+std::string look_error(const Files& files, const SniffOptions& options = {}) {
   try {
-    look(files, options);
+    sniff(files, options);
   } catch (const Error& error) {
     return error.what();
   }
@@ -27,7 +29,7 @@ template <class F>
 ColumnType type_of(const F& make, const std::string& name = "x", int n = 50) {
   std::string text = name + ",other\n";
   for (int i = 0; i < n; ++i) text += fmt::format("\"{}\",a\n", make(i));
-  const Looked found = looked(text, {.dialect = {.separator = ',', .header = true}});
+  const SniffResult found = looked(text, {.dialect = {.separator = ',', .header = true}});
   EXPECT_EQ(found.rows, n);
   return found.schema.columns.at(0).type;
 }
@@ -66,7 +68,7 @@ TEST(Dialect, WhatCannotSeparateIsRefused) {
     EXPECT_THROW(detect_dialect("a\n", {.separator = separator}), Error);
 }
 
-TEST(Look, NumbersStayNumbersHoweverFewKinds) {
+TEST(Sniffer, NumbersStayNumbersHoweverFewKinds) {
   EXPECT_EQ(type_of([](int i) { return i % 2; }), ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}.5", i); }), ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return i % 5 == 0 ? std::string("NA") : fmt::format("{}", 7 * i % 31); }),
@@ -80,18 +82,18 @@ template <class F>
 std::string format_of(const F& make, int n = 50, const DialectHints& hints = {}, const std::string& other = "a") {
   std::string text = "x;other\n";
   for (int i = 0; i < n; ++i) text += fmt::format("{};{}\n", make(i), other);
-  LookOptions options{.dialect = hints};
+  SniffOptions options{.dialect = hints};
   options.dialect.separator = ';';
   options.dialect.header = true;
-  const Looked found = looked(text, options);
-  if (!found.facts[0].trouble.empty()) return "trouble";
+  const SniffResult found = looked(text, options);
+  if (!found.facts[0].format_problem.empty()) return "trouble";
   if (found.schema.columns[0].type != ColumnType::kNumber) return "";
   const NumberFormat& numbers = found.schema.columns[0].numbers;
   return fmt::format("{}{}{}", numbers.decimal, numbers.thousands == '\0' ? "" : std::string(1, numbers.thousands),
                      numbers.sign);
 }
 
-TEST(Look, FormatsOfNumbersThatFitEveryField) {
+TEST(Sniffer, FormatsOfNumbersThatFitEveryField) {
   const auto one = [](const char* text) { return [=](int) { return std::string(text); }; };
   EXPECT_EQ(format_of(one("12.5")), ".");
   EXPECT_EQ(format_of(one("10,38")), ",");
@@ -123,7 +125,7 @@ TEST(Look, FormatsOfNumbersThatFitEveryField) {
   EXPECT_EQ(format_of(one("1.5"), 50, {.decimal = ','}), "trouble");
 }
 
-TEST(Look, FewFieldsOfAnotherTypeAreMisfits) {
+TEST(Sniffer, FewFieldsOfAnotherTypeAreMisfits) {
   const auto with = [](const char* word, int every) {
     return [=](int i) { return i % every == 1 ? std::string(word) : fmt::format("{}", 3 * i); };
   };
@@ -135,20 +137,20 @@ TEST(Look, FewFieldsOfAnotherTypeAreMisfits) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", i == 7 ? 25 : 1 + i % 12); }), ColumnType::kDate);
   std::string text = "x\n";
   for (int i = 0; i < 50; ++i) text += i == 7 ? "oops\n" : "1.5\n";
-  const Looked found = looked(text);
-  EXPECT_EQ(found.facts[0].misfits, 1);
+  const SniffResult found = looked(text);
+  EXPECT_EQ(found.facts[0].mismatches, 1);
   EXPECT_EQ(found.facts[0].most, 1.5);
 }
 
-TEST(Look, ALineWhoseQuoteDoesNotEndIsLeftOut) {
+TEST(Sniffer, ALineWhoseQuoteDoesNotEndIsLeftOut) {
   std::string text = "x,y\n\"1,2\n";
   for (int i = 0; i < 50; ++i) text += fmt::format("{}.5,{}\n", i, i);
-  const Looked found = looked(text);
+  const SniffResult found = looked(text);
   EXPECT_EQ(found.rows, 50);
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kNumber);
 }
 
-TEST(Look, IdsAreDifferentInEachRow) {
+TEST(Sniffer, IdsAreDifferentInEachRow) {
   EXPECT_EQ(type_of([](int i) { return i; }), ColumnType::kId);
   EXPECT_EQ(type_of([](int i) { return i + 1; }), ColumnType::kId);
   EXPECT_EQ(type_of([](int i) { return 1950 + i; }, "year"), ColumnType::kNumber);
@@ -160,7 +162,7 @@ TEST(Look, IdsAreDifferentInEachRow) {
   EXPECT_FALSE(looked("id,y\n1,a\n2,b\n").schema.columns[0].type == ColumnType::kId);
 }
 
-TEST(Look, CategoriesTextsAndDates) {
+TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(type_of([](int i) { return i % 3 == 0 ? "red" : "light blue"; }), ColumnType::kCategory);
   EXPECT_EQ(type_of([](int i) { return fmt::format("A sentence, the {}th of many.", i); }), ColumnType::kText);
   EXPECT_EQ(type_of([](int) { return ""; }), ColumnType::kCategory);
@@ -168,15 +170,15 @@ TEST(Look, CategoriesTextsAndDates) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/1/2026", 1 + i % 28); }), ColumnType::kDate);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", 1 + i % 12); }),
             ColumnType::kCategory);  // of two minds
-  const Looked found = looked("d,e,f\n25/11/2026,11/25/2026,2026-11-25\n");
+  const SniffResult found = looked("d,e,f\n25/11/2026,11/25/2026,2026-11-25\n");
   EXPECT_EQ(found.schema.columns[0].form, DateForm::kDayFirst);
   EXPECT_EQ(found.schema.columns[1].form, DateForm::kMonthFirst);
   EXPECT_EQ(found.schema.columns[2].form, DateForm::kIso);
   EXPECT_EQ(found.facts[0].least, *read_date("2026-11-25", DateForm::kIso));
 }
 
-TEST(Look, FactsCount) {
-  const Looked found = looked("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
+TEST(Sniffer, FactsCount) {
+  const SniffResult found = looked("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
   EXPECT_EQ(found.rows, 4);
   EXPECT_TRUE(found.all);
   EXPECT_EQ(found.facts[0].filled, 3);
@@ -189,30 +191,30 @@ TEST(Look, FactsCount) {
   EXPECT_EQ(found.facts[1].examples, (std::vector<std::string>{"red", "blue"}));
 }
 
-TEST(Look, TakesASampleOfALargeFile) {
+TEST(Sniffer, TakesASampleOfALargeFile) {
   std::string text = "x\n";
   for (int i = 0; i < 30'000; ++i) text += i < 20'000 ? "1.5\n" : "word\n";
-  const Looked found = looked(text, {.dialect = {.separator = ','}, .bytes = 1});
+  const SniffResult found = looked(text, {.dialect = {.separator = ','}, .bytes = 1});
   EXPECT_EQ(found.rows, 10'000);
   EXPECT_FALSE(found.all);
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kNumber);
   EXPECT_EQ(looked(text, {.bytes = 1 << 20}).rows, 30'000);
 }
 
-TEST(Look, ColumnsWithoutAHeaderAreNumbered) {
-  const Looked found = looked("1.5,a\n2.5,a\n");
+TEST(Sniffer, ColumnsWithoutAHeaderAreNumbered) {
+  const SniffResult found = looked("1.5,a\n2.5,a\n");
   EXPECT_FALSE(found.schema.dialect.header);
   EXPECT_EQ(found.schema.columns[1].name, "column2");
   EXPECT_EQ(looked(",x\n0,1.5\n1,2.5\n").schema.columns[0].name, "column1");
 }
 
-TEST(Look, DeclaredTypesAreTaken) {
-  const Looked found = looked("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
+TEST(Sniffer, DeclaredTypesAreTaken) {
+  const SniffResult found = looked("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kCategory);
   EXPECT_EQ(found.schema.columns[1].type, ColumnType::kNumber);
 }
 
-TEST(Look, ErrorsSayWhereAndWhatToTry) {
+TEST(Sniffer, ErrorsSayWhereAndWhatToTry) {
   const auto of = [](const std::string& text) { return Files{file_of(text)}; };
   EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
   EXPECT_EQ(look_error(of("x,x\n1,2\n")),
@@ -231,7 +233,7 @@ TEST(Look, ErrorsSayWhereAndWhatToTry) {
       std::string::npos);
 }
 
-TEST(Look, AMillionColumnsAreEnough) {
+TEST(Sniffer, AMillionColumnsAreEnough) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   std::string header = "a";
   for (int i = 1; i < 1'000'000; ++i) header += fmt::format(",{}", i);
@@ -239,7 +241,7 @@ TEST(Look, AMillionColumnsAreEnough) {
             "a.csv:1:1: found 1,000,001 columns, expected at most 1,000,000; is the separator right?");
 }
 
-TEST(Look, FilesHaveTheSameColumns) {
+TEST(Sniffer, FilesHaveTheSameColumns) {
   const auto with = [](std::string_view header) {
     return Files{file_of("x,y\n1,2\n"), file_of(std::string(header) + "\n1,2\n", "b.csv")};
   };

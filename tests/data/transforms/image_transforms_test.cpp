@@ -109,10 +109,10 @@ TEST(Resizing, ScaledDecodeIsAHintOfTheFirstTransform) {
   ResizingSpec spec;
   spec.height = 20;
   spec.width = 30;
-  EXPECT_EQ(image_pipeline(spec).hint().least_height, 0);
+  EXPECT_EQ(image_pipeline(spec).hint().min_height, 0);
   spec.scaled_decode = true;
-  EXPECT_EQ(image_pipeline(spec, RandomFlipSpec{}).hint().least_height, 20);
-  EXPECT_EQ(image_pipeline(spec).hint().least_width, 30);
+  EXPECT_EQ(image_pipeline(spec, RandomFlipSpec{}).hint().min_height, 20);
+  EXPECT_EQ(image_pipeline(spec).hint().min_width, 30);
   EXPECT_EQ(
       error_of(ErrorKind::kUsage, [&] { image_pipeline(RandomFlipSpec{}, spec); }),
       "Resizing: scaled_decode changes how images are read and works in the first transform only, found in number "

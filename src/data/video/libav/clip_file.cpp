@@ -35,7 +35,7 @@ class Decoder {
 
 /// Whether the decoder reports the damage that it conceals. With AV_EF_EXPLODE, such decoders treat odd but harmless
 /// streams as errors.
-bool tells_what_it_conceals(AVCodecID id) { return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC; }
+bool reports_concealment(AVCodecID id) { return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC; }
 
 Decoder::Decoder(const AVCodecParameters& parameters) {
   const Functions& f = functions();
@@ -43,13 +43,13 @@ Decoder::Decoder(const AVCodecParameters& parameters) {
   if (decoder == nullptr)
     throw ClipError(fmt::format("FFmpeg's libavcodec has no decoder for {} here", f.codec_name(parameters.codec_id)));
   codec_.reset(f.alloc_codec(decoder));
-  if (codec_.get() == nullptr) throw ClipError(words_of(AVERROR(ENOMEM)));
-  if (const int error = f.set_parameters(codec_.get(), &parameters); error < 0) throw ClipError(words_of(error));
+  if (codec_.get() == nullptr) throw ClipError(error_text(AVERROR(ENOMEM)));
+  if (const int error = f.set_parameters(codec_.get(), &parameters); error < 0) throw ClipError(error_text(error));
   codec_->thread_count = 1;  // the loader is already multi-threaded
   codec_->max_pixels = kMostPixels;
   codec_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
-  if (!tells_what_it_conceals(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
-  if (const int error = f.open_codec(codec_.get(), decoder, nullptr); error < 0) throw ClipError(words_of(error));
+  if (!reports_concealment(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
+  if (const int error = f.open_codec(codec_.get(), decoder, nullptr); error < 0) throw ClipError(error_text(error));
 }
 
 void Decoder::send(const AVPacket* packet, bool wanted) {
@@ -58,19 +58,19 @@ void Decoder::send(const AVPacket* packet, bool wanted) {
     codec_->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
   }
   if (const int error = functions().send_packet(codec_.get(), packet); error < 0 && error != AVERROR_EOF)
-    throw ClipError(words_of(error), place_);
+    throw ClipError(error_text(error), place_);
 }
 
 bool Decoder::receive(Frame& frame) {
   const Functions& f = functions();
   if (frame.get() == nullptr) frame.reset(f.alloc_frame());
-  if (frame.get() == nullptr) throw ClipError(words_of(AVERROR(ENOMEM)));
+  if (frame.get() == nullptr) throw ClipError(error_text(AVERROR(ENOMEM)));
   const int error = f.receive_frame(codec_.get(), frame.get());
   if (error == AVERROR(EAGAIN)) return false;
   if (error == AVERROR_EOF) return done_ = true, false;
-  if (error < 0) throw ClipError(words_of(error), place_);
+  if (error < 0) throw ClipError(error_text(error), place_);
   if ((frame->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame->decode_error_flags != 0)
-    throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA), place_);
+    throw ClipError("damaged: " + error_text(AVERROR_INVALIDDATA), place_);
   return true;
 }
 
@@ -198,7 +198,7 @@ class Collector {
         buffer_(out, std::ssize(picks), options.color) {}
 
   bool is_done() const { return taken_ == picks_.size(); }
-  bool wants(std::int64_t number) const { return std::binary_search(picks_.begin(), picks_.end(), number); }
+  bool is_picked(std::int64_t number) const { return std::binary_search(picks_.begin(), picks_.end(), number); }
   /// Number of the next requested frame.
   std::int64_t next() const { return picks_[taken_]; }
   /// Returns false if a requested frame before this one is missing.
@@ -230,7 +230,7 @@ bool collect(Container& container, const FrameTimes& times, std::optional<std::i
     if (more) more = container.next(packet);
     if (more && first && packet->pts != *first) return false;
     first.reset();
-    const bool wanted = !more || !times.known() || collector.wants(times.at(packet->pts));
+    const bool wanted = !more || !times.known() || collector.is_picked(times.at(packet->pts));
     if (!wanted && times.independent) continue;
     decoder.send(more ? packet.get() : nullptr, wanted);
     while (decoder.receive(frame)) {

@@ -50,7 +50,7 @@ int orientation_of(const std::int32_t* matrix) {
 }
 
 /// Whether the container's header is sufficient, so that avformat_find_stream_info() need not decode frames.
-bool says_all(const AVFormatContext& context, const AVStream& stream) {
+bool has_complete_header(const AVFormatContext& context, const AVStream& stream) {
   const std::string_view name = context.iformat->name;
   const bool known = name.starts_with("mov,") || name.starts_with("matroska");
   return known && (context.ctx_flags & AVFMTCTX_NOHEADER) == 0 && stream.codecpar->codec_id != AV_CODEC_ID_NONE &&
@@ -65,7 +65,7 @@ std::int64_t FrameTimes::at(std::int64_t time) const {
 
 Container::Container(const std::string& path) {
   functions();
-  forget_words();
+  clear_error();
   try {
     open_file(path);
     open_stream(path);
@@ -123,7 +123,7 @@ void Container::open_stream(const std::string& path) {
   context_->error_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
   if (const int error = f.open_input(&context_, path.c_str(), nullptr, nullptr); error < 0) fail(error);
   int index = f.find_best_stream(context_, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  if (index < 0 || !says_all(*context_, *context_->streams[index])) {
+  if (index < 0 || !has_complete_header(*context_, *context_->streams[index])) {
     if (const int error = f.find_stream_info(context_, nullptr); error < 0) fail(error);
     index = f.find_best_stream(context_, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   }
@@ -155,7 +155,7 @@ std::int64_t Container::move(void* self, std::int64_t offset, int whence) {
 }
 
 void Container::fail(int error) const {
-  throw ClipError(words_of(read_error_ != 0 ? read_error_ : error), size_ > 0 && place_ > 0 ? place_ : -1);
+  throw ClipError(error_text(read_error_ != 0 ? read_error_ : error), size_ > 0 && place_ > 0 ? place_ : -1);
 }
 
 bool Container::next(Packet& packet) {
@@ -173,7 +173,7 @@ bool Container::next(Packet& packet) {
     ++packets_;
     if (packet->size == 0) continue;  // repeats the previous frame
     if ((packet->flags & AV_PKT_FLAG_CORRUPT) != 0)
-      throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA), packet->pos);
+      throw ClipError("damaged: " + error_text(AVERROR_INVALIDDATA), packet->pos);
     return true;
   }
 }
@@ -185,7 +185,7 @@ void Container::check_whole() const {
   if (kind == "avi" && packets_ < stream_->nb_frames)
     throw ClipError(
         fmt::format("damaged: {} of {} frames are there", with_commas(packets_), with_commas(stream_->nb_frames)));
-  if (kind == "matroska" && reader_complained()) throw ClipError("damaged: " + words_of(AVERROR_INVALIDDATA));
+  if (kind == "matroska" && has_demuxer_error()) throw ClipError("damaged: " + error_text(AVERROR_INVALIDDATA));
 }
 
 bool Container::is_independent(bool all_keys) const {

@@ -14,19 +14,19 @@ namespace dptrain::data::libav {
 namespace {
 
 /// First error that the libraries logged on this thread since forget_words().
-thread_local std::array<char, 256> said{};
-thread_local bool said_by_reader = false;
+thread_local std::array<char, 256> first_error{};
+thread_local bool demuxer_failed = false;
 
-bool is_reader(const void* object) {
+bool is_demuxer(const void* object) {
   const AVClass* const kind = object == nullptr ? nullptr : *static_cast<const AVClass* const*>(object);
   return kind != nullptr && kind->class_name == std::string_view("AVFormatContext");
 }
 
-void keep_words(void* object, int level, const char* format, std::va_list arguments) {
+void record_error(void* object, int level, const char* format, std::va_list arguments) {
   if (level > AV_LOG_ERROR) return;
-  said_by_reader = said_by_reader || is_reader(object);
-  if (said[0] != '\0') return;
-  std::vsnprintf(said.data(), said.size(), format, arguments);
+  demuxer_failed = demuxer_failed || is_demuxer(object);
+  if (first_error[0] != '\0') return;
+  std::vsnprintf(first_error.data(), first_error.size(), format, arguments);
 }
 
 DynamicLibrary library(const std::string& name, int major) {
@@ -75,7 +75,7 @@ Functions open() {
   scale.fill(f.scale, "sws_scale");
   scale.fill(f.coefficients, "sws_getCoefficients");
   scale.fill(f.set_colours, "sws_setColorspaceDetails");
-  f.set_log(keep_words);
+  f.set_log(record_error);
   return f;
 }
 
@@ -91,19 +91,19 @@ const Functions& functions() {
   }
 }
 
-std::string words_of(int error) {
+std::string error_text(int error) {
   std::array<char, AV_ERROR_MAX_STRING_SIZE> text{};
   functions().strerror(error, text.data(), text.size());
   std::string words = text.data();
-  const std::string more = printable(trim(said.data()));
+  const std::string more = printable(trim(first_error.data()));
   return more.empty() ? words : words + ": " + more;
 }
 
-void forget_words() {
-  said[0] = '\0';
-  said_by_reader = false;
+void clear_error() {
+  first_error[0] = '\0';
+  demuxer_failed = false;
 }
 
-bool reader_complained() { return said_by_reader; }
+bool has_demuxer_error() { return demuxer_failed; }
 
 }  // namespace dptrain::data::libav

@@ -57,10 +57,10 @@ struct Functions {
 const Functions& functions();
 
 /// Text of an error code, and the first error that the libraries logged on this thread since forget_words().
-std::string words_of(int error);
-void forget_words();
+std::string error_text(int error);
+void clear_error();
 /// Whether a demuxer has logged an error on this thread since forget_words().
-bool reader_complained();
+bool has_demuxer_error();
 
 /// Owns an object of a library.
 template <class T, void (*kFree)(T*)>

@@ -112,9 +112,9 @@ Value additive(const nn::AdditiveAttentionSpec& spec, Call& call) {
   return attended(call, to.reduce("ReduceSum", terms, {3}, false), spec.use_causal_mask);
 }
 
-const RegisteredForm kMultiHeadAttention = form<nn::MultiHeadAttentionSpec>(multi_head).heeds_masks();
-const RegisteredForm kAttention = form<nn::AttentionSpec>(attention).heeds_masks();
-const RegisteredForm kAdditiveAttention = form<nn::AdditiveAttentionSpec>(additive).heeds_masks();
+const RegisteredForm kMultiHeadAttention = form<nn::MultiHeadAttentionSpec>(multi_head).uses_masks();
+const RegisteredForm kAttention = form<nn::AttentionSpec>(attention).uses_masks();
+const RegisteredForm kAdditiveAttention = form<nn::AdditiveAttentionSpec>(additive).uses_masks();
 
 }  // namespace
 }  // namespace dptrain::formats::onnx

@@ -68,7 +68,7 @@ std::vector<Value> valid_inputs(Call& call, float neutral, std::optional<float> 
 template <class Spec>
 FormBuilder<Spec> chained_where_valid(const char* op, float neutral, std::optional<float> where_none) {
   return form<Spec>([=](const Spec&, Call& call) { return chain(op, call, valid_inputs(call, neutral, where_none)); })
-      .heeds_masks();
+      .uses_masks();
 }
 
 Value average(const nn::AverageSpec&, Call& call) {

@@ -42,7 +42,7 @@ const RegisteredForms<nn::MaxPooling1DSpec, nn::MaxPooling2DSpec, nn::MaxPooling
 const RegisteredForms<nn::AveragePooling1DSpec, nn::AveragePooling2DSpec, nn::AveragePooling3DSpec> kAveragePoolings(
     [](const auto& spec, Call& call) { return pool("AveragePool", spec, call); });
 
-const RegisteredForm kGlobalAveragePooling1D = form<nn::GlobalAveragePooling1DSpec>(average_of_steps).heeds_masks();
+const RegisteredForm kGlobalAveragePooling1D = form<nn::GlobalAveragePooling1DSpec>(average_of_steps).uses_masks();
 const RegisteredForms<nn::GlobalAveragePooling2DSpec, nn::GlobalAveragePooling3DSpec> kGlobalAveragePoolings(
     [](const auto& spec, Call& call) {
       return call.to.reduce("ReduceMean", call.x(), positions(call.x()), spec.keepdims);

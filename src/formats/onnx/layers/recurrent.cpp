@@ -339,10 +339,10 @@ std::vector<Value> bidirectional(const nn::BidirectionalSpec& spec, Call& call) 
   return all;
 }
 
-const RegisteredForm kLSTM = form<nn::LSTMSpec>(recurrent<nn::LSTMSpec>).heeds_masks();
-const RegisteredForm kGRU = form<nn::GRUSpec>(recurrent<nn::GRUSpec>).heeds_masks();
-const RegisteredForm kSimpleRNN = form<nn::SimpleRNNSpec>(recurrent<nn::SimpleRNNSpec>).heeds_masks();
-const RegisteredForm kBidirectional = form<nn::BidirectionalSpec>(bidirectional).heeds_masks();
+const RegisteredForm kLSTM = form<nn::LSTMSpec>(recurrent<nn::LSTMSpec>).uses_masks();
+const RegisteredForm kGRU = form<nn::GRUSpec>(recurrent<nn::GRUSpec>).uses_masks();
+const RegisteredForm kSimpleRNN = form<nn::SimpleRNNSpec>(recurrent<nn::SimpleRNNSpec>).uses_masks();
+const RegisteredForm kBidirectional = form<nn::BidirectionalSpec>(bidirectional).uses_masks();
 
 // ConvLSTM2D: one convolution of the inputs of all steps, then a Scan that convolves the state, all channels-first.
 

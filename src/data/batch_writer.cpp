@@ -1,0 +1,333 @@
+#include "data/batch_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/text.h"
+#include "core/trace.h"
+#include "kernels/cpu/pixels.h"
+
+namespace dptrain::data {
+
+int source_input(const Source& source, const ModelSide& model, std::size_t which) {
+  std::vector<std::string> names;
+  for (int i = 0; i < source.inputs(); ++i) names.push_back(source.input_name(i));
+  if (names.size() == 1 && names[0].empty() && model.input_shapes.size() == 1) return 0;
+  const std::string& wanted = model.input_names[which];
+  const auto found = std::find(names.begin(), names.end(), wanted);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  if (names.size() == 1 && names[0].empty())
+    throw Error(ErrorKind::kData,
+                fmt::format("the model has the inputs {}, the data set one without a name; write inputs as "
+                            "{{name: file}}",
+                            join(model.input_names, ", ")));
+  throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}' that the model wants; it has {}{}", wanted,
+                                            join(names, ", "), did_you_mean(wanted, names)));
+}
+
+namespace {
+
+/// Appends an axis of size 1 if the model has it: [28, 28] becomes [28, 28, 1] for [.., .., 1].
+Shape with_channel(const Shape& sample, const Shape& wanted) {
+  if (sample.rank() == 0 || sample.rank() + 1 != wanted.rank() || wanted.back() != 1) return sample;
+  std::vector<std::int64_t> dims = sample.dims();
+  dims.push_back(1);
+  return Shape(std::move(dims));
+}
+
+/// The shape of an image after a quarter turn.
+Shape turned(const Shape& shape) {
+  std::vector<std::int64_t> dims = shape.dims();
+  std::swap(dims[dims.size() - 3], dims[dims.size() - 2]);
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+const Pipeline BatchWriter::kNoTransforms;
+
+BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model,
+                         std::vector<LabelForm> labels, std::uint64_t seed, BatchForm form)
+    : source_(std::move(source)),
+      pipeline_(std::move(pipeline)),
+      only_map_(pipeline_.only_map()),
+      seed_(seed),
+      form_(form) {
+  if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
+    throw Error(ErrorKind::kData,
+                fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
+  if (form_ == BatchForm::kRows) raw_ = rows_in_memory();
+  if (pipeline_.mixes()) parts_ = pipeline_.parts();
+  for (LabelForm& label : labels) {
+    if (!parts_.empty() && label.kind == nn::LabelKind::kClass)
+      throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
+    labels_.emplace_back(source_, std::move(label)).check_all();
+  }
+}
+
+BatchWriter::Input BatchWriter::match(const ModelSide& model, std::size_t which) const {
+  Input input;
+  input.from = source_input(*source_, model, which);
+  input.wanted = model.input_shapes[which];
+  input.elements = input.wanted.elements();
+  input.type = model.input_type(which);
+  input.id_limit = model.id_limit(which);
+  if (input.type != DType::kF32) return match_exact(input, model.input_names[which]), input;
+  input.is_transformed = pipeline_.empty() || model.is_transformed(which);
+  const Pipeline& pipeline = pipeline_of(input);
+  const Shape found = source_->input_shape(input.from);
+  input.sample = with_channel(found, input.wanted);
+  pipeline.check_mixing(!source_->has_one_shape(input.from));
+  const Shape made = pipeline.output(input.sample);
+  if (made.rank() > 0 && made != input.wanted) {
+    const std::string name = source_->input_name(input.from);
+    const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // a table: its columns determine the width
+    throw Error(ErrorKind::kData,
+                fmt::format("samples{} are {}{}, the model wants {}{}", name.empty() ? "" : " of " + name, found.str(),
+                            made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str(),
+                            rows ? fmt::format("; `Input: {{shape: [{}]}}` takes them", made[0]) : ""));
+  }
+  if (found.rank() == 0) check_sizes(input);
+  input.u8 = source_->u8_rows(input.from);
+  input.f32 = source_->f32_rows(input.from);
+  input.is_final = pipeline.empty() && found == input.wanted && source_->can_read_exact(input.from, DType::kF32);
+  return input;
+}
+
+/// Ids and masks, to which no transform applies.
+void BatchWriter::match_exact(Input& input, const std::string& name) const {
+  if (pipeline_.mixes())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("data.transforms mix samples, but the model's input '{}' is {}, of which "
+                            "there is no mixture; leave MixUp and CutMix out",
+                            name, name_of(input.type)));
+  input.sample = source_->input_shape(input.from);
+  if (input.sample != input.wanted)
+    throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model wants {}", name, input.sample.str(),
+                                              input.wanted.str()));
+  if (!source_->can_read_exact(input.from, input.type))
+    throw Error(ErrorKind::kData,
+                fmt::format("the model's input '{}' is {}, but the data set does not hold integers for it; store them "
+                            "as {}, or give the Input dtype: float32",
+                            name, name_of(input.type), name_of(input.type)));
+}
+
+void BatchWriter::fill_exact(const Input& input, std::int64_t index, std::byte* out) const {
+  source_->read_exact(index, input.from, input.type, out);
+  if (input.type != DType::kI32 || input.id_limit == 0) return;
+  const auto* const ids = reinterpret_cast<const std::int32_t*>(out);
+  const std::string name = source_->input_name(input.from);
+  for (std::int64_t i = 0; i < input.elements; ++i)
+    if (ids[i] < 0 || ids[i] >= input.id_limit)
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}{} holds the id {} at place {}; the model's Embedding has the ids 0 to {}; "
+                              "raise its input_dim",
+                              source_->label_place(index), name.empty() ? "" : fmt::format(": input '{}'", name),
+                              ids[i], i, input.id_limit - 1));
+}
+
+/// Throws if most of a few peeked samples do not fit: photos without a Resizing, or with one to another size, are an
+/// error of the config, not single damaged files.
+void BatchWriter::check_sizes(const Input& input) const {
+  constexpr std::int64_t kPeeked = 16;
+  const auto fits = [&](const Shape& shape) {
+    const Shape made = pipeline_of(input).output(shape);
+    return made.rank() == 0 || made == input.wanted;
+  };
+  const std::int64_t samples = std::min(kPeeked, source_->size());
+  std::int64_t unfit = 0, seen = 0;
+  std::string example;
+  std::optional<Shape> resized;          // size after the transforms, if they change it
+  const int rank = input.wanted.rank();  // images or clips
+  const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t index = i * source_->size() / samples;
+    const Shape shape = source_->peek_shape(index, input.from);
+    if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
+    ++seen;
+    if (fits(shape) || fits(turned(shape))) continue;  // or after a quarter turn
+    if (++unfit > 1) continue;
+    example = fmt::format("{} is {}", source_->label_place(index), size(shape));
+    if (const Shape made = pipeline_of(input).output(shape); made.rank() == rank && size(made) != size(shape))
+      resized = made;
+  }
+  if (2 * unfit <= seen) return;
+  if (resized)
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("data.transforms make {} of what they get ({}), the model wants {}; write height: {}, width: "
+                    "{} in those that set a size, for train and for eval, or make the Input {}",
+                    size(*resized), example, size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
+                    size(*resized)));
+  throw Error(
+      ErrorKind::kData,
+      fmt::format("{0} have other sizes than the {1} of the model: {2}; add `Resizing: {{height: {3}, width: {4}}}` to "
+                  "data.transforms, for a trained model with --set 'data.transforms.eval.+={{Resizing: {{height: {3}, "
+                  "width: {4}}}}}'",
+                  is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example, input.wanted[rank - 3],
+                  input.wanted[rank - 2]));
+}
+
+bool BatchWriter::is_copy() const {
+  if (form_ != BatchForm::kFloats) return true;
+  return only_map_ && std::all_of(inputs_.begin(), inputs_.end(),
+                                  [](const Input& input) { return in_memory(input) && input.is_transformed; });
+}
+
+bool BatchWriter::is_quick() const {
+  return std::ranges::all_of(inputs_, [](const Input& in) { return in.is_final || in.type != DType::kF32; });
+}
+
+std::shared_ptr<Batch::Buffer> BatchWriter::make_buffer(std::int64_t rows, const Allocate& allocate) const {
+  auto buffer = std::make_shared<Batch::Buffer>();
+  buffer->capacity = rows;
+  if (form_ == BatchForm::kFloats)
+    for (const Input& input : inputs_) {
+      buffer->inputs.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      buffer->input_bytes.push_back(input.row_bytes());
+    }
+  else
+    buffer->samples = {allocate, rows};
+  if (form_ == BatchForm::kRows)
+    for (const RowsInMemory& input : raw_) {
+      buffer->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
+      buffer->row_bytes.push_back(input.row_bytes());
+    }
+  for (const LabelWriter& label : labels_) {
+    buffer->labels.emplace_back(allocate, rows * static_cast<std::int64_t>(label.row_bytes()));
+    buffer->label_bytes.push_back(label.row_bytes());
+  }
+  if (!labels_.empty() && source_->has_sample_weights()) buffer->sample_weights = {allocate, rows};
+  return buffer;
+}
+
+void BatchWriter::fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch,
+                       Batch::Buffer& buffer) const {
+  if (form_ != BatchForm::kFloats) buffer.samples.data()[row] = index;
+  if (form_ == BatchForm::kRows) copy_rows(index, row, buffer);
+  if (!parts_.empty()) return fill_mixed(index, epoch, row, scratch, buffer);
+  for (std::size_t i = 0; i < buffer.inputs.size(); ++i) {
+    if (inputs_[i].type == DType::kF32)
+      fill_input(inputs_[i], index, epoch, scratch, float_row(buffer, i, row));
+    else
+      fill_exact(inputs_[i], index, buffer.inputs[i].data() + static_cast<std::size_t>(row) * buffer.input_bytes[i]);
+  }
+  fill_labels(index, epoch, row, false, scratch, buffer);
+}
+
+void BatchWriter::fill_labels(std::int64_t index, std::int64_t epoch, std::int64_t row, bool mixed, Scratch& scratch,
+                              Batch::Buffer& buffer) const {
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const LabelWriter& label = labels_[i];
+    std::byte* const place = buffer.labels[i].data() + static_cast<std::size_t>(row) * buffer.label_bytes[i];
+    if (label.classes())
+      label.write(index, scratch.row, place);
+    else
+      mix_labels(label, mixed ? parts_.size() - 1 : 0, index, epoch, scratch, reinterpret_cast<float*>(place));
+  }
+  if (float* const weights = buffer.sample_weights.data(); weights != nullptr)
+    weights[row] = mix_weights(mixed ? parts_.size() - 1 : 0, index, epoch);
+}
+
+std::vector<RowsInMemory> BatchWriter::rows_in_memory() const {
+  std::vector<RowsInMemory> all;
+  for (const Input& input : inputs_) {
+    const std::uint8_t* const u8 = source_->u8_rows(input.from);
+    const float* const f32 = source_->f32_rows(input.from);
+    if (input.type != DType::kF32 || !input.is_transformed || input.sample.rank() == 0 ||
+        (u8 == nullptr && f32 == nullptr))
+      return {};
+    all.push_back(
+        {.input = input.from,
+         .sample = input.sample,
+         .type = u8 != nullptr ? DType::kU8 : DType::kF32,
+         .rows = u8 != nullptr ? reinterpret_cast<const std::byte*>(u8) : reinterpret_cast<const std::byte*>(f32)});
+  }
+  return all;
+}
+
+void BatchWriter::copy_rows(std::int64_t index, std::int64_t row, Batch::Buffer& buffer) const {
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    const std::size_t bytes = raw_[i].row_bytes();
+    std::memcpy(buffer.rows[i].data() + static_cast<std::size_t>(row) * bytes,
+                raw_[i].rows + static_cast<std::size_t>(source_->row(index)) * bytes, bytes);
+  }
+}
+
+void BatchWriter::move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const {
+  if (from == to) return;
+  const auto move = [&](const std::vector<Memory<std::byte>>& columns, const std::vector<std::size_t>& row_bytes) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::byte* const rows = columns[i].data();
+      std::memcpy(rows + static_cast<std::size_t>(to) * row_bytes[i],
+                  rows + static_cast<std::size_t>(from) * row_bytes[i], row_bytes[i]);
+    }
+  };
+  move(buffer.inputs, buffer.input_bytes);
+  move(buffer.rows, buffer.row_bytes);
+  move(buffer.labels, buffer.label_bytes);
+  if (float* const weights = buffer.sample_weights.data(); weights != nullptr) weights[to] = weights[from];
+  if (std::int64_t* const samples = buffer.samples.data(); samples != nullptr) samples[to] = samples[from];
+}
+
+void BatchWriter::fill_input(const Input& input, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                             float* out) const {
+  if (in_memory(input) && only_map_ && input.is_transformed) {
+    copy_row(input, index, out);
+    return;
+  }
+  if (input.is_final) return source_->read_exact(index, input.from, DType::kF32, out);
+  const DrawKey key = key_of(index, epoch);
+  const ImageView view = view_sample(input, index, key, scratch.image);
+  try {
+    const trace::Span span("data", "transform", index);
+    pipeline_of(input).write(view, key, scratch.pipeline, input.wanted, out);
+  } catch (const Error& unfit) {  // such as an image of another size: treated as a damaged sample
+    if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
+    throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
+  }
+}
+
+DrawKey BatchWriter::key_of(std::int64_t index, std::int64_t epoch) const {
+  return {.seed = seed_, .sample = static_cast<std::uint64_t>(index), .epoch = static_cast<std::uint32_t>(epoch)};
+}
+
+ImageView BatchWriter::view_sample(const Input& input, std::int64_t index, const DrawKey& key, Array& image) const {
+  ImageView view;
+  if (in_memory(input)) {
+    const std::int64_t first = source_->row(index) * input.sample.elements();
+    view.shape = input.sample;
+    view.type = input.u8 != nullptr ? DType::kU8 : DType::kF32;
+    view.data = input.u8 != nullptr ? static_cast<const void*>(input.u8 + first) : input.f32 + first;
+  } else if (!source_->view(index, input.from, view)) {
+    const auto part = [&](const Shape& whole) { return pipeline_.part(whole, key); };
+    ReadHint hint = pipeline_of(input).hint();
+    if (input.is_transformed) hint.part = std::ref(part);
+    if (pipeline_.training()) hint.draw = key;
+    const trace::Span span("data", "read", index);
+    source_->read(index, input.from, image, hint);
+    view = view_of(image);
+  }
+  view.shape = with_channel(view.shape, input.wanted);
+  return view;
+}
+
+void BatchWriter::copy_row(const Input& input, std::int64_t index, float* out) const {
+  const auto channels = static_cast<std::int64_t>(only_map_->scale.size());
+  const KernelMap map(*only_map_, channels);
+  const std::int64_t places = input.elements / channels, first = source_->row(index) * input.elements;
+  if (input.u8 != nullptr) {
+    const kernels::cpu::Pixels<std::uint8_t> row{input.u8 + first, 1, places, channels, input.elements};
+    kernels::cpu::map_pixels(row, map.get(), false, false, out, input.elements);
+  } else {
+    const kernels::cpu::Pixels<float> row{input.f32 + first, 1, places, channels, input.elements};
+    kernels::cpu::map_pixels(row, map.get(), false, false, out, input.elements);
+  }
+}
+
+}  // namespace dptrain::data

@@ -1,0 +1,46 @@
+#pragma once
+
+// CsvLearned: the state fitted to a table and saved with the model: columns of each input, their encoders with
+// vocabularies and means, and classes of labels. Source::learn() returns it as JSON.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/sources/csv.h"
+
+namespace dptrain::data {
+
+struct FittedCsv {
+  struct Column {
+    std::string name;
+    table::DateForm form{};
+    config::Typed encoder;
+    std::string fitted_state;  ///< Encoder::learned() as text; "": not fitted yet
+  };
+  struct Label {
+    std::string name;                  ///< name of the output; "" for the only one
+    std::vector<std::string> columns;  ///< one column of words, or columns of numbers
+    std::vector<std::string> classes;  ///< the words in the order of their classes; empty: numbers
+    bool integers = false;             ///< one column of class numbers; `classes` are their names, if there are any
+    bool is_of_numbers() const { return integers || classes.empty(); }
+  };
+  table::Dialect dialect;                              ///< dialect of the training files
+  std::map<std::string, table::NumberFormat> numbers;  ///< by column, if the format is not 1234.5
+  std::vector<ColumnGroups::Group> inputs;
+  std::vector<Column> columns;  ///< columns of all inputs, each once
+  std::vector<Label> labels;
+
+  const Column& column(const std::string& name) const;
+  /// Whether a column contains paths of files.
+  bool names_files() const;
+  std::string text() const;
+  /// Parses text(). Throws Error{kCheckpoint} for invalid text and for the text of another type of data set.
+  static FittedCsv of(const std::string& text);
+};
+
+/// Class names of a model: `stored` in its file, or those of each label in `learned` if an older version wrote one list
+/// for all labels.
+ClassNames class_names_of_model(const std::string& fitted_state, const ClassNames& stored);
+
+}  // namespace dptrain::data

@@ -1,0 +1,65 @@
+// Every registered data set and transform has a row in docs/reference/data.md and a test, and a data set has a
+// header and a source of its name. The message names the missing one.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/family.h"
+#include "data/source.h"
+#include "data/transform.h"
+#include "support/test_data.h"
+
+namespace dptrain::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path repository(const std::string& path) { return fs::path(dptrain::test::test_data("..")) / path; }
+
+std::string text_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// "ImageFolder" -> "image_folder", "CIFAR10" -> "cifar10".
+std::string file_name(const std::string& type) {
+  if (type == "IDX") return "idx_source";  // idx.h reads the files
+  if (type == "HDF5Dataset") return "hdf5_dataset";
+  std::string name;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    const auto here = static_cast<unsigned char>(type[i]);
+    if (i > 0 && std::isupper(here) && std::islower(static_cast<unsigned char>(type[i - 1]))) name += '_';
+    name += static_cast<char>(std::tolower(here));
+  }
+  return name;
+}
+
+void expect_row_and_test(const config::Family& family, std::size_t at_least) {
+  const std::string docs = text_of(repository("docs/reference/data.md"));
+  std::string tests;
+  for (const auto& file : fs::recursive_directory_iterator(repository("tests/data")))
+    if (file.path().extension() == ".cpp") tests += text_of(file.path());
+  for (const std::string& type : family.names()) {
+    EXPECT_NE(docs.find("`" + type + "`"), std::string::npos) << type << " has no row in docs/reference/data.md";
+    EXPECT_NE(tests.find(type + "Spec"), std::string::npos) << type << " has no test in tests/data";
+  }
+  EXPECT_GE(family.names().size(), at_least);
+}
+
+TEST(Registration, EveryDataSetHasItsPlaces) {
+  expect_row_and_test(dataset_family(), 10);
+  for (const std::string& type : dataset_family().names()) {
+    const std::string name = "src/data/sources/" + file_name(type);
+    for (const char* suffix : {".h", ".cpp"})
+      EXPECT_TRUE(fs::exists(repository(name + suffix))) << "data set " << type << " has no " << name << suffix;
+  }
+}
+TEST(Registration, EveryTransformHasItsPlaces) { expect_row_and_test(transform_family(), 23); }
+
+}  // namespace
+}  // namespace dptrain::data

@@ -1,0 +1,128 @@
+// What a model is worth: every sample's loss against the mean that training logs, confusions, the worst samples, files.
+
+#include "evaluation/evaluation_result.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evaluation/evaluation_files.h"
+#include "session/session.h"
+#include "support/folder.h"
+#include "train/line_file.h"
+
+namespace dptrain::evaluation {
+namespace {
+
+constexpr const char* kThreeOutputs = R"(dptrain: 1
+name: three
+model:
+  layers:
+    - Input: {name: x, shape: [6, 6, 1]}
+    - Flatten: {name: flat}
+    - Dense: {name: kind, inputs: flat, units: 3, activation: softmax}
+    - Dense: {name: sure, inputs: flat, units: 1, activation: sigmoid}
+    - Dense: {name: size, inputs: flat, units: 2}
+  outputs: [kind, sure, size]
+data: {train: {Synthetic: {samples: 8}}, validation: {Synthetic: {samples: 21}}}
+train:
+  epochs: 1
+  batch_size: 8
+  loss: {kind: sparse_categorical_crossentropy, sure: binary_crossentropy, size: mean_absolute_error}
+  metrics: {kind: [accuracy]}
+)";
+
+class EvaluationResultTest : public ::testing::Test {
+ protected:
+  static session::SessionOptions options() {
+    session::SessionOptions options;
+    options.devices.replicas = 2;
+    options.devices.threads = 1;
+    options.training = options.wants_train = false;
+    return options;
+  }
+
+  const experiment::Experiment experiment_ = experiment::load_experiment_text(kThreeOutputs, "three.yaml", {});
+  session::Session session_{experiment_, options()};
+  const std::vector<Classes> classes_ = classes_of_outputs(experiment_, session_.model().graph, session_.class_names());
+
+  std::optional<EvaluationResult> evaluated(const std::function<bool()>& should_continue) {
+    return evaluate(session_, classes_, "validation", train::ProgressMode::kOff, should_continue);
+  }
+};
+
+double value_of(const EvaluationResult& evaluation_result, const std::string& name) {
+  for (const auto& [key, value] : evaluation_result.values)
+    if (key == name) return value;
+  ADD_FAILURE() << "no " << name;
+  return 0;
+}
+
+TEST_F(EvaluationResultTest, LossesOfSamplesHaveTheMeanThatIsLogged) {
+  const std::optional<EvaluationResult> evaluation_result = evaluated([] { return true; });
+  ASSERT_TRUE(evaluation_result);
+  EXPECT_EQ(evaluation_result->samples, 21);
+  ASSERT_EQ(evaluation_result->outputs.size(), 3U);
+  for (const OutputResult& output : evaluation_result->outputs) {
+    ASSERT_EQ(output.worst.size(), 21U) << "fewer than 24: all";
+    double sum = 0;
+    for (const WorstSample& sample : output.worst) sum += sample.loss;
+    EXPECT_NEAR(sum / 21, value_of(*evaluation_result, output.name + "_loss"), 1e-5) << output.name;
+  }
+}
+
+TEST_F(EvaluationResultTest, ConfusionsAndScoresOfClassesAlone) {
+  const EvaluationResult evaluation_result = *evaluated([] { return true; });
+  const OutputResult &kind = evaluation_result.outputs[0], &size = evaluation_result.outputs[2];
+  ASSERT_TRUE(kind.confusion && evaluation_result.outputs[1].confusion);
+  EXPECT_FALSE(size.confusion);
+  EXPECT_EQ(size.worst.front().values, 2U);
+  std::int64_t all = 0, right = 0;
+  for (std::int64_t label = 0; label < 3; ++label)
+    for (std::int64_t answer = 0; answer < 3; ++answer) {
+      all += kind.confusion->count(label, answer);
+      if (label == answer) right += kind.confusion->count(label, answer);
+    }
+  EXPECT_EQ(all, 21);
+  EXPECT_NEAR(static_cast<double>(right) / 21, value_of(evaluation_result, "kind_accuracy"), 1e-9);
+  EXPECT_EQ(kind.scores.size(), 3U);
+  EXPECT_EQ(evaluation_result.outputs[1].scores.size(), 2U) << "a single sigmoid tells two apart";
+}
+
+TEST_F(EvaluationResultTest, CanBeStoppedInEitherPass) {
+  for (const int batches : {0, 1, 4}) {
+    int left = batches;
+    EXPECT_FALSE(evaluated([&] { return left-- > 0; })) << batches << " of 3 and 3";
+  }
+  EXPECT_TRUE(evaluated([] { return true; })) << "and begins anew";
+}
+
+TEST_F(EvaluationResultTest, IsWrittenAsFiles) {
+  const test::Folder folder;
+  EvaluationResult evaluation_result = *evaluated([] { return true; });
+  OutputResult& size = evaluation_result.outputs[2];
+  ASSERT_EQ(size.value_answers.size(), 21U) << "of few samples all";
+  EXPECT_EQ(size.values, 2U);
+  size.value_answers.front().labels[1] = 2;  // synthetic labels are 0 and 1, which are not drawn
+  const std::string checkpoint = "best.h5";
+  const EvaluatedModel evaluated{experiment_, checkpoint, evaluation_result, session_.source("validation")};
+  EXPECT_EQ(write_numbers(evaluated, folder.path()).size(), 6U);
+  EXPECT_EQ(write_pictures(evaluated, folder.path()).size(), 9U);
+  EXPECT_THAT(folder.files(), testing::UnorderedElementsAre(
+                                  "eval.json", "confusion-kind.csv", "confusion-sure.csv", "answers-kind.csv",
+                                  "answers-sure.csv", "confusion-kind.svg", "confusion-sure.svg", "scores-kind.svg",
+                                  "scores-sure.svg", "worst-kind.svg", "worst-sure.svg", "worst-size.svg",
+                                  "predicted-size.csv", "predicted-size.svg", "residuals-size.svg"));
+  const auto json = nlohmann::json::parse(train::read_text(folder / "eval.json"));
+  const auto& worst = json["outputs"]["size"]["worst"][0];
+  EXPECT_EQ(worst["label"].size(), 2U);
+  EXPECT_FALSE(worst.contains("loss"));
+  EXPECT_EQ(worst["error"], evaluation_result.outputs[2].worst[0].loss);
+  EXPECT_THAT(worst["sample"].get<std::string>(), testing::StartsWith("Synthetic, item "));
+  EXPECT_TRUE(json["outputs"]["kind"]["worst"][0].contains("probability"));
+  EXPECT_THAT(train::read_text(folder / "predicted-size.csv"),
+              testing::StartsWith("sample,label_1,answer_1,label_2,answer_2\n0,"));
+}
+
+}  // namespace
+}  // namespace dptrain::evaluation
