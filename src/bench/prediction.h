@@ -1,7 +1,7 @@
 #pragma once
 
 // Predicts the step time of many replicas from the measured step of one replica. Only communication is modelled, by
-// the equations below; docs/scaling.md lists what they leave out. Pure functions; any thread.
+// the equations below; docs/reference/performance.md lists what they leave out. Pure functions; any thread.
 //
 // Time of an all-reduce of S bytes over n ranks on N nodes, with m ranks per node. B is the bandwidth in bytes per
 // second, and a is the latency of a message. B_i and a_i apply within a node, B_o and a_o between nodes. B = min(B_i,
