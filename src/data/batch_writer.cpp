@@ -21,12 +21,13 @@ int source_input(const Source& source, const ModelSide& model, std::size_t which
   const auto found = std::find(names.begin(), names.end(), wanted);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   if (names.size() == 1 && names[0].empty())
-    throw Error(ErrorKind::kData,
-                fmt::format("the model has the inputs {}, the data set one without a name; write inputs as "
-                            "{{name: file}}",
-                            join(model.input_names, ", ")));
-  throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}' that the model wants; it has {}{}", wanted,
-                                            join(names, ", "), did_you_mean(wanted, names)));
+    throw Error(
+        ErrorKind::kData,
+        fmt::format(
+            "the model has the inputs {}, but the data set has one without a name; write inputs as {{name: file}}",
+            join(model.input_names, ", ")));
+  throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}', which the model expects; it has {}{}",
+                                            wanted, join(names, ", "), did_you_mean(wanted, names)));
 }
 
 namespace {
@@ -58,8 +59,8 @@ BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline
       seed_(seed),
       form_(form) {
   if (source_->inputs() > static_cast<int>(model.input_shapes.size()))
-    throw Error(ErrorKind::kData,
-                fmt::format("the data set has {} inputs, the model {}", source_->inputs(), model.input_shapes.size()));
+    throw Error(ErrorKind::kData, fmt::format("the data set has {} inputs, but the model has {}", source_->inputs(),
+                                              model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
   if (form_ == BatchForm::kRows) raw_ = rows_in_memory();
   if (pipeline_.mixes()) parts_ = pipeline_.parts();
@@ -88,9 +89,9 @@ BatchWriter::Input BatchWriter::match(const ModelSide& model, std::size_t which)
     const std::string name = source_->input_name(input.from);
     const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // a table: its columns determine the width
     throw Error(ErrorKind::kData,
-                fmt::format("samples{} are {}{}, the model wants {}{}", name.empty() ? "" : " of " + name, found.str(),
-                            made == input.sample ? "" : ", after the transforms " + made.str(), input.wanted.str(),
-                            rows ? fmt::format("; `Input: {{shape: [{}]}}` takes them", made[0]) : ""));
+                fmt::format("samples{} are {}{}, the model expects {}{}", name.empty() ? "" : " of " + name,
+                            found.str(), made == input.sample ? "" : ", after the transforms " + made.str(),
+                            input.wanted.str(), rows ? fmt::format("; write `Input: {{shape: [{}]}}`", made[0]) : ""));
   }
   if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
@@ -102,13 +103,12 @@ BatchWriter::Input BatchWriter::match(const ModelSide& model, std::size_t which)
 /// Ids and masks, to which no transform applies.
 void BatchWriter::match_exact(Input& input, const std::string& name) const {
   if (pipeline_.mixes())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("data.transforms mix samples, but the model's input '{}' is {}, of which "
-                            "there is no mixture; leave MixUp and CutMix out",
-                            name, name_of(input.type)));
+    throw Error(ErrorKind::kUsage, fmt::format("data.transforms mix samples, but the model's input '{}' is {}, which "
+                                               "cannot be mixed; remove MixUp and CutMix",
+                                               name, name_of(input.type)));
   input.sample = source_->input_shape(input.from);
   if (input.sample != input.wanted)
-    throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model wants {}", name, input.sample.str(),
+    throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model expects {}", name, input.sample.str(),
                                               input.wanted.str()));
   if (!source_->can_read_exact(input.from, input.type))
     throw Error(ErrorKind::kData,
@@ -158,19 +158,16 @@ void BatchWriter::check_sizes(const Input& input) const {
   }
   if (2 * unfit <= seen) return;
   if (resized)
-    throw Error(
-        ErrorKind::kData,
-        fmt::format("data.transforms make {} of what they get ({}), the model wants {}; write height: {}, width: "
-                    "{} in those that set a size, for train and for eval, or make the Input {}",
-                    size(*resized), example, size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
-                    size(*resized)));
-  throw Error(
-      ErrorKind::kData,
-      fmt::format("{0} have other sizes than the {1} of the model: {2}; add `Resizing: {{height: {3}, width: {4}}}` to "
-                  "data.transforms, for a trained model with --set 'data.transforms.eval.+={{Resizing: {{height: {3}, "
-                  "width: {4}}}}}'",
-                  is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example, input.wanted[rank - 3],
-                  input.wanted[rank - 2]));
+    throw Error(ErrorKind::kData,
+                fmt::format("data.transforms resize to {} ({}), but the model expects {}; write height: {}, width: {} "
+                            "in those that set a size, for train and for eval, or change the Input to {}",
+                            size(*resized), example, size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
+                            size(*resized)));
+  throw Error(ErrorKind::kData, fmt::format("the sizes of {0} differ from the {1} of the model: {2}; add `Resizing: "
+                                            "{{height: {3}, width: {4}}}` to data.transforms, for a trained model with "
+                                            "--set 'data.transforms.eval.+={{Resizing: {{height: {3}, width: {4}}}}}'",
+                                            is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example,
+                                            input.wanted[rank - 3], input.wanted[rank - 2]));
 }
 
 bool BatchWriter::is_copy() const {

@@ -133,7 +133,7 @@ class MemoryStore final : public CacheStore {
   void say_full() {
     std::call_once(full_, [&] {
       log::warn(
-          fmt::format("data.loader.cache is full: {} hold {} of {} samples; the others are made anew in each epoch",
+          fmt::format("data.loader.cache is full: {} hold {} of {} samples; the others are read again in each epoch",
                       limit_text(), count_.load(), samples_.size()));
     });
   }
@@ -233,8 +233,8 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
     return {std::move(source), std::move(pipeline)};
   if (source->draws() && pipeline.training())
     throw Error(ErrorKind::kUsage,
-                "data.loader.cache: clips begin elsewhere in every epoch, so nothing of them can be kept; write "
-                "start: middle in the data set, or cache: none");
+                "data.loader.cache: clips start at random frames in every epoch and cannot be cached; write start: "
+                "middle in the data set, or cache: none");
   std::vector<std::unique_ptr<CacheStore>> stores;
   for (int input = 0; input < source->inputs(); ++input) {
     if (!is_transformed(*source, input, model)) {
@@ -251,7 +251,7 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
     }
     if (!fixed)
       throw Error(ErrorKind::kUsage,
-                  "data.loader.cache: a disk cache keeps images of one size; put Resizing or CenterCrop before the "
+                  "data.loader.cache: a disk cache needs images of one size; put Resizing or CenterCrop before the "
                   "random transforms, or use cache: memory");
     const std::string file =
         options.folder.value + "/" + name + (input > 0 ? "." + std::to_string(input) : "") + ".cache";

@@ -235,7 +235,7 @@ std::unique_ptr<CachePart> CachePart::open(const std::string& file, std::uint64_
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), failed);
   const std::string name = file + ".part";
   const auto without = [&](const std::string& why) {
-    log::warn(fmt::format("{} {}; this run goes without the cache", name, why));
+    log::warn(fmt::format("{} {}; this run does not use the cache", name, why));
     return nullptr;
   };
   for (;;) {
@@ -422,7 +422,7 @@ class WholeCache {
     struct stat facts {};
     const bool cut = fstat(in_.get(), &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < map_.bytes();
     if (cut && !warned_.exchange(true))
-      log::warn(fmt::format("{}: it has been cut short meanwhile; this run goes on without the cache", file_));
+      log::warn(fmt::format("{}: the file was truncated; this run continues without the cache", file_));
     return cut;
   }
 
@@ -433,8 +433,8 @@ class WholeCache {
     states_[i].store(intact ? kGood : kBad, std::memory_order_release);
     if (!intact && !warned_.exchange(true))
       log::warn(
-          fmt::format("{}: sample {} does not agree with its checksum; what is damaged is read from the data set "
-                      "again; delete the file",
+          fmt::format("{}: sample {} does not match its checksum; damaged samples are read from the data set again; "
+                      "delete the file",
                       file_, i));
     return intact;
   }

@@ -122,7 +122,7 @@ struct Loader::Impl {
         ring(static_cast<std::size_t>(auto_prefetch(options, max_rows, workers))),
         orders(samples, options) {
     if (share && account && account->skips() && !agree)
-      throw Error(ErrorKind::kInternal, "a loader of a share has nobody to agree with on samples that are left out");
+      throw Error(ErrorKind::kInternal, "a loader with a share may skip samples only if `agree` is set");
   }
 
   ~Impl() {
@@ -333,14 +333,14 @@ struct Loader::Impl {
     std::int64_t last = -1;
     for (const BadRow& bad : all) {
       if (bad.position <= last || bad.position >= buffer.positions.count)
-        throw Error(ErrorKind::kInternal, fmt::format("bad sample at position {} behind {} in a batch of {}",
+        throw Error(ErrorKind::kInternal, fmt::format("bad sample at position {} after {} in a batch of {}",
                                                       bad.position, last, buffer.positions.count));
       last = bad.position;
       if (bad.position >= buffer.share.first && bad.position < buffer.share.end()) own.push_back(bad);
     }
     if (own != buffer.bad)
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("of {} bad samples of this process the others know {}", buffer.bad.size(), own.size()));
+      throw Error(ErrorKind::kInternal, fmt::format("this process has {} bad samples, the others agree on {}",
+                                                    buffer.bad.size(), own.size()));
     return all;
   }
 
@@ -425,7 +425,7 @@ std::vector<RowsInMemory> Loader::rows_in_memory() const { return impl_->batch_w
 
 void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
   if (epoch < 0 || first_sample < 0 || first_sample > impl_->samples)
-    throw Error(ErrorKind::kData, fmt::format("cannot go on at sample {} of epoch {}: the data set has {} samples",
+    throw Error(ErrorKind::kData, fmt::format("cannot continue at sample {} of epoch {}: the data set has {} samples",
                                               first_sample, epoch, impl_->samples));
   {
     std::unique_lock lock(impl_->mutex);

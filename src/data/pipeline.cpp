@@ -86,7 +86,7 @@ void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, 
     throw Error(
         ErrorKind::kData,
         fmt::format(
-            "sample {} is {} after the transforms, the model wants {}{}", key.sample, made.str(), wanted.str(),
+            "sample {} is {} after the transforms, the model expects {}{}", key.sample, made.str(), wanted.str(),
             size ? fmt::format("; `Resizing: {{height: {}, width: {}}}` in data.transforms makes all of one size",
                                wanted[rank - 3], wanted[rank - 2])
                  : ""));

@@ -23,7 +23,7 @@ using formats::PreparedInput;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {
   throw Error(ErrorKind::kUsage,
-              fmt::format("--with-transforms: {} {}; without it the file holds the model alone", what, why));
+              fmt::format("--with-transforms: {} {}; without it the file contains the model alone", what, why));
 }
 
 template <class Spec>
@@ -73,8 +73,9 @@ class FittedTable {
     if (groups.size() == 1 && groups[0].name.empty() && model.input_shapes.size() == 1) return groups[0];
     const auto found = std::ranges::find(groups, model.input_names[which], &ColumnGroups::Group::name);
     if (found == groups.end())
-      throw Error(ErrorKind::kData, fmt::format("the table has no input '{}' that the model wants; inputs names it",
-                                                model.input_names[which]));
+      throw Error(ErrorKind::kData,
+                  fmt::format("the table has no input '{}', which the model expects; add it to inputs",
+                              model.input_names[which]));
     return *found;
   }
 
@@ -109,8 +110,9 @@ formats::Preparation preparation(const std::vector<const config::Typed*>& datase
     refuse("the model reads several data sets side by side, which", "has no form outside of dptrain");
   const CSVSpec* const csv = find_set<CSVSpec>(datasets);
   if (csv != nullptr && model.fitted_state.empty())
-    throw Error(ErrorKind::kCheckpoint,
-                "--with-transforms: nothing was learned of the table; a run's checkpoint holds it, a config does not");
+    throw Error(
+        ErrorKind::kCheckpoint,
+        "--with-transforms: the columns of the table are not fitted; export a run's checkpoint instead of a config");
   std::optional<FittedTable> fitted_state;
   if (csv != nullptr) fitted_state.emplace(*csv, model.fitted_state);
   const std::vector<formats::ImageStep> steps = steps_of(transforms);

@@ -170,9 +170,9 @@ TEST_F(Commands, ThingsInTheWrongPlaceAreNamed) {
       {{"init", "--from", "series.npy"}, 2, "it is a NumPy array, and init --from takes a CSV or HDF5 file"},
       {{"init", "--from", "book.xlsx"}, 2, "it is an Excel workbook, and init --from takes a CSV or HDF5 file"},
       {{"init", "fashion_mnits"}, 2, "there is no config 'fashion_mnits'; did you mean 'fashion_mnist'? There are "},
-      {{"predict", "runs/tiny/001", "--input", "net.pt"}, 2, "it is a PyTorch file, and this model takes images"},
-      {{"predict", "runs/tiny/001", "--input", "tiny.yaml"}, 2, "it is a config, and this model takes images"},
-      {{"predict", "runs/tiny/001", "--input", "rows.csv"}, 2, "it is a table, and this model takes images"},
+      {{"predict", "runs/tiny/001", "--input", "net.pt"}, 2, "it is a PyTorch file, but this model expects images"},
+      {{"predict", "runs/tiny/001", "--input", "tiny.yaml"}, 2, "it is a config, but this model expects images"},
+      {{"predict", "runs/tiny/001", "--input", "rows.csv"}, 2, "it is a table, but this model expects images"},
   };
   for (const Case& one : all) {
     expect(one.code, one.said, one.words);
@@ -195,7 +195,7 @@ TEST_F(Commands, AFailedPredictionPrintsNoHeader) {
   here_.write("small.npy", std::string("\x93NUMPY\x01\0v\0", 10) + padded + std::string(50, '\1'));
   const Outcome refused = dptrain({"predict", "run", "--input", "small.npy", "--cpus", "1"});
   EXPECT_NE(refused.code, 0);
-  EXPECT_NE(refused.err.find("the model wants 6x6x1"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("the model expects 6x6x1"), std::string::npos) << refused.err;
   EXPECT_EQ(refused.out, "");
 }
 

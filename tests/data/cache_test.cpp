@@ -354,7 +354,7 @@ TEST(DiskCache, NeedsOneSizeAndAPlaceToWrite) {
   TempFolder folder;
   const Pipeline flips({transform_family().make(RandomFlipSpec{})}, false);
   EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { cached(photos, flips, disk(folder.file("cache")), "train"); }),
-            "data.loader.cache: a disk cache keeps images of one size; put Resizing or CenterCrop before the random "
+            "data.loader.cache: a disk cache needs images of one size; put Resizing or CenterCrop before the random "
             "transforms, or use cache: memory");
   write_plain(folder.file("file"), {1});
   EXPECT_EQ(error_of(ErrorKind::kWrite, [&] { cached(photos, augment(), disk(folder.file("file")), "train"); }),

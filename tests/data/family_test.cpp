@@ -80,7 +80,7 @@ TEST(DatasetFamily, ReadsNumpy) {
   EXPECT_EQ(spec.labels.entries.front().array, "y");
   const config::Typed again = read(dataset_family(), config::to_yaml(typed.write()));
   EXPECT_EQ(config::to_yaml(again.write()), config::to_yaml(typed.write()));
-  EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: x}"), HasSubstr("'x' is no .npy file"));
+  EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: x}"), HasSubstr("'x' is not a .npy file"));
   EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: null}"), HasSubstr("inputs has no value"));
   EXPECT_TRUE(read(dataset_family(), "Numpy: {inputs: x.npy, labels: null}").as<NumpySpec>().labels.entries.empty());
   EXPECT_THAT(refusal(dataset_family(), "Numpy: {inputs: {}}"), HasSubstr("a mapping from names to arrays"));
@@ -97,7 +97,7 @@ TEST(DatasetFamily, ReadsWindows) {
     return refusal(dataset_family(), "Windows: {of: {Numpy: {inputs: x.npy}}, sequence_length: 3, " + arguments + "}");
   };
   EXPECT_THAT(words("horizon: -3"), HasSubstr("horizon must be >= -2"));
-  EXPECT_THAT(words("mean: [3]"), HasSubstr("mean and variance go together"));
+  EXPECT_THAT(words("mean: [3]"), HasSubstr("mean and variance must be given together"));
   EXPECT_THAT(words("start_index: 5, end_index: 5"), HasSubstr("end_index must be above start_index, 5, found 5"));
   EXPECT_THAT(refusal(dataset_family(), "Windows: {of: {Split: 0.5}, sequence_length: 3}"),
               HasSubstr("split the windows instead"));

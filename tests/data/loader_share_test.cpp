@@ -262,7 +262,7 @@ TEST(LoaderShare, RefusesWhatCannotWork) {
   options.share = even_share(0, 2);
   EXPECT_EQ(error_of(ErrorKind::kInternal,
                      [&] { Loader(std::make_shared<SharedFiles>(9), {}, kLoaderModel, kLoaderClasses, options); }),
-            "a loader of a share has nobody to agree with on samples that are left out");
+            "a loader with a share may skip samples only if `agree` is set");
 }
 
 // Bad samples.
@@ -381,12 +381,12 @@ TEST(LoaderShare, AnAgreementThatIsNoneIsAnError) {
                   options);
     return error_of(ErrorKind::kInternal, [&] { loader.next(); });
   };
-  EXPECT_THAT(said({}), HasSubstr("of 1 bad samples of this process the others know 0"));
-  EXPECT_THAT(said({own, other}), HasSubstr("position 2 behind 5 in a batch of 8"));
-  EXPECT_THAT(said({own, own}), HasSubstr("position 5 behind 5"));
+  EXPECT_THAT(said({}), HasSubstr("this process has 1 bad samples, the others agree on 0"));
+  EXPECT_THAT(said({own, other}), HasSubstr("position 2 after 5 in a batch of 8"));
+  EXPECT_THAT(said({own, own}), HasSubstr("position 5 after 5"));
   BadRow beyond = other;
   beyond.position = 8;
-  EXPECT_THAT(said({own, beyond}), HasSubstr("position 8 behind 5"));
+  EXPECT_THAT(said({own, beyond}), HasSubstr("position 8 after 5"));
 }
 
 TEST(BadRows, GoToOtherProcessesAndBack) {

@@ -89,7 +89,7 @@ TEST(Loader, SeekToAnyRowAndToTheEnd) {
   loader.next_epoch();
   EXPECT_EQ(loader.next().epoch(), 8);
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { loader.seek(0, 11); }),
-            "cannot go on at sample 11 of epoch 0: the data set has 10 samples");
+            "cannot continue at sample 11 of epoch 0: the data set has 10 samples");
 }
 
 TEST(Loader, TheEndStaysUntilTheNextEpochIsAskedFor) {
@@ -135,7 +135,7 @@ TEST(Loader, SaysTheWidthOfATable) {
   source->classes.assign(4, 1);
   EXPECT_EQ(error_of(ErrorKind::kData,
                      [&] { Loader(source, Pipeline(), model_of({17}, {4}), kLoaderClasses, loader_options(4)); }),
-            "samples are 12, the model wants 17; `Input: {shape: [12]}` takes them");
+            "samples are 12, the model expects 17; write `Input: {shape: [12]}`");
 }
 
 TEST(Loader, RefusesWhatTheModelCannotTake) {
@@ -145,16 +145,17 @@ TEST(Loader, RefusesWhatTheModelCannotTake) {
     source->name = name;
     return error_of(ErrorKind::kData, [&] { Loader(source, pipeline, model, kLoaderClasses, loader_options(4)); });
   };
-  EXPECT_EQ(refusal(model_of({32, 32, 3}, {4})), "samples are 28x28, the model wants 32x32x3");
+  EXPECT_EQ(refusal(model_of({32, 32, 3}, {4})), "samples are 28x28, the model expects 32x32x3");
   EXPECT_EQ(refusal(model_of({32, 32, 1}, {4}), Pipeline({transform_family().make(CenterCropSpec{24, 24})}, false)),
-            "samples are 28x28, after the transforms 24x24x1, the model wants 32x32x1");
+            "samples are 28x28, after the transforms 24x24x1, the model expects 32x32x1");
   ModelSide two = model_of({28, 28, 1}, {4});
   two.input_names = {"left", "right"};
   two.input_shapes = {Shape{28, 28, 1}, Shape{28, 28, 1}};
-  EXPECT_EQ(refusal(two),
-            "the model has the inputs left, right, the data set one without a name; write inputs as {name: file}");
+  EXPECT_EQ(
+      refusal(two),
+      "the model has the inputs left, right, but the data set has one without a name; write inputs as {name: file}");
   EXPECT_EQ(refusal(two, {}, "lefty"),
-            "the data set has no input 'left' that the model wants; it has lefty; did you mean 'lefty'?");
+            "the data set has no input 'left', which the model expects; it has lefty; did you mean 'lefty'?");
   EXPECT_EQ(error_of(ErrorKind::kUsage,
                      [&] { Loader(numbered_source(4), {}, kLoaderModel, kLoaderClasses, loader_options(0)); }),
             "batch_size must be >= 1, found 0");

@@ -122,7 +122,7 @@ TEST(Preparation, AHashOfWordsIsRefused) {
 
 TEST(Preparation, ATableWithoutWhatWasLearnedIsRefused) {
   const config::Typed table = data_set_of("CSV: {file: nowhere.csv, labels: y}", "");
-  EXPECT_THAT(refusal({&table}, {}, images_side()), HasSubstr("nothing was learned of the table"));
+  EXPECT_THAT(refusal({&table}, {}, images_side()), HasSubstr("the columns of the table are not fitted"));
 }
 
 }  // namespace

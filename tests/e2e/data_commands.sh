@@ -94,7 +94,7 @@ says "photos/light/png.jpg: png"
 says "damaged  3"
 says "photos/light/cut.jpg: byte 180: Premature end of JPEG file"
 says "photos/dark/zero.jpg: byte 0: the file is empty"
-says "photos/dark/notes.jpeg: byte 0: no image that can be read but a text file"
+says "photos/dark/notes.jpeg: byte 0: not a readable image but a text file"
 run 3 data scan photos/light
 says "photos/light: 22 samples"
 rmdir photos/empty

@@ -65,7 +65,7 @@ refused "a dimension of zero" "data/$images: dimension 1 is 0 at byte 8"
 
 fresh
 byte data/$images 4 ff ff ff ff ff ff ff ff ff ff ff ff
-refused "absurd dimensions" "data/$images: the dimensions in the header are absurd"
+refused "absurd dimensions" "data/$images: the dimensions in the header are too large"
 
 fresh
 byte data/$images 4 00 00 ff ff
@@ -78,7 +78,7 @@ refused "a label out of range" "data/$labels, item 17: label 11 is outside 0..9 
 fresh
 truncate -s $((8 + 599)) data/$labels
 byte data/$labels 4 00 00 02 57
-refused "one label too few" "data/$images holds 600 samples" "data/$labels holds 599 labels; expected as many"
+refused "one label too few" "data/$images has 600 samples" "data/$labels has 599 labels; expected the same number"
 
 fresh
 cp good/$labels data/x && cp good/$images data/$labels && mv data/x data/$images
@@ -87,7 +87,7 @@ refused "images and labels swapped" "data/$labels: labels have the shape 600x12x
 fresh
 byte data/$images 11 0a 00 00 00 0a
 truncate -s $((16 + 600 * 100)) data/$images
-refused "images of another size" "samples are 10x10" "the model wants 12x12x1"
+refused "images of another size" "samples are 10x10" "the model expects 12x12x1"
 
 fresh
 rm data/$images

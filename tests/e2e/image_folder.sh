@@ -91,7 +91,7 @@ run 0 fit photos.yaml --run-dir skipped
 says "4 files cannot be read and are left out"
 [ "$(bad skipped)" = "$all" ] || fail "listed: $(bad skipped)"
 grep -q 'photos/dark/zero.jpg,0,the file is empty$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
-grep -q 'light/notes.jpeg,0,"\{0,1\}no image that can be read but a text file' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
+grep -q 'light/notes.jpeg,0,"\{0,1\}not a readable image but a text file' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 grep -q 'light/broken.jpg,,cannot open: No such file or directory$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 run 0 eval skipped --set 'data.test={ImageFolder: {directory: '"$work"'/photos, color_mode: grayscale, on_error: skip}}' --on test
 says "n: 51"
@@ -131,9 +131,9 @@ run 0 fit photos.yaml --run-dir two --cpus 2 --epochs 1
 say "class_names, and what does not fit"
 config skip
 run 3 fit photos.yaml --set 'data.train.ImageFolder.class_names=[dark, light, a class, nothin]'
-says "no folder of the class 'nothin' that class_names lists; did you mean 'nothing'?"
+says "no folder for the class 'nothin' of class_names; did you mean 'nothing'?"
 run 3 fit photos.yaml --set 'data.train.ImageFolder.class_names=[dark, light, a class, extra]'
-says "no folder of the class 'extra'"
+says "no folder for the class 'extra'"
 run 3 check photos.yaml --with-data --set 'data.test={ImageFolder: {directory: '"$work"'/test, color_mode: grayscale}}'
 says "the classes of data.test are dark, light, those of data.train a class, dark, light, nothing"
 run 3 fit photos.yaml --set data.train.ImageFolder.directory="$work/none"

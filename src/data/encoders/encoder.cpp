@@ -45,7 +45,7 @@ std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann
     return encoder_def_of(spec).restore(spec.spec(), fitted_state);
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("what {} has learned cannot be read: {}", spec.name(), error.what()));
+                fmt::format("the fitted state of {} cannot be read: {}", spec.name(), error.what()));
   }
 }
 

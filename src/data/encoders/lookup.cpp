@@ -109,13 +109,12 @@ class StringLookup final : public WordEncoder {
     const auto found = places_.find(std::string(word));
     if (found != places_.end()) return found->second;
     if (unknown_ == 0)
-      throw Error(ErrorKind::kData,
-                  fmt::format("'{}' is none of the {} words that were learned, and num_oov_indices is 0",
-                              printable(std::string(word)), words_.size()));
+      throw Error(ErrorKind::kData, fmt::format("'{}' is not in the vocabulary of {} words, and num_oov_indices is 0",
+                                                printable(std::string(word)), words_.size()));
     return unknown_ == 1 ? 0 : static_cast<std::int32_t>(farm_fingerprint(word) % static_cast<std::uint64_t>(unknown_));
   }
   std::int32_t missing_index() const override {
-    if (refuses_missing_) throw Error(ErrorKind::kData, "a word is missing, and `missing: error` refuses that");
+    if (refuses_missing_) throw Error(ErrorKind::kData, "a word is missing, which is an error with `missing: error`");
     return index(filler_.value_or(""));
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
@@ -173,7 +172,7 @@ std::int64_t whole_number(std::string_view word) {
   if (error != std::errc() || end != digits.data() + digits.size() ||
       (word.starts_with('+') && digits.starts_with('-')))
     throw Error(ErrorKind::kData,
-                fmt::format("'{}' is no whole number of 64 bits, which IntegerLookup reads; StringLookup reads words",
+                fmt::format("'{}' is not a 64-bit integer, which IntegerLookup needs; use StringLookup for words",
                             printable(word)));
   return number;
 }
@@ -229,8 +228,9 @@ class IntegerLookup final : public WordEncoder {
   std::int32_t missing_index() const override {
     if (filler_) return index(*filler_);
     if (missing_ == MissingWord::kError)
-      throw Error(ErrorKind::kData,
-                  "a number is missing, and `missing: error` refuses that; category makes it an unknown one");
+      throw Error(
+          ErrorKind::kData,
+          "a number is missing, which is an error with `missing: error`; `missing: category` makes it an unknown one");
     return index(kKerasUnknown);
   }
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
@@ -261,8 +261,7 @@ class IntegerLookup final : public WordEncoder {
   std::int32_t index(std::int64_t number) const {
     if (const auto found = places_.find(number); found != places_.end()) return found->second;
     if (unknown_ == 0)
-      throw Error(ErrorKind::kData, fmt::format("{} is none of the {} numbers that were learned, and num_oov_indices "
-                                                "is 0",
+      throw Error(ErrorKind::kData, fmt::format("{} is not in the vocabulary of {} numbers, and num_oov_indices is 0",
                                                 number, numbers_.size()));
     const std::int64_t rest = number % unknown_;
     return static_cast<std::int32_t>(rest < 0 ? rest + unknown_ : rest);
@@ -359,7 +358,7 @@ class CategoryEncoding final : public NumberEncoder {
     if (number >= 0 && number < static_cast<double>(count_) && number == std::floor(number))
       return static_cast<std::int32_t>(number);
     throw Error(ErrorKind::kData,
-                fmt::format("{}, but CategoryEncoding takes whole numbers from 0 to {}; IntegerLookup takes any",
+                fmt::format("{}, but CategoryEncoding needs whole numbers from 0 to {}; use IntegerLookup for others",
                             std::isnan(number) ? "a number is missing" : "found " + shortest(number), count_ - 1));
   }
   std::int64_t count_;

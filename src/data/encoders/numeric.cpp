@@ -75,7 +75,7 @@ std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColum
 
 double present(double number, const std::optional<double>& fill) {
   if (!std::isnan(number)) return number;
-  if (!fill) throw Error(ErrorKind::kData, "a number is missing, and `missing: error` refuses that");
+  if (!fill) throw Error(ErrorKind::kData, "a number is missing, which is an error with `missing: error`");
   return *fill;
 }
 
@@ -244,7 +244,7 @@ class Discretization final : public NumberEncoder {
         else if (fill)
           values.push_back(static_cast<float>(*fill));
     });
-    if (values.empty()) throw Error(ErrorKind::kData, "no number is there to find the bins of");
+    if (values.empty()) throw Error(ErrorKind::kData, "there are no numbers to fit the bins to");
     // Keras merges the summary of its one batch with an empty one, which compresses it.
     Summary summary = compressed(summary_of(std::move(values), spec.epsilon), spec.epsilon);
     summary = compressed(summary, 1.0 / static_cast<double>(*spec.num_bins));
@@ -288,7 +288,7 @@ class Discretization final : public NumberEncoder {
 
 std::string check_discretization(const DiscretizationSpec& spec) {
   if (spec.num_bins.has_value() == !spec.bin_boundaries.empty()) return "give either num_bins or bin_boundaries";
-  return std::ranges::is_sorted(spec.bin_boundaries) ? "" : "bin_boundaries must not fall from one to the next";
+  return std::ranges::is_sorted(spec.bin_boundaries) ? "" : "bin_boundaries must not decrease";
 }
 
 const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discretization>(
@@ -358,7 +358,7 @@ class Date final : public NumberEncoder {
     if (has_times_) put_circle(part_of(minutes, kDay), out);
   }
   std::string describe() const override {
-    return fmt::format("days normalised (deviation {:.6g} days), year and week{} as circles",
+    return fmt::format("days normalised (deviation {:.6g} days), year and week{} as sine and cosine",
                        std::sqrt(variance_) / kDay, has_times_ ? " and day" : "");
   }
   nlohmann::json fitted_state() const override {

@@ -67,7 +67,7 @@ ImageInfo png(const FormatHeader& file) {
   static constexpr std::array<const char*, 7> kModes{"gray", "", "rgb", "palette", "gray+alpha", "", "rgba"};
   const auto type = static_cast<std::size_t>(file.byte(25));
   if (type >= kModes.size() || *kModes[type] == '\0')
-    throw ImageError(25, fmt::format("colour type {} is none of PNG's", type));
+    throw ImageError(25, fmt::format("colour type {} is not valid in PNG", type));
   return {.format = "png",
           .color_mode = kModes[type],
           .height = file.big32(20),
@@ -294,8 +294,8 @@ ImageFormat image_format(ImageBytes file) {
   if (file.empty()) throw ImageError(0, "the file is empty");
   for (const SupportedFormat& supported : kSupportedFormats)
     if (has(file, supported.signature)) return supported.format;
-  throw ImageError(
-      0, "no image that can be read but " + detected_format(file) + "; expected JPEG, PNG, BMP, GIF, PGM or PPM");
+  throw ImageError(0,
+                   "not a readable image but " + detected_format(file) + "; expected JPEG, PNG, BMP, GIF, PGM or PPM");
 }
 
 }  // namespace dptrain::data

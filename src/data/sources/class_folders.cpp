@@ -33,21 +33,20 @@ std::vector<std::string> class_folders(const std::string& directory, const std::
       std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))
     throw Error(
         ErrorKind::kData,
-        fmt::format(
-            "{}: the folders {} are data sets by their names, not classes; give data.train, data.validation and "
-            "data.test one each, as in {}/{} (class_names says that they are classes after all)",
-            directory, join(found, ", "), directory, found.front()));
+        fmt::format("{}: the folders {} have the names of data sets, not of classes; set data.train, data.validation "
+                    "and data.test to one each, as in {}/{} (or list them in class_names if they are classes)",
+                    directory, join(found, ", "), directory, found.front()));
   if (class_names.empty()) return found;
   for (const std::string& name : class_names)
     if (!std::binary_search(found.begin(), found.end(), name))
-      throw Error(ErrorKind::kData, fmt::format("{}: no folder of the class '{}' that class_names lists{}", directory,
-                                                name, did_you_mean(name, found)));
+      throw Error(ErrorKind::kData, fmt::format("{}: no folder for the class '{}' of class_names{}", directory, name,
+                                                did_you_mean(name, found)));
   for (const std::string& name : found)
     if (std::find(class_names.begin(), class_names.end(), name) == class_names.end())
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}: the folder '{}' is none of class_names ({}); add it there, or move it "
-                              "out of the data set",
-                              directory, name, join(class_names, ", ")));
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{}: the folder '{}' is not in class_names ({}); add it there, or move it out of the data set",
+                      directory, name, join(class_names, ", ")));
   return class_names;
 }
 
@@ -69,7 +68,7 @@ void check_channels(ColorMode color, const char* what, int rank, const ModelSide
   for (const auto& [other, name] : config::EnumNames<ColorMode>::names)
     if (channels_of(other) == wanted && other != color)
       throw Error(ErrorKind::kUsage,
-                  fmt::format("color_mode gives {} of {} channels, the model wants {}; write color_mode: {}", what,
+                  fmt::format("color_mode: {} have {} channels, the model expects {}; write color_mode: {}", what,
                               channels_of(color), wanted, name));
 }
 
@@ -121,7 +120,7 @@ void IgnoredFiles::add(const char* name) {
 
 void IgnoredFiles::log_warning(const std::string& directory, const char* what) const {
   if (count_ > 0)
-    log::warn(fmt::format("{}: {} {} no {} by the name and passed over, such as {}", directory, with_commas(count_),
+    log::warn(fmt::format("{}: {} {} skipped: no {} suffix, such as {}", directory, with_commas(count_),
                           count_ == 1 ? "file is" : "files are", what, first_));
 }
 

@@ -142,9 +142,10 @@ PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelS
   std::shared_ptr<const Source> rows = stream->next(std::numeric_limits<std::int64_t>::max());
   if (rows == nullptr) throw Error(ErrorKind::kData, path + ": has no rows");
   if (const auto bad = stream->take_bad(); !bad.empty())
-    throw Error(ErrorKind::kData, fmt::format("{}; left out, it would shift the rows behind it against the other "
-                                              "inputs of the Join; repair it",
-                                              bad.front().str()));
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{}; skipping it would shift the rows after it against the other inputs of the Join; repair it",
+                    bad.front().str()));
   PredictSource input = whole_source(std::move(rows), "place");
   input.passthrough = stream->passthrough();
   input.passthrough_field = [stream](std::int64_t sample, std::size_t which) {

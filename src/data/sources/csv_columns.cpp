@@ -182,11 +182,10 @@ void CsvFeature::require_files() const {
     if (first < 0 && !file.empty()) first = row;
   }
   if (first < 0) return;
-  throw Error(
-      ErrorKind::kData,
-      fmt::format("{}: column '{}': no such file: {}, nor is there that of any other of {} rows; expected paths "
-                  "that are relative to the folder of the table, or absolute",
-                  rows_->table.place(first), printable(name_), path(first), looked_at));
+  throw Error(ErrorKind::kData,
+              fmt::format("{}: column '{}': no such file: {}, and no file of the {} rows checked exists; expected "
+                          "absolute paths, or paths relative to the folder of the table",
+                          rows_->table.place(first), printable(name_), path(first), looked_at));
 }
 
 std::string CsvFeature::line(std::size_t width) const {

@@ -57,11 +57,11 @@ Names flat(const Groups& groups) {
 
 /// Whether a column that the config does not name becomes an input. Logs the reason if not.
 bool is_of_use(const table::Column& column, const std::string& file) {
-  const char* why = column.type == table::ColumnType::kId     ? "another value in each row"
+  const char* why = column.type == table::ColumnType::kId     ? "a different value in each row"
                     : column.type == table::ColumnType::kText ? "texts"
                                                               : nullptr;
   if (why == nullptr) return true;
-  log::info(fmt::format("{}: column '{}' is left out: it holds {}; `columns: {{{}: ...}}` says otherwise", file,
+  log::info(fmt::format("{}: column '{}' is not used: it contains {}; to use it, write `columns: {{{}: ...}}`", file,
                         column.name, why, column.name));
   return false;
 }
@@ -73,11 +73,9 @@ Groups default_inputs(const CSVSpec& spec, const ModelSide& model, const table::
     Groups groups;
     for (const std::string& input : model.input_names) {
       if (schema.find(input) < 0)
-        throw Error(
-            ErrorKind::kUsage,
-            fmt::format("the model has the inputs {}, and no column is called '{}': `inputs: {{{}: [COLUMN, ...]}}` "
-                        "says which columns are which input",
-                        join(model.input_names, ", "), input, input));
+        throw Error(ErrorKind::kUsage, fmt::format("the model has the inputs {}, and no column is called '{}'; write "
+                                                   "`inputs: {{{}: [COLUMN, ...]}}` to set the columns of each input",
+                                                   join(model.input_names, ", "), input, input));
       groups.push_back({input, {input}});
     }
     return groups;
@@ -173,9 +171,9 @@ void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, Dete
       if (use == LabelUse::kNumbers && column.type == table::ColumnType::kCategory && label.classes.empty() &&
           class_names.empty())
         throw Error(ErrorKind::kUsage,
-                    fmt::format("columns makes classes of the label '{0}', and its loss compares numbers; remove the "
-                                "column from `columns`, take a loss of classes, or give the order of the words: "
-                                "`{0}: {{StringLookup: {{vocabulary: [...]}}}}`",
+                    fmt::format("columns makes classes of the label '{0}', but its loss compares numbers; remove the "
+                                "column from `columns`, use a loss of classes, or set the order of the words: `{0}: "
+                                "{{StringLookup: {{vocabulary: [...]}}}}`",
                                 printable(name)));
     } else if (use == LabelUse::kNumbers) {
       column.type = table::ColumnType::kNumber;
@@ -185,10 +183,10 @@ void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, Dete
       column.type = label.integers ? table::ColumnType::kNumber : table::ColumnType::kCategory;
     }
     if (column.type == table::ColumnType::kCategory && !alone)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("labels names the column '{}' beside others, but it holds words; several columns are "
-                              "one row of numbers",
-                              name));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("labels has several columns, but '{}' contains words; several columns must all be numbers",
+                      name));
   }
   const bool words = columns.at(label.columns.front(), "labels").type == table::ColumnType::kCategory;
   if (!words && !label.integers) return;
@@ -212,10 +210,9 @@ void plan_labels(const CSVSpec& spec, const ModelSide& model, FittedCsv& plan, D
 }
 
 void fail_on_difference(const std::string& key, const std::string& now) {
-  throw Error(ErrorKind::kCheckpoint,
-              fmt::format("the config's {} {} not what the model has learned its data with; train afresh, or put back "
-                          "what was there",
-                          key, now));
+  throw Error(
+      ErrorKind::kCheckpoint,
+      fmt::format("the config's {} {} not those of the model's training; restore them, or train again", key, now));
 }
 
 std::string label_text(const std::string& output, const Names& columns) {
@@ -225,10 +222,9 @@ std::string label_text(const std::string& output, const Names& columns) {
 void check_labels(const CSVSpec& spec, const FittedCsv& fitted_state, FittedUse use) {
   const ErrorKind kind = use == FittedUse::kResume ? ErrorKind::kCheckpoint : ErrorKind::kUsage;
   const auto fail = [&](const std::string& key, const Names& now, const Names& before) {
-    throw Error(kind,
-                fmt::format("the config's {} are {}, the model was trained with {}; put these back, or train with "
-                            "the new ones: dptrain fit CONFIG --init-from FILE",
-                            key, printable(join(now, ", ")), printable(join(before, ", "))));
+    throw Error(kind, fmt::format("the config's {} are {}, the model was trained with {}; restore these, or train with "
+                                  "the new ones: dptrain fit CONFIG --init-from FILE",
+                                  key, printable(join(now, ", ")), printable(join(before, ", "))));
   };
   Names now, before;
   for (const auto& group : spec.labels.groups) now.push_back(label_text(group.name, group.columns));
@@ -252,9 +248,8 @@ void check_no_label_is_input(const CSVSpec& spec, const FittedCsv& fitted_state)
   for (const std::string& label : flat(spec.labels.groups))
     if (std::ranges::find(fitted_state.columns, label, &FittedCsv::Column::name) != fitted_state.columns.end())
       throw Error(ErrorKind::kUsage,
-                  fmt::format("labels names the column '{}', which is an input of the model that the "
-                              "weights come from; list the inputs without it, as in `inputs: "
-                              "[COLUMN, ...]`, and train afresh",
+                  fmt::format("labels names the column '{}', which is an input of the model of the initial weights; "
+                              "list the inputs without it, as in `inputs: [COLUMN, ...]`, and train again",
                               printable(label)));
 }
 
@@ -348,12 +343,14 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
         std::erase_if(others, [&](const std::string& other) {
           return std::ranges::find(fitted_state.columns, other, &FittedCsv::Column::name) != fitted_state.columns.end();
         });
-        throw Error(ErrorKind::kData,
-                    fmt::format("{}: has no column '{}', which the model needs; it has {}{}{}", files.front(),
-                                printable(name), printable(join(names, ", ")), did_you_mean(name, others),
-                                optional ? ""
-                                         : "; `missing_columns: true` in the arguments of CSV takes such columns for "
-                                           "missing values"));
+        throw Error(
+            ErrorKind::kData,
+            fmt::format(
+                "{}: has no column '{}', which the model needs; it has {}{}{}", files.front(), printable(name),
+                printable(join(names, ", ")), did_you_mean(name, others),
+                optional
+                    ? ""
+                    : "; with `missing_columns: true` in the arguments of CSV such columns count as missing values"));
       }
       log::warn(fmt::format("{}: has no column '{}'; its values are missing", files.front(), printable(name)));
       schema.columns.push_back({.name = name, .optional = true});
@@ -410,7 +407,7 @@ void choose_encoders(const table::Schema& schema, FittedCsv& plan) {
     if (column.encoder) continue;
     if (found.type == table::ColumnType::kText)
       throw Error(ErrorKind::kUsage,
-                  fmt::format("column '{}' holds texts; say how they become numbers, as in `columns: {{{}: "
+                  fmt::format("column '{}' contains texts; write how they become numbers, as in `columns: {{{}: "
                               "{{TextVectorization: {{max_tokens: 20000, output_sequence_length: 100}}}}}}`",
                               column.name, column.name));
     column.encoder = default_encoder(found.type);

@@ -76,7 +76,7 @@ struct Classes {
     const std::int32_t code = table.row(row)[cell].code;
     if (code < 0) return "the label is missing";
     if (of_code[static_cast<std::size_t>(code)] >= 0) return "";
-    return fmt::format("'{}' is none of the {} classes {}{}",
+    return fmt::format("'{}' is not one of the {} classes {}{}",
                        printable(table.words(column)[static_cast<std::size_t>(code)]), names.size(), listed(names),
                        did_you_mean(table.words(column)[static_cast<std::size_t>(code)], names));
   }
@@ -229,7 +229,7 @@ void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std:
   const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
   if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
     throw Error(ErrorKind::kData,
-                fmt::format("{}: no row can be a sample; the last one: {}", rows.table.place(0), bad.back().str()));
+                fmt::format("{}: no row can be used; the last one: {}", rows.table.place(0), bad.back().str()));
   if (!broken.empty()) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(rows.table.rows()));
     std::iota(all.begin(), all.end(), 0);
@@ -244,13 +244,13 @@ std::vector<std::string> files_like(const std::string& pattern) {
   const fs::path path(pattern);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (is_pattern(folder.string()))
-    throw Error(ErrorKind::kUsage, fmt::format("{}: only the name of the file may have * and ?", pattern));
+    throw Error(ErrorKind::kUsage, fmt::format("{}: * and ? are allowed only in the file name", pattern));
   std::vector<std::string> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (entry.is_regular_file() && glob_match(path.filename().string(), entry.path().filename().string()))
       found.push_back((path.has_parent_path() ? entry.path() : entry.path().filename()).string());
-  if (found.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no file has such a name", pattern));
+  if (found.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no file matches", pattern));
   std::ranges::sort(found);
   return found;
 }

@@ -177,9 +177,9 @@ class CsvSamples final : public CsvBase {
       }
       input.as_ids = input.ids > 0 && (input.floats <= 0 || model.is_id_input(input.name, inputs_.size()));
       if (input.ids <= 0 && input.floats <= 0)
-        throw Error(ErrorKind::kUsage,
-                    "an input mixes columns that become floats alone with columns that become ids alone; give them "
-                    "inputs of their own");
+        throw Error(
+            ErrorKind::kUsage,
+            "an input mixes columns that can only be floats with columns that can only be ids; use separate inputs");
     }
   }
 
@@ -210,9 +210,8 @@ class CsvSamples final : public CsvBase {
       if (feature.files() != nullptr && input.features.size() > 1)
         throw Error(
             ErrorKind::kUsage,
-            fmt::format("column '{0}' names files, and stands beside others in the input{1}; give it one of its "
-                        "own, as in `inputs: {{{0}: {0}, others: [...]}}`, or `inputs: {0}` where it is the "
-                        "only one",
+            fmt::format("column '{0}' contains file names, but shares the input{1} with other columns; use a separate "
+                        "input, as in `inputs: {{{0}: {0}, others: [...]}}`, or `inputs: {0}` if it is the only one",
                         feature.name(), input.name.empty() ? "" : " '" + input.name + "'"));
   }
   /// Checks rank, type, channels and frames before the first file is read. No transform changes these.
@@ -235,11 +234,10 @@ class CsvSamples final : public CsvBase {
                       found.rank() == 3 ? "[height, width, channels]" : "[frames, height, width, channels]"));
     if (wanted.back() != found.back())
       fail(fmt::format(
-          "color_mode gives {} channels, the model wants {}; write color_mode: grayscale, rgb or rgba for 1, "
-          "3 or 4",
+          "color_mode has {} channels, the model expects {}; write color_mode: grayscale, rgb or rgba for 1, 3 or 4",
           found.back(), wanted.back()));
     if (found.rank() == 4 && wanted[0] != found[0])
-      fail(fmt::format("clips have {} frames, the model wants {}; write frames: {}", found[0], wanted[0], wanted[0]));
+      fail(fmt::format("clips have {} frames, the model expects {}; write frames: {}", found[0], wanted[0], wanted[0]));
   }
 
   void write_floats(const Input& input, std::int64_t row, float* out) const {
@@ -289,7 +287,7 @@ class UnfittedCsv final : public CsvBase {
   std::string input_name(int input) const override { return rows_->plan.inputs[static_cast<std::size_t>(input)].name; }
   Shape input_shape(int) const override { return {}; }
   void read(std::int64_t, int, Array&, const ReadHint&) const override {
-    throw Error(ErrorKind::kInternal, "a table was read before anything was learned from it");
+    throw Error(ErrorKind::kInternal, "a table was read before it was fitted");
   }
 
   std::string fit(const std::vector<std::int64_t>& samples) const override {

@@ -99,7 +99,7 @@ CsvStatistics compute_statistics(const CsvRows& rows, const std::vector<std::int
   const std::size_t ranges = (samples.size() + kRange - 1) / kRange;
   std::vector<std::vector<NumberSums>> sums(ranges);
   std::atomic<std::size_t> next{0};
-  Activity activity("looking at the columns", static_cast<std::int64_t>(samples.size()));
+  Activity activity("scanning the columns", static_cast<std::int64_t>(samples.size()));
 
   const auto work = [&] {
     CsvStatistics own(static_cast<std::size_t>(rows.table.cells()));

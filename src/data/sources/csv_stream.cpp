@@ -26,8 +26,7 @@ CsvStream::CsvStream(const CSVSpec& spec, const ModelSide& model, const std::str
                      const table::PassthroughColumns& passthrough)
     : impl_(std::make_unique<Impl>()) {
   if (model.fitted_state.empty())
-    throw Error(ErrorKind::kCheckpoint,
-                "the checkpoint holds nothing that was learned from a table; it is of a model without one");
+    throw Error(ErrorKind::kCheckpoint, "the checkpoint contains no fitted table; its model was not trained on one");
   impl_->model = model;
   const bool from_stdin = path == "-";
   impl_->name = from_stdin ? "stdin" : path;

@@ -116,8 +116,7 @@ FittedCsv from_json(const Json& json) {
 
 const FittedCsv::Column& FittedCsv::column(const std::string& name) const {
   const auto found = std::ranges::find(columns, name, &Column::name);
-  if (found == columns.end())
-    throw Error(ErrorKind::kCheckpoint, fmt::format("nothing was learned of the column '{}'", name));
+  if (found == columns.end()) throw Error(ErrorKind::kCheckpoint, fmt::format("the column '{}' is not fitted", name));
   return *found;
 }
 
@@ -139,8 +138,7 @@ ClassNames class_names_of_model(const std::string& fitted_state, const ClassName
 FittedCsv FittedCsv::of(const std::string& text) try {
   return from_json(Json::parse(text));
 } catch (const Json::exception& error) {
-  throw Error(ErrorKind::kCheckpoint,
-              fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
+  throw Error(ErrorKind::kCheckpoint, fmt::format("the fitted state of the data cannot be read: {}", error.what()));
 }
 
 }  // namespace dptrain::data

@@ -31,7 +31,7 @@ class RecordFile {
     fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
     if (fd_ < 0 || fstat(fd_, &info) != 0) fail("cannot open: " + std::generic_category().message(errno));
-    if (!S_ISREG(info.st_mode)) fail("is no file");
+    if (!S_ISREG(info.st_mode)) fail("is not a file");
     const std::int64_t bytes = info.st_size - layout.header - layout.footer;
     if (bytes <= 0)
       fail(fmt::format("{} bytes; expected a header of {}, records of {} and a footer of {}", with_commas(info.st_size),
@@ -67,7 +67,7 @@ class RecordFile {
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0)
         fail(fmt::format("byte {}: cannot read: {}", with_commas(offset),
-                         got == 0 ? "the file has become shorter" : std::generic_category().message(errno)));
+                         got == 0 ? "the file was truncated" : std::generic_category().message(errno)));
       count -= got, offset += got, to += got;
     }
   }
@@ -302,7 +302,7 @@ std::string check(const FixedRecordsSpec& spec) {
     if (extent < 1) return fmt::format("shape must hold numbers >= 1, found {}", extent);
     elements *= static_cast<double>(extent);
   }
-  if (elements > 1e12) return "shape is absurd: more than 1e12 elements";
+  if (elements > 1e12) return "shape is too large: more than 1e12 elements";
   if (spec.data_format == DataFormat::kChannelsFirst && spec.shape.size() != 3)
     return "data_format channels_first needs a shape of height, width and channels";
   if (!spec.record_bytes) return "";

@@ -131,9 +131,9 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
   array.place = fmt::format("{}, array '{}'", file_name, name);
   {
     const Handle first(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, array.place, "open");
-    const Handle creation(H5Dget_create_plist(first), H5Pclose, array.place, "tell how it is stored");
+    const Handle creation(H5Dget_create_plist(first), H5Pclose, array.place, "read its storage layout");
     const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, array.place, "make a property list");
-    const Handle type(H5Dget_type(first), H5Tclose, array.place, "tell its type");
+    const Handle type(H5Dget_type(first), H5Tclose, array.place, "read its type");
     array.kind = H5Tget_class(type);
     array.element_bytes = H5Tget_size(type);
     array.is_signed = array.kind == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
@@ -143,7 +143,7 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
     set_chunk_cache(creation, access, array.element_bytes);
     array.set = Handle(H5Dopen2(file, name.c_str(), access), H5Dclose, array.place, "open");
   }
-  if (array.kind != H5T_INTEGER && array.kind != H5T_FLOAT) fail(array.place, "holds neither integers nor floats");
+  if (array.kind != H5T_INTEGER && array.kind != H5T_FLOAT) fail(array.place, "contains neither integers nor floats");
   const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "tell its shape");
   std::vector<hsize_t> extents(H5S_MAX_RANK);
   const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
@@ -184,7 +184,7 @@ LabelColumn read_labels(const std::string& name, const Stored& array) {
       for (std::int64_t i = 0; i < count; ++i) {
         const double label = block[static_cast<std::size_t>(i)];
         if (std::fabs(label) > kLargestClass)
-          fail(fmt::format("{}, row {}", array.place, first + i), fmt::format("label {:.0f} is no class", label));
+          fail(fmt::format("{}, row {}", array.place, first + i), fmt::format("label {:.0f} is not a class", label));
         labels.classes.push_back(static_cast<std::int32_t>(label));
       }
     }
@@ -199,7 +199,7 @@ LabelColumn read_labels(const std::string& name, const Stored& array) {
 Handle open_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
-    fail(path, error ? "cannot open: " + error.message() : "is no file");
+    fail(path, error ? "cannot open: " + error.message() : "is not a file");
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // do not print errors
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "open as HDF5"};
 }

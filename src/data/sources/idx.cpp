@@ -77,7 +77,7 @@ void read_extents(ByteReader& reader, IdxHeader& header) {
     if (extent == 0) fail(reader, fmt::format("dimension {} is 0 at byte {}; expected at least 1", axis, at));
     if (bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / extent)
       fail(reader,
-           fmt::format("the dimensions in the header are absurd: more than 2^63 bytes after dimension {}", axis));
+           fmt::format("the dimensions in the header are too large: more than 2^63 bytes after dimension {}", axis));
     bytes *= extent;
     header.extents[axis] = extent;
   }

@@ -179,7 +179,7 @@ class IdxSource final : public LabelledSource {
 
 void check_count(const IdxFile& first, const IdxFile& other, const std::string& what) {
   if (other.count == first.count) return;
-  throw Error(ErrorKind::kData, fmt::format("{} holds {} samples, {} holds {} {}; expected as many", first.name,
+  throw Error(ErrorKind::kData, fmt::format("{} has {} samples, {} has {} {}; expected the same number", first.name,
                                             first.count, other.name, other.count, what));
 }
 

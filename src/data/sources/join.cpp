@@ -71,8 +71,7 @@ std::string check_join(const JoinSpec& spec) {
   for (const auto& part : parts)
     if (def_of(part.set).part)
       return fmt::format(
-          "of must be whole data sets, found a {0}; split what is joined: {{{0}: 0.2}} in the place of "
-          "data.validation",
+          "of must be whole data sets, found a {0}; split the Join instead: data.validation: {{{0}: 0.2}}",
           part.set.name());
   std::vector<std::string> names;
   for (const auto& part : parts)
@@ -94,11 +93,10 @@ std::shared_ptr<const Source> open_join(const JoinSpec& spec, const ModelSide& m
         {parts[i].name, part_place(i, parts[i]), open_data_set(parts[i].set, side, role), fitted_state[i]});
     const auto account = opened.back().source->bad_samples();
     if (account && !account->all().empty())
-      fail_at(
-          parts[i].set, ErrorKind::kData,
-          fmt::format("{} rows are left out, so that those behind them would stand beside rows that are not theirs; "
-                      "repair them: {}",
-                      account->all().size(), account->all().front().str()));
+      fail_at(parts[i].set, ErrorKind::kData,
+              fmt::format(
+                  "{} rows are skipped, which would shift the rows after them against the other parts; repair them: {}",
+                  account->all().size(), account->all().front().str()));
   }
   return join_sources(std::move(opened), spec.labels);
 }
@@ -141,7 +139,7 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
     opened.push_back({input.input_name.empty() ? part.name : input.input_name, path, input.next()});
   }
   if ((files.passthrough.all || !files.passthrough.names.empty()) && !has_table)
-    throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and no part of the model's Join is one");
+    throw Error(ErrorKind::kUsage, "--keep copies columns of tables, and no part of the model's Join is a table");
   PredictSource whole = whole_source(join_sources(std::move(opened), std::nullopt), joined.key);
   whole.passthrough = std::move(joined.passthrough);
   whole.passthrough_field = std::move(joined.passthrough_field);
@@ -339,8 +337,9 @@ class JoinSource final : public Source {
       if (part.source->size() != first.source->size())
         throw Error(
             ErrorKind::kData,
-            fmt::format("{} has {} samples, {} {}; row i of all parts is one sample, so expected as many in each",
-                        first.place, with_commas(first.source->size()), part.place, with_commas(part.source->size())));
+            fmt::format(
+                "{} has {} samples, {} {}; row i of all parts is one sample, so expected the same number in each",
+                first.place, with_commas(first.source->size()), part.place, with_commas(part.source->size())));
   }
 
   void add_inputs(const JoinedPart& part) {
@@ -365,18 +364,17 @@ class JoinSource final : public Source {
       refuse_twice(labels_, name, "label", part);
       if (has_other && name.empty() != labels_.front().name.empty())
         throw Error(ErrorKind::kUsage,
-                    fmt::format("{} has labels for every output, and so has {} for some; give all of them names, as in "
-                                "labels: {{OUTPUT: ...}}, or say whose count: `labels: PART`",
+                    fmt::format("{} has labels for every output, and {} has labels for some; name all of them, as in "
+                                "labels: {{OUTPUT: ...}}, or select a part: `labels: PART`",
                                 parts_[name.empty() ? index_of(part) : labels_.front().part].place,
                                 parts_[name.empty() ? labels_.front().part : index_of(part)].place));
       labels_.push_back({name, index_of(part), part.source.get(), i});
     }
     if (!part.source->has_sample_weights()) return;
     if (weights_ != nullptr)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} has sample weights, and so has a part before it; expected one with "
-                              "such, or `labels: PART` to say whose count",
-                              part.place));
+      throw Error(ErrorKind::kUsage, fmt::format("{} has sample weights, and an earlier part has them too; keep them "
+                                                 "in one part, or select a part: `labels: PART`",
+                                                 part.place));
     weights_ = part.source.get();
   }
 
@@ -386,10 +384,11 @@ class JoinSource final : public Source {
     if (found == known.end()) return;
     const std::string of_name = name.empty() ? "" : fmt::format(" '{}'", name);
     const bool is_label = std::string_view(what) == "label";
-    throw Error(ErrorKind::kUsage, fmt::format("{} and {} both have a{} {}{}; {}", parts_[found->part].place,
-                                               part.place, is_label ? "" : "n", what, of_name,
-                                               is_label ? "say whose labels count: of: {NAME: {...}, ...}, labels: NAME"
-                                                        : "give one of them another name"));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} and {} both have a{} {}{}; {}", parts_[found->part].place, part.place,
+                            is_label ? "" : "n", what, of_name,
+                            is_label ? "select the part with the labels: of: {NAME: {...}, ...}, labels: NAME"
+                                     : "rename one of them"));
   }
 
   /// Uses the BadSamples of the first part that has one. Throws Error{kUsage} if policies differ.
@@ -404,8 +403,7 @@ class JoinSource final : public Source {
       } else if (account->policy() != account_->policy()) {
         throw Error(
             ErrorKind::kUsage,
-            fmt::format("{} and {} have another on_error each; a sample is left out as a whole, so write the same "
-                        "for both",
+            fmt::format("{} and {} have different on_error; a sample is skipped as a whole, so write the same for both",
                         first->place, part.place));
       }
     }
@@ -453,7 +451,7 @@ std::vector<std::string> split_fitted_state(const std::string& fitted_state, std
     if (!found[i].is_null()) all[i] = found[i].dump();
   return all;
 } catch (const nlohmann::json::exception&) {
-  throw Error(ErrorKind::kCheckpoint, "what the model has learned of its data is not that of a Join");
+  throw Error(ErrorKind::kCheckpoint, "the fitted state of the model's data is not that of a Join");
 }
 
 }  // namespace dptrain::data

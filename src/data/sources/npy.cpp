@@ -74,7 +74,7 @@ class NpyHeader {
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const std::int64_t digit = text_[at_] - '0';
       if (value > (std::numeric_limits<std::int64_t>::max() - digit) / 10)
-        npy_fail(place_, "the shape in the header is absurd: an axis beyond 2^63");
+        npy_fail(place_, "the shape in the header is too large: an axis beyond 2^63");
       value = 10 * value + digit;
     }
     if (at_ == begin) wrong("a whole number");
@@ -161,7 +161,8 @@ void set_shape(NpyArray& array, const std::vector<std::int64_t>& shape) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 0) npy_fail(array.place, fmt::format("is empty: axis {} is 0", axis));
     if (bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / shape[axis]))
-      npy_fail(array.place, fmt::format("the shape in the header is absurd: more than 2^63 bytes after axis {}", axis));
+      npy_fail(array.place,
+               fmt::format("the shape in the header is too large: more than 2^63 bytes after axis {}", axis));
     bytes *= static_cast<std::uint64_t>(shape[axis]);
   }
   array.rows = shape[0];
@@ -282,9 +283,9 @@ NpyArray parse_npy(std::shared_ptr<const FileBytes> bytes, std::string place) {
   const NpyHeader header(text, array.place);
   set_type(array, header.descr);
   if (header.fortran && header.shape.size() > 1)
-    npy_fail(array.place,
-             "is in Fortran order, where the numbers of one row lie all over the file; save it as numpy.save(file, "
-             "numpy.ascontiguousarray(a))");
+    npy_fail(
+        array.place,
+        "is in Fortran order, where a row is not contiguous; save it as numpy.save(file, numpy.ascontiguousarray(a))");
   set_shape(array, header.shape);
   return array;
 }

@@ -238,7 +238,7 @@ class NumpySource final : public LabelledSource {
 
   void check_rows(const NpyArray& array, const char* what) const {
     if (array.rows != size())
-      throw Error(ErrorKind::kData, fmt::format("{} has {} rows, {} of {} has {}; expected as many",
+      throw Error(ErrorKind::kData, fmt::format("{} has {} rows, {} of {} has {}; expected the same number",
                                                 inputs_.front().array.place, size(), what, array.place, array.rows));
   }
 
@@ -272,7 +272,7 @@ std::string check_numpy(const NumpySpec& spec) {
   for (const NumpyArrays* arrays : {&spec.inputs, &spec.labels, &spec.sample_weight})
     for (const auto& entry : arrays->entries)
       if (!entry.array.empty() && !spec.file)
-        return fmt::format("'{}' is no .npy file; where it is an array of an archive, write `file: data.npz` beside it",
+        return fmt::format("'{}' is not a .npy file; if it is an array of an archive, add `file: data.npz`",
                            entry.array);
   return "";
 }

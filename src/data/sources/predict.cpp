@@ -46,7 +46,7 @@ void require_samples(const std::vector<std::string>& paths, const PredictTraits&
     const bool config = path.ends_with(".yaml") || path.ends_with(".yml");
     const bool model = kind.use == FileKind::Use::kUnreadableModel || kind.use == FileKind::Use::kModel;
     if (config || model || std::ranges::find(traits.refused, kind.use) != traits.refused.end())
-      throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is {}, and this model takes {}", path,
+      throw Error(ErrorKind::kUsage, fmt::format("--input {}: it is {}, but this model expects {}", path,
                                                  config ? "a config" : kind.name, traits.expected_input));
   }
 }
@@ -79,8 +79,8 @@ PredictSource whole_source(std::shared_ptr<const Source> source, const std::stri
 
 void require_trained(const void* spec, const PredictFiles& files, const char* type) {
   if (spec == nullptr)
-    throw Error(ErrorKind::kUsage, fmt::format("--input {}: which arrays of it are the inputs is said by the model's "
-                                               "data set, and this one was not trained on {}",
+    throw Error(ErrorKind::kUsage, fmt::format("--input {}: the data set of the model's training names the input "
+                                               "arrays, but this model was not trained on {}",
                                                files.paths.front(), type));
 }
 
@@ -97,21 +97,23 @@ ColorMode color_of_input(const ModelSide& model) {
   if (channels == 4) return ColorMode::kRgba;
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("the model takes {}, not images or clips of 1, 3 or 4 channels; --input must be an IDX or .npy file",
-                  input.str()));
+      fmt::format(
+          "the model expects {}, not images or clips of 1, 3 or 4 channels; --input must be an IDX or .npy file",
+          input.str()));
 }
 
 void fail_part(const std::string& path, const std::string& type, const std::string& words) {
   throw Error(ErrorKind::kUsage,
-              fmt::format("--input {}: stands for the {} of the model's Join, {}", path, type, words));
+              fmt::format("--input {}: this input is the {} part of the model's Join, {}", path, type, words));
 }
 
 PredictSource open_by_format(const PredictFiles& files, const ModelSide& model) {
   std::error_code ignored;
   for (const std::string& path : files.paths) {
     if (path == "-")
-      throw Error(ErrorKind::kUsage,
-                  "--input -: only rows of tables and lines of text come in by stdin, and this model takes neither");
+      throw Error(
+          ErrorKind::kUsage,
+          "--input -: only rows of tables and lines of text can be read from stdin, and this model expects neither");
     const auto head = fs::is_regular_file(path, ignored) ? head_of(path) : std::nullopt;
     if (!head) continue;
     const DatasetDef* const def = find_definition(
@@ -122,9 +124,9 @@ PredictSource open_by_format(const PredictFiles& files, const ModelSide& model) 
       throw Error(ErrorKind::kUsage,
                   fmt::format("--input {}: {} must be the only input, found {}", path, format, files.paths.size()));
     if (files.skip)
-      throw Error(ErrorKind::kUsage, fmt::format("--on-error is about files of images or clips and rows of tables, and "
-                                                 "--input is {}",
-                                                 format));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--on-error applies to files of images or clips and to rows of tables, but --input is {}",
+                              format));
     return def->open_for_predict(spec_of(*def, files.sets), files, model);
   }
   const DatasetDef* const def =
@@ -138,7 +140,7 @@ PredictSource open_for_predict(const PredictFiles& files, const ModelSide& model
   const PredictTraits traits = set != nullptr ? def_of(*set).predict : PredictTraits{};
   require_samples(files.paths, traits);
   if ((files.passthrough.all || !files.passthrough.names.empty()) && !traits.has_passthrough)
-    throw Error(ErrorKind::kUsage, "--keep is about columns of tables, and this model was not trained on one");
+    throw Error(ErrorKind::kUsage, "--keep copies columns of tables, and this model was not trained on a table");
   if (set == nullptr) return open_by_format(files, model);
   return def_of(*set).open_for_predict(set->spec(), files, model);
 }

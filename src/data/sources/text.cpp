@@ -27,12 +27,10 @@ namespace {
 
 /// The encoder that a `Text` data set has fitted.
 std::unique_ptr<const Encoder> restore_vectorization(const TextSpec& spec, const std::string& fitted_state) try {
-  if (fitted_state.empty())
-    throw Error(ErrorKind::kCheckpoint, "the checkpoint holds no words that were learned from texts");
+  if (fitted_state.empty()) throw Error(ErrorKind::kCheckpoint, "the checkpoint contains no vocabulary of texts");
   return restore(spec.vectorization, nlohmann::json::parse(fitted_state).at("learned"));
 } catch (const nlohmann::json::exception& error) {
-  throw Error(ErrorKind::kCheckpoint,
-              fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
+  throw Error(ErrorKind::kCheckpoint, fmt::format("the fitted state of the data cannot be read: {}", error.what()));
 }
 
 /// The file's bytes, valid until the thread's next call.
@@ -200,14 +198,13 @@ class TextFiles final : public ClassSource {
         throw Error(ErrorKind::kCheckpoint, fmt::format("the model was trained on a data set of the type {}, not {}",
                                                         json.at("data_set").get<std::string>(), kTextKind));
       if (json.at("as") != as_json(vectorization_))
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("the config's vectorization is not what the model has learned its words with; train "
-                                "afresh, or put back {}",
-                                json.at("as").dump()));
+        throw Error(
+            ErrorKind::kUsage,
+            fmt::format("the config's vectorization is not that of the model's training; train again, or restore {}",
+                        json.at("as").dump()));
       encoder_ = restore(vectorization_, json.at("learned"));
     } catch (const TextJson::exception& error) {
-      throw Error(ErrorKind::kCheckpoint,
-                  fmt::format("what the model has learned of its data cannot be read: {}", error.what()));
+      throw Error(ErrorKind::kCheckpoint, fmt::format("the fitted state of the data cannot be read: {}", error.what()));
     }
     texts_ = static_cast<const TextEncoder*>(encoder_.get());
     set_fingerprint("texts", std::max(texts_->ids(), texts_->floats()),
@@ -229,8 +226,8 @@ class TextFiles final : public ClassSource {
     const std::int64_t floats = encoder().floats();
     if (floats == 0)
       throw Error(ErrorKind::kUsage,
-                  "texts become ids, which an Embedding behind an Input of dtype: int32 reads; for "
-                  "an Input of floats take output_mode: multi_hot, count or tf_idf");
+                  "texts become ids, which an Embedding after an Input of dtype: int32 reads; for an Input of floats "
+                  "write output_mode: multi_hot, count or tf_idf");
     out.shape = Shape{floats};
     out.type = DType::kF32;
     out.f32.resize(static_cast<std::size_t>(floats));
@@ -279,7 +276,7 @@ class TextFiles final : public ClassSource {
 
  private:
   const TextEncoder& encoder() const {
-    if (texts_ == nullptr) throw Error(ErrorKind::kInternal, "texts were read before their words were learned");
+    if (texts_ == nullptr) throw Error(ErrorKind::kInternal, "texts were read before their vocabulary was fitted");
     return *texts_;
   }
 

@@ -62,7 +62,7 @@ void check_model(const VideoSpec& spec, const ModelSide& model) {
                                                "input is {}; give the Input a shape of four axes",
                                                wanted.str()));
   if (wanted[0] != spec.frames)
-    throw Error(ErrorKind::kUsage, fmt::format("clips have {} frames, the model wants {}; write frames: {}",
+    throw Error(ErrorKind::kUsage, fmt::format("clips have {} frames, the model expects {}; write frames: {}",
                                                spec.frames, wanted[0], wanted[0]));
 }
 

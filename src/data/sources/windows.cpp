@@ -71,7 +71,7 @@ class Windows final : public Source {
     const std::int64_t room = end - spec.start_index - span();
     if (room < 1)
       throw Error(ErrorKind::kData,
-                  fmt::format("a window of {} steps with its label takes {} steps, and the series has {} from {} to {}",
+                  fmt::format("a window of {} steps with its label needs {} steps, but the series has {} from {} to {}",
                               spec.sequence_length, span() + 1, std::max<std::int64_t>(0, end - spec.start_index),
                               spec.start_index, end));
     size_ = (room - 1) / spec.sequence_stride + 1;
@@ -275,7 +275,7 @@ std::string check_windows(const WindowsSpec& spec) {
     return fmt::format("end_index must be above start_index, {}, found {}", spec.start_index, *spec.end_index);
   if (const std::int64_t least = -(spec.sequence_length - 1) * spec.sampling_rate; spec.horizon < least)
     return fmt::format("horizon must be >= {}, where the window begins, found {}", least, spec.horizon);
-  if (spec.mean.empty() != spec.variance.empty()) return "mean and variance go together";
+  if (spec.mean.empty() != spec.variance.empty()) return "mean and variance must be given together";
   if (spec.of && needs_fit(spec.of))
     return fmt::format(
         "of must be arrays, one row a step, found a {}; write its columns to a .npy file and name that: "

@@ -93,10 +93,9 @@ std::vector<std::string> Blocks::take_header(char separator) {
     least = text.size() + 1;
   }
   if (!row.sound)
-    throw Error(ErrorKind::kData,
-                place +
-                    "found a header with a double quote that does not end or stands within a name, expected "
-                    "names of columns, each in quotes as a whole or without any");
+    throw Error(ErrorKind::kData, place +
+                                      "found a header with a double quote that is not closed or is inside a name, "
+                                      "expected names of columns, each in quotes as a whole or without any");
   if (row.fields.empty()) throw Error(ErrorKind::kData, bytes_->name() + ": is empty, expected rows");
   refuse_columns(row.fields.size(), place);
   rest_begin_ += row.end;

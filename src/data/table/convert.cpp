@@ -22,12 +22,9 @@ void complete_names(std::vector<std::string>& names, const std::string& file) {
     if (names[i].empty()) names[i] = column_name(i);
     const auto [first, fresh] = seen.emplace(names[i], i);
     if (!fresh)
-      throw Error(
-          ErrorKind::kData,
-          fmt::format(
-              "{}:1:1: found the name '{}' for columns {} and {}, expected another one for each; if the first row is "
-              "no header, say so",
-              file, printable(names[i]), first->second + 1, i + 1));
+      throw Error(ErrorKind::kData, fmt::format("{}:1:1: found the name '{}' for columns {} and {}, expected different "
+                                                "names; if the first row is not a header, write `header: false`",
+                                                file, printable(names[i]), first->second + 1, i + 1));
   }
 }
 

@@ -127,12 +127,9 @@ class Fields::Walk {
       const std::size_t behind = at + 1;
       const bool apart = next_ < marks_ ? f_.ends_[next_] == behind : behind == f_.size_;
       if (!apart && (next_ < marks_ || end_ == TextEnd::kFile))
-        reject_row(
-            behind,
-            fmt::format(
-                "{} behind the closing quote, expected the separator ({}) or the end of the line; a quote within "
-                "quotes is written twice",
-                found({f_.text_ + behind, 1}), separator_name(separator_)));
+        reject_row(behind, fmt::format("{} after the closing quote, expected the separator ({}) or the end of the "
+                                       "line; a quote within quotes is written twice",
+                                       found({f_.text_ + behind, 1}), separator_name(separator_)));
       return true;
     }
     within_ = within;
@@ -142,8 +139,8 @@ class Fields::Walk {
   /// Ends a bad row with an open quote after its first line. The next row begins with the next line.
   void never_ends(std::size_t open) {
     reject_row(open, end_ == TextEnd::kFile
-                         ? "found a double quote that does not end in this file, expected a closing one"
-                         : fmt::format("found a double quote that does not end within {}, expected a closing one",
+                         ? "found a double quote that is not closed in this file, expected a closing one"
+                         : fmt::format("found a double quote that is not closed within {}, expected a closing one",
                                        human_bytes(f_.size_)));
     f_.bad_.push_back(std::move(problem_));
     std::size_t end = begin_;

@@ -91,7 +91,8 @@ void TableParts::append_text(int column, std::int64_t row, std::string& out) con
   file.bytes->read(span.offset, std::as_writable_bytes(std::span(field)));
   // The file may have been rewritten in place.
   if (field.front() == '"' && (field.size() < 2 || field.back() != '"'))
-    throw Error(ErrorKind::kData, fmt::format("{}: no longer holds what was read; was the file changed?", place(row)));
+    throw Error(ErrorKind::kData,
+                fmt::format("{}: the row is not the one that was read; was the file changed?", place(row)));
   append_unquoted(field, out);
 }
 

@@ -121,9 +121,9 @@ StrippedVocabulary stripped_vocabulary(const TextVectorizationSpec& spec) {
   const std::string place = spec.vocabulary.file.value.empty() ? "" : spec.vocabulary.file.value + ": ";
   for (std::size_t i = 0; i < given.words.size(); ++i) {
     if (given.words[i].empty())
-      throw Error(ErrorKind::kData, fmt::format("{}word {} of the vocabulary is '', which stands for padding; "
-                                                "take it out",
-                                                place, i + 1));
+      throw Error(
+          ErrorKind::kData,
+          fmt::format("{}word {} of the vocabulary is '', which is reserved for padding; remove it", place, i + 1));
     try {
       check_utf8(given.words[i]);
     } catch (const Error& error) {
@@ -199,7 +199,7 @@ class TextVectorization final : public TextEncoder {
     if (spec.max_tokens) most = std::max<std::int64_t>(*spec.max_tokens - first_id(spec), 0);
     const std::vector<TextCounts::Word> found = counts.vocabulary(most);
     if (found.empty())
-      throw Error(ErrorKind::kData, fmt::format("the {} texts hold no words to learn", with_commas(counts.texts())));
+      throw Error(ErrorKind::kData, fmt::format("the {} texts contain no words", with_commas(counts.texts())));
     std::vector<std::string> words;
     for (const TextCounts::Word& word : found) words.push_back(word.text);
     return std::make_unique<TextVectorization>(
@@ -272,12 +272,12 @@ std::string check_vectorization(const TextVectorizationSpec& spec) {
   if (ints && !spec.output_sequence_length)
     return "output_sequence_length is missing: shapes are fixed here, so ids need the number of words that a text is "
            "cut or padded to, as in {output_sequence_length: 200}; or take output_mode: multi_hot, count or tf_idf";
-  if (!ints && spec.output_sequence_length) return "output_sequence_length goes with output_mode: int alone";
+  if (!ints && spec.output_sequence_length) return "output_sequence_length needs output_mode: int";
   if (spec.pad_to_max_tokens && (ints || !spec.max_tokens))
     return "pad_to_max_tokens needs max_tokens and an output_mode other than int";
   const bool weighs = spec.output_mode == TextOutput::kTfIdf;
   if (!spec.idf_weights.empty() && (!weighs || !spec.vocabulary.given()))
-    return "idf_weights goes with output_mode: tf_idf and a vocabulary";
+    return "idf_weights needs output_mode: tf_idf and a vocabulary";
   if (weighs && spec.vocabulary.given() && spec.idf_weights.empty())
     return "idf_weights is missing: with output_mode: tf_idf a given vocabulary needs a weight for each word";
   return "";
@@ -290,8 +290,8 @@ const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, 
                  .at_least(2)
                  .at_most(1'000'000'000)
                  .doc("largest number of entries: the most frequent words, and those for padding and unknown words"))
-        .key(key("standardize", &TextVectorizationSpec::standardize).doc("what is done to a text before it is split"))
-        .key(key("split", &TextVectorizationSpec::split).doc("what a text is split into"))
+        .key(key("standardize", &TextVectorizationSpec::standardize).doc("how a text is changed before it is split"))
+        .key(key("split", &TextVectorizationSpec::split).doc("how a text is split"))
         .key(
             key("ngrams", &TextVectorizationSpec::ngrams).doc("3: sequences of 1 to 3 words; [2, 3]: of these lengths"))
         .key(key("output_mode", &TextVectorizationSpec::output_mode)

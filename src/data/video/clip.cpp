@@ -25,7 +25,7 @@ std::uint8_t* ClipBuffer::next(std::int64_t height, std::int64_t width) {
   if (filled_ == 0) {
     if (height < 1 || width < 1 || width > kMostPixels / height ||
         height * width > kMostClipBytes / (wanted_ * channels_))
-      throw ClipError(fmt::format("{} frames of {} x {} pixels; no clip is so large", with_commas(wanted_),
+      throw ClipError(fmt::format("{} frames of {} x {} pixels, too large for a clip", with_commas(wanted_),
                                   with_commas(width), with_commas(height)));
     out_.shape = Shape{wanted_, height, width, channels_};
     out_.u8.resize(static_cast<std::size_t>(out_.shape.elements()));

@@ -45,8 +45,8 @@ std::vector<std::int64_t> pick_frames(const ClipReading& reading, std::int64_t c
                                       const std::optional<DrawKey>& draw) {
   const std::int64_t span = (reading.frames - 1) * reading.stride + 1, room = std::max<std::int64_t>(0, count - span);
   if (count < span && reading.short_clips == ShortClips::kFail)
-    throw ClipError(fmt::format("has {} frames; {} of them, {} apart, want {}", with_commas(count), reading.frames,
-                                reading.stride, with_commas(span)));
+    throw ClipError(fmt::format("has {} frames; {} frames with a stride of {} need {}", with_commas(count),
+                                reading.frames, reading.stride, with_commas(span)));
   std::int64_t first = 0;
   if (reading.start == ClipStart::kRandom && draw) {
     RandomStream stream(draw->seed, static_cast<std::uint32_t>(Purpose::kClip), draw->sample, draw->epoch);

@@ -87,7 +87,8 @@ TEST(StringLookupEncoder, AMissingWordIsAWordOfItsOwnWhereTrainingHadOne) {
 TEST(StringLookupEncoder, RefusesUnknownWordsWithoutAnIndexForThem) {
   const auto encoder = fitted_state("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
   EXPECT_EQ(words(encoder).index("a"), 0);
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }), HasSubstr("'b' is none of the 1 words"));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }),
+              HasSubstr("'b' is not in the vocabulary of 1 words"));
 }
 
 TEST(StringLookupEncoder, AGivenVocabularyIsKept) {

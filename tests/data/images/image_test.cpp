@@ -442,9 +442,8 @@ TEST(DecodeOthers, Pnm) {
 
 TEST(ImageFormat, WhatItIsNot) {
   EXPECT_EQ(std::string(error_in({}).what()), "byte 0: the file is empty");
-  EXPECT_THAT(
-      error_in(text_bytes("these are no pixels\n")).what(),
-      testing::StrEq("byte 0: no image that can be read but a text file; expected JPEG, PNG, BMP, GIF, PGM or PPM"));
+  EXPECT_THAT(error_in(text_bytes("these are no pixels\n")).what(),
+              testing::StrEq("byte 0: not a readable image but a text file; expected JPEG, PNG, BMP, GIF, PGM or PPM"));
   EXPECT_THAT(error_in(text_bytes("RIFF????WEBPVP8 ")).words(), HasSubstr("a WebP image"));
   EXPECT_THAT(error_in({0x4D, 0x4D, 0, 0x2A}).words(), HasSubstr("a TIFF image"));
   EXPECT_THAT(error_in({0xFF, 0xD8}).words(), HasSubstr("a damaged JPEG"));

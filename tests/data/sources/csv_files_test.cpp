@@ -185,21 +185,23 @@ TEST_F(CsvFilesTest, AFileThatCannotBeReadIsNamedByItsRow) {
 
 TEST_F(CsvFilesTest, WhereNoFileIsThereThatShowsAtOnce) {
   write("t.csv", "kind,photo\na,1.jpg\nb,2.jpg\n");
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(kPhotos); }),
-              HasSubstr("t.csv:2: column 'photo': no such file: " + folder_.file("1.jpg") +
-                        ", nor is there that of any other of 2 rows; expected paths that are relative to the folder"));
+  EXPECT_THAT(
+      error_of(ErrorKind::kData, [&] { open(kPhotos); }),
+      HasSubstr(
+          "t.csv:2: column 'photo': no such file: " + folder_.file("1.jpg") +
+          ", and no file of the 2 rows checked exists; expected absolute paths, or paths relative to the folder"));
 }
 
 TEST_F(CsvFilesTest, WhatDoesNotFitTheModelShowsBeforeAFileIsRead) {
   const auto refusal = [&](const std::string& yaml, const ModelSide& model) {
     return error_of(ErrorKind::kUsage, [&] { open(yaml, model); });
   };
-  EXPECT_THAT(refusal("CSV: {file: FOLDERt.csv, labels: kind, columns: {photo: Image}}", {}),
-              HasSubstr("test.yaml:1:1: error: CSV: column 'photo' names files, and stands beside others in the input; "
-                        "give it one of its own, as "
-                        "in `inputs: {photo: photo, others: [...]}`, or `inputs: photo`"));
+  EXPECT_THAT(
+      refusal("CSV: {file: FOLDERt.csv, labels: kind, columns: {photo: Image}}", {}),
+      HasSubstr("test.yaml:1:1: error: CSV: column 'photo' contains file names, but shares the input with other "
+                "columns; use a separate input, as in `inputs: {photo: photo, others: [...]}`, or `inputs: photo`"));
   EXPECT_THAT(refusal(kPhotos, model_of(Shape{4, 5, 1}, Shape{2})),
-              HasSubstr("color_mode gives 3 channels, the model wants 1"));
+              HasSubstr("color_mode has 3 channels, the model expects 1"));
   EXPECT_THAT(refusal(kPhotos, model_of(Shape{7}, Shape{2})),
               HasSubstr("each file is an image of 3 axes, the model's input is float32 of 7; give the Input a shape as "
                         "[height, width, channels]"));

@@ -307,7 +307,7 @@ TEST_F(CsvTest, AClassThatTrainingHadNotIsNamed) {
   write("u.csv", "x,y\n1,cow\n");
   EXPECT_THAT(error_of(ErrorKind::kData,
                        [&] { open("CSV: {file: FOLDERt.csv, labels: y}", {}, "CSV: {file: FOLDERu.csv, labels: y}"); }),
-              HasSubstr("u.csv:2: column 'y': 'cow' is none of the 2 classes cat, dog"));
+              HasSubstr("u.csv:2: column 'y': 'cow' is not one of the 2 classes cat, dog"));
 }
 
 TEST_F(CsvTest, AColumnThatIsNotThereIsNamedOrTakenForMissing) {
@@ -329,7 +329,7 @@ TEST_F(CsvTest, AConfigThatSaysOtherEncodersThanTheModelLearnedIsRefused) {
   EXPECT_THAT(
       error_of(ErrorKind::kCheckpoint,
                [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {x: {Normalization: {mean: 3}}}}", model); }),
-      HasSubstr("not what the model has learned"));
+      HasSubstr("not those of the model's training"));
 }
 
 TEST_F(CsvTest, EachLabelHasItsOwnClasses) {
@@ -383,7 +383,7 @@ TEST_F(CsvTest, ALossOfNumbersTakesWordsInAGivenOrderAlone) {
   model.label_uses = {LabelUse::kNumbers};
   EXPECT_THAT(error_of(ErrorKind::kUsage,
                        [&] { open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: StringLookup}}", model); }),
-              HasSubstr("columns makes classes of the label 'y', and its loss compares numbers"));
+              HasSubstr("columns makes classes of the label 'y', but its loss compares numbers"));
   const Sources sources =
       open("CSV: {file: FOLDERt.csv, labels: y, columns: {y: {StringLookup: {vocabulary: [low, high]}}}}", model);
   EXPECT_EQ(sources.train->label_class(1), 1);
@@ -450,7 +450,7 @@ TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {
   EXPECT_EQ(sources.train->sample_weight(0), 2);
   EXPECT_EQ(sources.train->label_place(2), folder_.file("part-2.csv") + ":2");
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERnone-*.csv, labels: y}"); }),
-              HasSubstr("no file has such a name"));
+              HasSubstr("no file matches"));
 }
 
 TEST_F(CsvTest, RowsWhoseWeightIsNoFactorAreAnErrorOrLeftOut) {

@@ -126,7 +126,7 @@ TEST(Ids, WrongOnesAreNamed) {
   EXPECT_THAT(message([&] { all_ids(floats, side); }),
               HasSubstr("the model's input 'input' is int32, but the data set does not hold integers for it"));
   EXPECT_THAT(message([&] { all_ids(make_idx_source(idx_ids(0x08, Bytes(6, 1), 2, 3), {}, side), side); }),
-              HasSubstr("samples of 'input' are 3, the model wants 2"));
+              HasSubstr("samples of 'input' are 3, the model expects 2"));
 }
 
 }  // namespace

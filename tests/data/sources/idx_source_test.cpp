@@ -86,7 +86,7 @@ TEST(IdxSource, RefusesFilesThatDoNotFit) {
                      [] {
                        source_of(one(images(4)), file("labels", idx_bytes(0x08, {3}, {0, 0, 0})), {});
                      }),
-            "images holds 4 samples, labels holds 3 labels; expected as many");
+            "images has 4 samples, labels has 3 labels; expected the same number");
   EXPECT_EQ(
       error_of(ErrorKind::kData,
                [] {
@@ -101,7 +101,7 @@ TEST(IdxSource, RefusesFilesThatDoNotFit) {
   auto two = one(images(4));
   two.emplace_back("b", images(5));
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { source_of(std::move(two)); }),
-            "images holds 4 samples, images holds 5 samples; expected as many");
+            "images has 4 samples, images has 5 samples; expected the same number");
 }
 
 TEST(IdxSource, FingerprintFollowsTheData) {
@@ -160,7 +160,7 @@ TEST(IdxSource, RefusesWeightsThatAreNone) {
   EXPECT_EQ(with(file("w", idx_bytes(0x08, {2, 2}, {1, 1, 1, 1}))),
             "w: sample weights are one number per sample, found rows of 2");
   EXPECT_EQ(with(file("w", idx_bytes(0x08, {3}, {1, 1, 1}))),
-            "images holds 2 samples, w holds 3 sample weights; expected as many");
+            "images has 2 samples, w has 3 sample weights; expected the same number");
 }
 
 }  // namespace

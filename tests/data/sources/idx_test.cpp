@@ -75,7 +75,7 @@ TEST(Idx, RefusesMoreThanTheHeaderSays) {
 TEST(Idx, BelievesNoHeader) {
   // 2^32 - 1 items each: would be 18 exabytes, or overflow.
   EXPECT_EQ(refusal(idx_bytes(0x0E, {4294967295U, 4294967295U, 7}, Bytes(8))),
-            "f: the dimensions in the header are absurd: more than 2^63 bytes after dimension 1");
+            "f: the dimensions in the header are too large: more than 2^63 bytes after dimension 1");
   EXPECT_EQ(refusal(idx_bytes(0x08, {2147483647U, 1000000}, Bytes(8))),
             "f: truncated: 2,147,483,647,000,012 bytes expected, found 20 (item 0 of 2147483647)");
   EXPECT_EQ(refusal(idx_bytes(0x08, {3, 0, 5}, {})), "f: dimension 1 is 0 at byte 8; expected at least 1");

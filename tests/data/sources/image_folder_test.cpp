@@ -107,10 +107,10 @@ TEST_F(ImageFolders, ClassNames) {
   EXPECT_THAT(source->class_names(), ElementsAre("emus", "cats", "dogs"));
   given.class_names = {"emus", "cats", "dog"};
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(given, 3); }),
-              HasSubstr("no folder of the class 'dog' that class_names lists; did you mean 'dogs'?"));
+              HasSubstr("no folder for the class 'dog' of class_names; did you mean 'dogs'?"));
   given.class_names = {"emus", "cats"};
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(given, 2); }),
-              HasSubstr("the folder 'dogs' is none of class_names (emus, cats)"));
+              HasSubstr("the folder 'dogs' is not in class_names (emus, cats)"));
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(spec(), 2); }),
               HasSubstr("3 class folders, but the model has 2 outputs"));
 }
@@ -120,7 +120,7 @@ TEST_F(ImageFolders, ChannelsThatTheModelDoesNotWant) {
   ImageFolderSpec gray = spec();
   gray.color_mode = ColorMode::kGrayscale;
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(gray, 2); }),
-              HasSubstr("color_mode gives images of 1 channels, the model wants 3; write color_mode: rgb"));
+              HasSubstr("color_mode: images have 1 channels, the model expects 3; write color_mode: rgb"));
 }
 
 TEST_F(ImageFolders, NothingThere) {
@@ -284,7 +284,7 @@ TEST_F(ImageFolders, WhatIsNoImageByItsNameIsPassedOver) {
 TEST_F(ImageFolders, FoldersOfDataSetsAreNoClasses) {
   for (const char* name : {"train/a/1.jpg", "train/b/2.jpg", "val/a/3.jpg", "val/b/4.jpg"}) put(name);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(spec(), 2); }),
-              HasSubstr("the folders train, val are data sets by their names, not classes"));
+              HasSubstr("the folders train, val have the names of data sets, not of classes"));
   ImageFolderSpec meant = spec();
   meant.class_names = {"train", "val"};
   EXPECT_EQ(open(meant, 2).train->size(), 4);
@@ -302,15 +302,14 @@ TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
   };
   EXPECT_THAT(
       error_of(ErrorKind::kData, [&] { loader({}); }),
-      testing::AllOf(HasSubstr("images have other sizes than the 8x8 of the model: "), HasSubstr("a/0.png is 12x20"),
+      testing::AllOf(HasSubstr("the sizes of images differ from the 8x8 of the model: "), HasSubstr("a/0.png is 12x20"),
                      HasSubstr("add `Resizing: {height: 8, width: 8}` to data.transforms")));
   ResizingSpec resizing;
   resizing.height = resizing.width = 8;
   EXPECT_EQ(loader({transform_family().make(resizing)}), 6);
-  EXPECT_THAT(
-      error_of(ErrorKind::kData, [&] { loader({transform_family().make(resizing)}, 16); }),
-      testing::AllOf(HasSubstr("data.transforms make 8x8 of what they get ("), HasSubstr("the model wants 16x16"),
-                     HasSubstr("write height: 16, width: 16"), HasSubstr("or make the Input 8x8")));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { loader({transform_family().make(resizing)}, 16); }),
+              testing::AllOf(HasSubstr("data.transforms resize to 8x8 ("), HasSubstr("the model expects 16x16"),
+                             HasSubstr("write height: 16, width: 16"), HasSubstr("or change the Input to 8x8")));
   for (int i = 0; i < 30; ++i) put(fmt::format("a/fits{}.png", i), png_bytes(gradient(8, 8)));
   EXPECT_EQ(loader({}), 36);  // a few that do not fit are what on_error is for
 }

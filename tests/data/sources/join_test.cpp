@@ -106,10 +106,9 @@ TEST_F(JoinTest, LabelsAreThoseOfThePartsThatHaveSome) {
       "Join: {of: {facts: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind}}, image: {Numpy: {inputs: "
       "FOLDERimages.npy, "
       "labels: FOLDERlabels.npy}}}";
-  EXPECT_THAT(
-      refusal(std::string(two) + "}"),
-      HasSubstr("test.yaml:1:1: error: Join: part 'facts' (CSV) and part 'image' (Numpy) both have a label; say "
-                "whose labels count"));
+  EXPECT_THAT(refusal(std::string(two) + "}"),
+              HasSubstr("test.yaml:1:1: error: Join: part 'facts' (CSV) and part 'image' (Numpy) both have a label; "
+                        "select the part with the labels"));
   EXPECT_EQ(open(std::string(two) + ", labels: image}").train->label_class(0), 3);
   const Sources named = open(
       "Join: [{CSV: {file: FOLDERt.csv, inputs: {age: age}, labels: {what: kind}}}, {Numpy: {inputs: {image: "
@@ -122,7 +121,7 @@ TEST_F(JoinTest, LabelsAreThoseOfThePartsThatHaveSome) {
 TEST_F(JoinTest, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(refusal("Join: [{CSV: {file: FOLDERt.csv, inputs: {x: age}, labels: kind}}, {Numpy: {inputs: {x: "
                       "FOLDERimages.npy}}}]"),
-              HasSubstr("part 1 (CSV) and part 2 (Numpy) both have an input 'x'; give one of them another name"));
+              HasSubstr("part 1 (CSV) and part 2 (Numpy) both have an input 'x'; rename one of them"));
   EXPECT_THAT(refusal("Join: [{CSV: {file: FOLDERt.csv, inputs: {x: age}}}, {Numpy: {inputs: FOLDERimages.npy}}]"),
               HasSubstr("part 2 (Numpy) has an input without a name; write of: {NAME: {...}, ...}"));
 }
@@ -143,8 +142,8 @@ TEST_F(JoinTest, RowsThatAreLeftOutWouldShiftTheOthers) {
       refusal("Join: {of: {a: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind, columns: {age: Normalization}, "
               "on_error: skip}}, b: {Numpy: {inputs: FOLDERimages.npy}}}}",
               ErrorKind::kData),
-      HasSubstr("error: CSV: 1 rows are left out, so that those behind them would stand beside rows that are not "
-                "theirs; repair them: "));
+      HasSubstr("error: CSV: 1 rows are skipped, which would shift the rows after them against the other parts; repair "
+                "them: "));
 }
 
 TEST_F(JoinTest, AnImageThatCannotBeReadLeavesTheSampleOut) {
@@ -162,7 +161,7 @@ TEST_F(JoinTest, AnImageThatCannotBeReadLeavesTheSampleOut) {
   EXPECT_THROW(sources.train->read(1, 0, image), SampleError);
   EXPECT_EQ(sources.train->label_class(1), 1);
   EXPECT_THAT(refusal(parts + ", on_error: {skip: 3}}}}, labels: facts}"),
-              HasSubstr("have another on_error each; a sample is left out as a whole, so write the same for both"));
+              HasSubstr("have different on_error; a sample is skipped as a whole, so write the same for both"));
 }
 
 TEST_F(JoinTest, ConfigsThatCannotBeAreRefused) {

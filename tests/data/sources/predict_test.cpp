@@ -47,7 +47,7 @@ TEST(PredictFilesOf, ArraysAreKnownByTheirFirstBytesWhateverTheModelWasTrainedOn
   EXPECT_EQ(error_of_predict({.paths = {images, images}}),
             "--input " + images + ": an IDX file must be the only input, found 2");
   EXPECT_EQ(error_of_predict({.paths = {images}, .skip = true}),
-            "--on-error is about files of images or clips and rows of tables, and --input is an IDX file");
+            "--on-error applies to files of images or clips and to rows of tables, but --input is an IDX file");
   const std::string archive = write_plain(folder.file("a.npz"), {'P', 'K', 3, 4, 0, 0});
   EXPECT_THAT(error_of_predict({.paths = {archive}}), HasSubstr("and this one was not trained on Numpy"));
 }
@@ -57,11 +57,11 @@ TEST(PredictFilesOf, RefusesWhatTheDataSetDoesNotTake) {
   const std::string config = write_plain(folder.file("a.yaml"), {'a'});
   const config::Typed texts = dataset_family().make(TextSpec{});
   EXPECT_EQ(error_of_predict({.paths = {config}, .sets = {texts}}),
-            "--input " + config + ": it is a config, and this model takes files of texts");
+            "--input " + config + ": it is a config, but this model expects files of texts");
   EXPECT_EQ(error_of_predict({.paths = {"-"}}),
-            "--input -: only rows of tables and lines of text come in by stdin, and this model takes neither");
+            "--input -: only rows of tables and lines of text can be read from stdin, and this model expects neither");
   EXPECT_EQ(error_of_predict({.paths = {config + "x"}, .sets = {texts}, .passthrough = {.all = true}}),
-            "--keep is about columns of tables, and this model was not trained on one");
+            "--keep copies columns of tables, and this model was not trained on a table");
 }
 
 TEST(PredictFilesOf, OneDataSetReadsOtherFilesOfEachRank) {
@@ -123,9 +123,9 @@ TEST(PredictFilesOf, AJoinReadsAFileForEachPart) {
             "the model was trained on a Join; give --input 2 times, in the order of its parts: IDX, b (IDX); found 1");
   spec.of.parts[1].set = dataset_family().make(CIFAR10Spec{});
   EXPECT_EQ(error_of_predict({.paths = {a, b}, .sets = {dataset_family().make(spec)}}),
-            "--input " + b + ": stands for the CIFAR10 of the model's Join, which predict does not read");
+            "--input " + b + ": this input is the CIFAR10 part of the model's Join, which predict does not read");
   EXPECT_EQ(error_of_predict({.paths = {"-", b}, .sets = {dataset_family().make(spec)}}),
-            "--input -: stands for the IDX of the model's Join, which is read from a file");
+            "--input -: this input is the IDX part of the model's Join, which is read from a file");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(TextFolders, WhatWasLearnedReadsOtherTexts) {
   put("a/0.txt", "new x");
   EXPECT_THAT(ids(*open(spec(), fitted_state).train, 0), ElementsAre(1, 3, 0));
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(spec("{output_sequence_length: 4}"), fitted_state); }),
-              HasSubstr("not what the model has learned its words with"));
+              HasSubstr("not that of the model's training"));
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(spec(), R"({"data_set": "CSV"})"); }),
               HasSubstr("CSV, not Text"));
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(spec(), "{"); }), HasSubstr("cannot be read"));

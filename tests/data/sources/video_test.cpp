@@ -101,7 +101,7 @@ TEST_F(Videos, AShortClipMayBeAnError) {
   strict.short_clips = ShortClips::kFail;
   const auto source = open(strict, {4, 8, 8, 3}, 1);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { read(*source, 0); }),
-              HasSubstr("has 5 frames; 4 of them, 2 apart, want 7"));
+              HasSubstr("has 5 frames; 4 frames with a stride of 2 need 7"));
 }
 
 TEST_F(Videos, ARandomStartIsAFunctionOfSeedEpochAndSample) {
@@ -234,7 +234,7 @@ TEST_F(Videos, WhatDoesNotFitTheModelIsSaidBeforeAnythingIsRead) {
   const auto refusal = [&](const VideoSpec& some, const Shape& input) {
     return error_of(ErrorKind::kUsage, [&] { open(some, input, 1); });
   };
-  EXPECT_THAT(refusal(spec(4), {8, 8, 8, 3}), HasSubstr("clips have 4 frames, the model wants 8; write frames: 8"));
+  EXPECT_THAT(refusal(spec(4), {8, 8, 8, 3}), HasSubstr("clips have 4 frames, the model expects 8; write frames: 8"));
   EXPECT_THAT(refusal(spec(4), {4, 8, 8, 1}), HasSubstr("write color_mode: grayscale"));
   EXPECT_THAT(refusal(spec(4), {8, 8, 3}), HasSubstr("give the Input a shape of four axes"));
   const auto source = open(spec(4), {4, 16, 16, 3}, 1);
@@ -242,7 +242,7 @@ TEST_F(Videos, WhatDoesNotFitTheModelIsSaidBeforeAnythingIsRead) {
                        [&] {
                          Loader(source, Pipeline(), model_of({4, 16, 16, 3}, {1}), {}, loader_options(1));
                        }),
-              HasSubstr("clips have other sizes than the 16x16 of the model"));
+              HasSubstr("the sizes of clips differ from the 16x16 of the model"));
 }
 
 /// One batch of all clips, as floats.

@@ -221,7 +221,7 @@ TEST(Windows, WhatDoesNotFitTheSeries) {
   WindowsSpec spec = windows_of(10);
   spec.sampling_rate = 2;
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { make_windows(ramp(19), spec, {}); }),
-              HasSubstr("a window of 10 steps with its label takes 20 steps, and the series has 19 from 0 to 19"));
+              HasSubstr("a window of 10 steps with its label needs 20 steps, but the series has 19 from 0 to 19"));
   EXPECT_EQ(make_windows(ramp(20), spec, {})->size(), 1);
   spec = windows_of(2);
   spec.label_columns = {2};

@@ -218,8 +218,8 @@ TEST(Sniffer, ErrorsSayWhereAndWhatToTry) {
   const auto of = [](const std::string& text) { return Files{file_of(text)}; };
   EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
   EXPECT_EQ(look_error(of("x,x\n1,2\n")),
-            "a.csv:1:1: found the name 'x' for columns 1 and 2, expected another one for each; if the first "
-            "row is no header, say so");
+            "a.csv:1:1: found the name 'x' for columns 1 and 2, expected different names; if the first row is not a "
+            "header, write `header: false`");
   EXPECT_NE(
       look_error(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
       std::string::npos);

@@ -92,7 +92,8 @@ TEST(TextVectorization, ReadsAVocabularyFromAFile) {
 TEST(TextVectorization, SaysWhichArgumentsDoNotGoTogether) {
   const auto complaint = [](const std::string& arguments) { return error_about("TextVectorization: " + arguments); };
   EXPECT_THAT(complaint("{}"), HasSubstr("output_sequence_length is missing"));
-  EXPECT_THAT(complaint("{output_mode: count, output_sequence_length: 3}"), HasSubstr("output_mode: int alone"));
+  EXPECT_THAT(complaint("{output_mode: count, output_sequence_length: 3}"),
+              HasSubstr("output_sequence_length needs output_mode: int"));
   EXPECT_THAT(complaint("{output_mode: count, pad_to_max_tokens: true}"), HasSubstr("needs max_tokens"));
   EXPECT_THAT(complaint("{output_mode: tf_idf, vocabulary: [a]}"), HasSubstr("needs a weight for each word"));
   EXPECT_THAT(complaint("{output_mode: count, vocabulary: [a], idf_weights: [1]}"),
@@ -104,7 +105,7 @@ TEST(TextVectorization, SaysWhichArgumentsDoNotGoTogether) {
                        [] {
                          fitted_state(kThree, Column(Texts{{" ", "!"}}));
                        }),
-              HasSubstr("the 2 texts hold no words"));
+              HasSubstr("the 2 texts contain no words"));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ class Scaler {
     const Functions& f = functions();
     scaler_.reset(f.get_scaler(kind.width, kind.height, static_cast<AVPixelFormat>(kind.format), kind.out_width,
                                kind.out_height, kind.out_format, kind.flags, nullptr, nullptr, nullptr));
-    if (scaler_.get() == nullptr) throw ClipError("libswscale does not know the format of its pixels");
+    if (scaler_.get() == nullptr) throw ClipError("libswscale does not support its pixel format");
     constexpr int kNoChange = 1 << 16;
     const int* const from = f.coefficients(kind.space);
     const int* const to = f.coefficients(SWS_CS_DEFAULT);
@@ -238,7 +238,7 @@ bool collect(Container& container, const FrameTimes& times, std::optional<std::i
       if (!collector.take(times.known() ? times.at(time) : counted++, *frame.get())) return false;
       if (collector.is_done()) return true;
     }
-    if (!more && !decoder.is_done()) throw ClipError("the decoder does not come to an end");
+    if (!more && !decoder.is_done()) throw ClipError("the decoder does not finish");
   }
   return collector.is_done();
 }

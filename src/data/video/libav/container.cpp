@@ -93,15 +93,15 @@ void Container::open_file(const std::string& path) {
   if (file_ < 0) fail_with(errno);
   struct stat info {};
   if (fstat(file_, &info) != 0) fail_with(errno);
-  if (!S_ISREG(info.st_mode)) throw ClipError("is no file");
+  if (!S_ISREG(info.st_mode)) throw ClipError("is not a file");
   if (info.st_size == 0) throw ClipError("is empty", 0);
   size_ = info.st_size;
   const auto missing = missing_length(size_, [this](std::int64_t place, std::span<std::uint8_t> to) {
     return static_cast<std::size_t>(std::max<std::int64_t>(0, read_at(file_, place, to)));
   });
   if (missing)
-    throw ClipError(fmt::format("is cut short: {} bytes are missing of the {} that it says it has",
-                                with_commas(*missing - size_), with_commas(*missing)),
+    throw ClipError(fmt::format("is cut short: {} of its {} bytes are missing", with_commas(*missing - size_),
+                                with_commas(*missing)),
                     size_);
 }
 
