@@ -53,8 +53,8 @@ std::string advice_for(const std::string& path, FileKind::Use use) {
     case FileKind::Use::kUnreadableModel:
       return ", which dptrain cannot read; it reads models of Keras (.keras, .h5) and .safetensors";
     case FileKind::Use::kTable: return fmt::format("; 'dptrain init --from {}' writes a config for it", path);
-    case FileKind::Use::kArrays: return "; a config names it as data: {train: {Numpy: {inputs: FILE, labels: FILE}}}";
-    case FileKind::Use::kPicture: return "; a config names a folder of pictures: data: {train: {ImageFolder: FOLDER}}";
+    case FileKind::Use::kArrays: return "; in a config: data: {train: {Numpy: {inputs: FILE, labels: FILE}}}";
+    case FileKind::Use::kPicture: return "; a folder of pictures in a config: data: {train: {ImageFolder: FOLDER}}";
     case FileKind::Use::kOther: break;
   }
   return "";

@@ -115,7 +115,7 @@ Node Reader::counted(Node node) {
   substituted_bytes_ += bytes_of(node);
   if (substituted_bytes_ > kMaxSubstituted) {
     error(node,
-          fmt::format("variables and parameters stand for more than {} in all; does one hold another several times?",
+          fmt::format("variables and parameters expand to more than {} in all; does one contain another several times?",
                       human_bytes(kMaxSubstituted)));
     diagnostics_.throw_if_errors();
   }
@@ -151,7 +151,7 @@ std::optional<std::string> Reader::lookup(const std::string& name, const Mark& m
   if (const auto parameter = parameters_.find(name); parameter != parameters_.end()) {
     const Node& node = parameter->second;
     if (node.is_scalar()) return node.str();
-    error(mark, fmt::format("'${}' is {} and cannot stand inside text", name, node.describe()));
+    error(mark, fmt::format("'${}' is {} and cannot be used inside text", name, node.describe()));
     unknown_.emplace(mark.source.get(), mark.line, mark.column);
     return std::nullopt;
   }
@@ -181,7 +181,8 @@ void Reader::read_defaults(const Node& vars) {
   }
   for (const Node::Entry& entry : vars.entries()) {
     if (name_length(entry.key, 0) != entry.key.size()) {
-      error(entry.mark, fmt::format("vars: '{}' is no name for a variable: letters, digits and _", entry.key));
+      error(entry.mark,
+            fmt::format("vars: '{}' is not a valid variable name; expected letters, digits and _", entry.key));
     } else if (!entry.value.is_scalar()) {
       error(entry.value,
             fmt::format("vars: {} must be a text or a number, found {}", entry.key, entry.value.describe()));

@@ -30,11 +30,12 @@ std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mar
 
 /// The error in a text key, or "".
 std::string complaint(const std::string& key, bool quoted) {
-  if (key.size() > kLongestKey) return fmt::format("a key of {} characters; {} are the most", key.size(), kLongestKey);
+  if (key.size() > kLongestKey)
+    return fmt::format("a key of {} characters; the maximum is {}", key.size(), kLongestKey);
   const std::size_t bracket = key.find_first_of("{[");
   if (quoted || bracket == std::string::npos) return "";
   const std::string word = trim(key.substr(0, bracket));
-  return fmt::format("'{}' is no key; {}", key,
+  return fmt::format("'{}' is not a key; {}", key,
                      word.empty() ? "put it in quotes" : fmt::format("is a ':' missing after '{}'?", word));
 }
 
@@ -67,7 +68,7 @@ void TreeBuilder::null(bool written, const Mark& mark, Anchor anchor) {
 void TreeBuilder::alias(Anchor anchor, const Mark& mark) {
   const auto found = anchors_.find(anchor);
   if (found == anchors_.end()) {
-    diagnostics_.error(mark, "this alias stands inside what it names");
+    diagnostics_.error(mark, "this alias is inside the node that it refers to");
     return add(Node(), 0);
   }
   const Anchored& anchored = found->second;

@@ -57,7 +57,7 @@ class Events final : public YAML::EventHandler {
     const Mark at = source_.mark(offset_of(mark), 3);
     const bool marked = source_.text().compare(offset_of(mark), 3, "---") == 0;
     diagnostics_.error(at, marked ? "a second document starts here; one file holds one experiment"
-                                  : "this does not belong to what stands above; check the indentation");
+                                  : "this does not fit what is above; check the indentation");
     throw TreeBuilder::Stop{};
   }
   void OnDocumentEnd() override {}
@@ -179,7 +179,7 @@ std::string misplaced_colon(const Mark& at) {
   const std::string line = line_of(at, at.line);
   if (line.find(": ") + 1 < static_cast<std::size_t>(at.column))
     return "a second ':' in one value; put text that holds ': ' in quotes";
-  return "a key cannot stand here; check the indentation, and that a ':' ends the key above";
+  return "a key is not allowed here; check the indentation, and the ':' after the key above";
 }
 
 void report(const YAML::ParserException& e, const SourceText& source, const Events& events, Diagnostics& diagnostics) {
@@ -194,7 +194,7 @@ void report(const YAML::ParserException& e, const SourceText& source, const Even
     Diagnostic& error =
         diagnostics.error(at, shell ? fmt::format("'${{' does not work inside {{}}: write $NAME without the braces")
                                     : fmt::format("expected ',' or '{}' before this", close));
-    if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the '{}' stands", open));
+    if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the opening '{}' is", open));
   };
 
   if (says(say::END_OF_MAP_FLOW)) return unclosed('{', '}');

@@ -83,13 +83,13 @@ std::shared_ptr<const FileBytes> FileBytes::of_memory(std::string name, std::vec
 
 void FileBytes::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (!contains(offset, out.size()))
-    damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", out.size(), offset, size_));
+    damaged(fmt::format("{} bytes at {} are outside of its {} bytes", out.size(), offset, size_));
   copy(offset, out);
 }
 
 std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t length) const {
   if (!contains(offset, length))
-    damaged(fmt::format("{} bytes at {} lie outside of its {} bytes", length, offset, size_));
+    damaged(fmt::format("{} bytes at {} are outside of its {} bytes", length, offset, size_));
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   copy(offset, bytes);
   return bytes;
@@ -106,7 +106,7 @@ std::string what_to_try_for(const std::string& missing) {
   if (!file.has_filename()) file = file.parent_path();  // a folder with a trailing slash
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, error))
-    return fmt::format("; the folder '{}' is not there either: a relative path starts at the config's folder",
+    return fmt::format("; the folder '{}' does not exist either: a relative path starts at the config's folder",
                        folder.string());
   std::vector<std::string> names;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))

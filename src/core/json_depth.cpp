@@ -27,10 +27,9 @@ bool json_nests_deeper(std::string_view text, int most) noexcept {
 
 std::string_view shallow_json(std::string_view text, ErrorKind kind, std::string_view what) {
   if (json_nests_deeper(text))
-    throw Error(kind,
-                fmt::format("{} is JSON nested deeper than {} levels, which neither Keras nor dptrain writes: the file "
-                            "is damaged or made to do harm; take another",
-                            what, kDeepestJson));
+    throw Error(kind, fmt::format("{} is JSON nested deeper than {} levels, which neither Keras nor dptrain writes: "
+                                  "the file is damaged or malicious; use another",
+                                  what, kDeepestJson));
   return text;
 }
 

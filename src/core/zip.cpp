@@ -66,7 +66,7 @@ Directory find_directory(const FileBytes& file) {
     const std::uint64_t wide_size = wide.u64();
     return {wide.u64(), wide_size};
   }
-  file.damaged("it is a zip archive without its directory, cut off perhaps");
+  file.damaged("it is a zip archive without its directory, perhaps truncated");
 }
 
 /// Reads sizes and offset beyond 32 bits. The field has, in this order, those that the entry leaves out.
@@ -89,7 +89,7 @@ void each_member(const FileBytes& file, const F& f) {
   const std::vector<std::byte> bytes = file.read(directory.offset, directory.size);
   Cursor at(file, bytes);
   while (at.left() >= 46) {
-    if (at.u32() != zip::kCentral) file.damaged("the directory of the zip archive is not one");
+    if (at.u32() != zip::kCentral) file.damaged("the directory of the zip archive is invalid");
     Member member;
     at.skip(4);
     member.flags = at.u16();
@@ -156,10 +156,9 @@ class Inflater {
 std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std::uint64_t data,
                                 const std::string& name, std::uint64_t highest_ratio) {
   if (member.size > kFreeBytes && member.size / highest_ratio > member.packed)
-    file.refuse(
-        fmt::format("holds {} deflated to {} of {} bytes: nothing of its kind is packed more than {} to 1, "
-                    "the file is damaged or made to do harm",
-                    name, member.packed, member.size, highest_ratio));
+    file.refuse(fmt::format(
+        "contains {} deflated to {} of {} bytes: more than the possible {} to 1, so the file is damaged or malicious",
+        name, member.packed, member.size, highest_ratio));
   std::vector<std::byte> packed = file.read(data, member.packed), all;
   std::span<std::byte> in(packed);
   Inflater inflater(file);
@@ -170,7 +169,7 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
       std::span<std::byte> out(&beyond, 1);
       more = inflater.run(in, out);
       if (!out.empty()) continue;
-      file.damaged(fmt::format("its member {} is longer than the {} bytes that the directory says", name, member.size));
+      file.damaged(fmt::format("its member {} is longer than the {} bytes in the directory", name, member.size));
     }
     all.resize(static_cast<std::size_t>(std::min(member.size, written + std::max(kPiece, written))));
     std::span<std::byte> out = std::span(all).subspan(static_cast<std::size_t>(written));
@@ -179,8 +178,7 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
     all.resize(all.size() - out.size());
   }
   if (!inflater.ended() || all.size() != member.size)
-    file.damaged(
-        fmt::format("its member {} cannot be inflated to the {} bytes that the directory says", name, member.size));
+    file.damaged(fmt::format("its member {} cannot be inflated to the {} bytes in the directory", name, member.size));
   return all;
 }
 
@@ -195,7 +193,7 @@ void check_crc(const FileBytes& member, std::uint32_t expected, const std::strin
     crc = dptrain::crc32(part, crc);
     at += part.size();
   }
-  if (crc != expected) member.damaged(fmt::format("the bytes of its member {} are not those that were written", name));
+  if (crc != expected) member.damaged(fmt::format("the checksum of its member {} does not match", name));
 }
 
 }  // namespace
@@ -224,14 +222,14 @@ std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const File
   at.skip(22);
   const std::uint64_t name_length = at.u16(), extra_length = at.u16(),
                       data = member->header + 30 + name_length + extra_length;
-  if (!file.contains(data, member->packed)) file.damaged(fmt::format("its member {} lies outside of it", name));
+  if (!file.contains(data, member->packed)) file.damaged(fmt::format("its member {} is outside of the file", name));
   std::shared_ptr<const FileBytes> bytes;
   if (member->method == 0 && member->packed == member->size)
     bytes = std::make_shared<Slice>(archive, data, member->size);
   else if (member->method == Z_DEFLATED)
     bytes = FileBytes::of_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.file_errors());
   else
-    file.refuse(fmt::format("holds {} packed by method {}, which is not supported", name, member->method));
+    file.refuse(fmt::format("contains {} compressed by method {}, which is not supported", name, member->method));
   check_crc(*bytes, member->crc, name);
   return bytes;
 }

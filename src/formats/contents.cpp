@@ -38,7 +38,7 @@ bool check_seal(const Hdf5Bytes& file) {
     crc = crc32(part, crc);
     at += part.size();
   }
-  if (seal(crc) != found) file.damaged("its bytes are not those that were written");
+  if (seal(crc) != found) file.damaged("its checksum does not match");
   return true;
 }
 

@@ -226,7 +226,7 @@ TEST(Variables, FaultsInVars) {
   r.reader.read_defaults(*r.root.find("a"));
   r.reader.read_defaults(*r.root.find("b"));
   EXPECT_EQ(r.messages(),
-            (std::vector<std::string>{"1:14: vars: 'A B' is no name for a variable: letters, digits and _",
+            (std::vector<std::string>{"1:14: vars: 'A B' is not a valid variable name; expected letters, digits and _",
                                       "1:25: vars: C must be a text or a number, found a list",
                                       "1:5: vars must be a map {NAME: value}, found a list"}));
 }
@@ -291,7 +291,7 @@ TEST(Scopes, Faults) {
   r.reader.text(*r.root.find("b"));
   EXPECT_TRUE(r.reader.substituted(*r.root.find("c")).is_sequence());
   EXPECT_TRUE(r.reader.substituted(*r.root.find("d")).is_null());
-  EXPECT_EQ(r.messages(), (std::vector<std::string>{"1:18: '$list' is a list and cannot stand inside text",
+  EXPECT_EQ(r.messages(), (std::vector<std::string>{"1:18: '$list' is a list and cannot be used inside text",
                                                     "1:5: unknown variable '$filtres'; did you mean '$filters'?"}));
 }
 

@@ -25,21 +25,21 @@ const std::vector<Case>& cases() {
       {"a: {filters: 1, filters: 2, filters: 3}",
        {"1:17: duplicate key 'filters' (first at 1:5)", "1:29: duplicate key 'filters' (first at 1:5)"}},
       {"a: {x:1, y: 2}", {"1:5: a space is missing after ':'; write 'x: 1'"}},
-      {"- Conv2D {filters: 3}", {"1:3: 'Conv2D {filters' is no key; is a ':' missing after 'Conv2D'?"}},
+      {"- Conv2D {filters: 3}", {"1:3: 'Conv2D {filters' is not a key; is a ':' missing after 'Conv2D'?"}},
       {"? [a, b]\n: c\n", {"1:3: a key must be a name, found a list"}},
       {"~: 1\n", {"1:1: a key must be a name, found nothing"}},
-      {std::string(201, 'k') + ": 1", {"1:1: a key of 201 characters; 200 are the most"}},
+      {std::string(201, 'k') + ": 1", {"1:1: a key of 201 characters; the maximum is 200"}},
       // indentation
       {"a:\n\tb: 1\n", {"2:1: tab in the indentation; use spaces"}},
       {"a:\n  \tb: 1\n\tc: 1\n\n\t# a comment\n\td: 1",
        {"2:3: tab in the indentation; use spaces (and in 2 more lines)"}},
-      {"a: 1\n b: 2\n", {"2:3: a key cannot stand here; check the indentation, and that a ':' ends the key above"}},
+      {"a: 1\n b: 2\n", {"2:3: a key is not allowed here; check the indentation, and the ':' after the key above"}},
       {"layers\n  - Dense: 3\n",
-       {"2:10: a key cannot stand here; check the indentation, and that a ':' ends the key above"}},
+       {"2:10: a key is not allowed here; check the indentation, and the ':' after the key above"}},
       {"epochs:10\nb: 2\n", {"2:2: this does not fit the line above; is a space missing after its ':' ('epochs:10')?"}},
       {"a: b: c\n", {"1:5: a second ':' in one value; put text that holds ': ' in quotes"}},
       {"l:\n  - a: 1\n   - b: 2\n", {"3:4: this does not fit the lines above; check the indentation"}},
-      {"  a: 1\nb: 2\n", {"2:1: this does not belong to what stands above; check the indentation"}},
+      {"  a: 1\nb: 2\n", {"2:1: this does not fit what is above; check the indentation"}},
       // tuples, which YAML divides at their commas
       {"a: {b: (3, 3, 3, 3), c: 1}", {"1:8: '(3, 3, 3, 3)' is not a list in YAML; write [3, 3, 3, 3]"}},
       {"a: {b: (3, 3), c: 1, c: 2}",
@@ -66,7 +66,7 @@ const std::vector<Case>& cases() {
       {"\x89HDF\r\n\x1a\n", {"1:1: byte 0x89 is not UTF-8 text; is this a YAML file?"}},
       // anchors, merges, documents
       {"a: &lrn {b: 1}\nb: *lnr\n", {"2:4: unknown alias '*lnr'; did you mean 'lrn'?"}},
-      {"a: &x [1, *x]\n", {"1:11: this alias stands inside what it names"}},
+      {"a: &x [1, *x]\n", {"1:11: this alias is inside the node that it refers to"}},
       {"a: {<<: 3}", {"1:5: '<<' takes a mapping or a list of mappings, found 3"}},
       {"a: &x [1]\nb: {<<: *x}", {"2:5: '<<' takes a mapping or a list of mappings, found a list of other things"}},
       {"a: &x {p: 1}\nb: {<<: *x, <<: *x}", {"2:13: duplicate key '<<' (first at 2:5)"}},
@@ -110,7 +110,7 @@ TEST(WrongYaml, AnUnclosedBracketIsShown) {
             "test.yaml:2:2: error: expected ',' or '}' before this\n"
             "    2 | c: 2\n"
             "      |  ^\n"
-            "  note: the '{' stands at test.yaml:1:4\n"
+            "  note: the opening '{' is at test.yaml:1:4\n"
             "1 error; nothing was run (exit 2)");
 }
 

@@ -100,10 +100,9 @@ TEST(ZipArchive, NumbersOfZeroMayBePackedTightly) {
 /// A megabyte that inflates to a gigabyte, as the format allows, is refused before a byte of it is.
 TEST(ZipArchive, AClaimBeyondTheRatioIsRefused) {
   const std::vector<std::byte> packed(1'000'000);  // never looked at
-  EXPECT_EQ(
-      archive_error(packed, 1'000'000'000),
-      "a.keras holds config.json deflated to 1000000 of 1000000000 bytes: nothing of its kind is packed more than "
-      "100 to 1, the file is damaged or made to do harm");
+  EXPECT_EQ(archive_error(packed, 1'000'000'000),
+            "a.keras contains config.json deflated to 1000000 of 1000000000 bytes: more than the possible 100 to 1, so "
+            "the file is damaged or malicious");
   EXPECT_THAT(archive_error(packed, 0xFFFFFFFE), HasSubstr("more than 100 to 1"));
 }
 

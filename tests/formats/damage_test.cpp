@@ -109,10 +109,9 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
     load_weights(over(whole_), model_);
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "'file.h5' is damaged: the bytes of '/model_weights/conv1/conv1/kernel:0' are not those that were written. "
-        "Take another checkpoint of the run (best.h5, last.h5, an older epoch)");
+    EXPECT_STREQ(error.what(),
+                 "'file.h5' is damaged: the checksum of '/model_weights/conv1/conv1/kernel:0' does not match. Take "
+                 "another checkpoint of the run (best.h5, last.h5, an older epoch)");
   }
 }
 

@@ -269,7 +269,7 @@ void Hdf5Dataset::read(std::span<std::byte> out) const {
   else if (!out.empty())
     file().read(layout.address, out);
   if (const auto expected = number("crc32"); expected && crc32(out) != static_cast<std::uint32_t>(*expected))
-    file().damaged(fmt::format("the bytes of '/{}' are not those that were written", path_));
+    file().damaged(fmt::format("the checksum of '/{}' does not match", path_));
 }
 
 /// HDF5 has no such type: h5py writes opaque bytes, and Keras adds the attribute.
