@@ -70,7 +70,7 @@ class Comparison {
       result_.equal = false;
     }
     if (a.fitted_state() != b.fitted_state()) {
-      say("what was learned from the data differs");
+      say("the fitted state of the data differs");
       result_.equal = false;
     }
     if (a.model_config() != b.model_config()) say("the models' descriptions differ");
@@ -78,7 +78,7 @@ class Comparison {
       compare_lines("resolved config", a.resolved_config(), b.resolved_config());
       if (a.trainer() != b.trainer()) say("the trainers' positions differ (see 'ckpt show')");
     } else if (a.has_state() != b.has_state()) {
-      say("only {} holds the state of a training run", a.has_state() ? "A" : "B");
+      say("only {} contains the state of a training run", a.has_state() ? "A" : "B");
     }
     summarize();
   }

@@ -96,7 +96,7 @@ FileContents FileContents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
     const auto config = archive_member(bytes, "config.json", kHighestRatio),
                weights = archive_member(bytes, "model.weights.h5", kHighestRatio);
     if (config == nullptr || weights == nullptr)
-      bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file holds",
+      bytes->refuse(fmt::format("is a zip archive without {}, which a .keras file contains",
                                 config == nullptr ? "config.json" : "model.weights.h5"));
     const auto metadata = archive_member(bytes, "metadata.json", kHighestRatio);
     return {Hdf5Group::root(weights),
@@ -159,7 +159,7 @@ ClassNames FileContents::class_names() const {
   try {
     for (const auto& [output, list] : all.items()) names.add(output, list.get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception&) {
-    file().damaged("its class names are no lists of texts");
+    file().damaged("its class names are not lists of texts");
   }
   return names;
 }
@@ -167,7 +167,7 @@ ClassNames FileContents::class_names() const {
 std::string FileContents::fitted_state() const {
   using keras::kLearned;
   std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
-  check_depth(text, "what was learned from its data");
+  check_depth(text, "the fitted state of its data");
   return text;
 }
 

@@ -40,7 +40,7 @@ const Exporter& exporter_of(const std::string& path) {
   const Exporter* exporter = find_exporter(path);
   if (exporter == nullptr)
     throw Error(ErrorKind::kUsage,
-                fmt::format("'{}': the suffix says no format of models; expected {}", path, known_suffixes()));
+                fmt::format("'{}': the suffix is not that of a model format; expected {}", path, known_suffixes()));
   return *exporter;
 }
 

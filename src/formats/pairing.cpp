@@ -136,7 +136,7 @@ Pairing part_of_graph(const Sides& sides) {
     if (!all_fit(sides, pairs)) continue;
     const std::string& name = sides.model.graph.nodes[static_cast<std::size_t>(node)].name;
     if (!layers.empty()) {
-      result.failure = fmt::format("it could fill the model {} as well as up to '{}'; say which with up_to",
+      result.failure = fmt::format("it fits the model {} as well as up to '{}'; select one with up_to",
                                    result.how.substr(std::string("by topology ").size()), name);
       result.pairs.clear();
       return result;
@@ -146,7 +146,7 @@ Pairing part_of_graph(const Sides& sides) {
     result.how = fmt::format("by topology up to '{}'", name);
   }
   if (layers.empty())
-    result.failure = fmt::format("it has {} with weights, the model {}, and no part of the model has just those",
+    result.failure = fmt::format("it has {} with weights, the model {}, and no part of the model has exactly those",
                                  counted(sides.source.size(), "layer"), sides.target.size());
   return result;
 }
@@ -179,7 +179,7 @@ Pairing by_name(const Sides& sides, const graph::Renames& renames) {
   const auto layer = [&](std::size_t s) -> const StoredLayer& { return sides.stored.layers[s]; };
   const bool named =
       std::any_of(sides.source.begin(), sides.source.end(), [&](std::size_t s) { return layer(s).named; });
-  if (!named && !sides.source.empty()) return {{}, "by name", "it does not hold the names of its layers"};
+  if (!named && !sides.source.empty()) return {{}, "by name", "it does not contain the names of its layers"};
   const Renamer renamed(renames);
   std::map<std::size_t, int> done;
   std::set<int> filled;

@@ -221,7 +221,7 @@ class ObjectTree {
 
   /// Detects cycles of links: a group takes 40 bytes or more, which bounds their number.
   void count_group(const Hdf5Group& group) {
-    if (++groups_ > group.file().size() / 40) group.file().damaged("its groups go round in circles");
+    if (++groups_ > group.file().size() / 40) group.file().damaged("its groups form a cycle");
   }
 
   /// The name of a layer's group is its class and the number of earlier layers of that class.
@@ -332,7 +332,7 @@ bool has_stored_layers(const Hdf5Group& root) {
 StoredLayers read_stored_layers(const Hdf5Group& root, const std::string& model_config) {
   if (const std::optional<Hdf5Group> where = legacy_root(root)) return read_legacy(*where, model_config);
   if (!container_of(root))
-    root.file().refuse("holds no Keras model: no group 'model_weights', no 'layer_names' and no group 'layers'");
+    root.file().refuse("contains no Keras model: no group 'model_weights', no 'layer_names' and no group 'layers'");
   return read_objects(root, model_config);
 }
 

@@ -181,7 +181,8 @@ TEST(Hdf5Reader, ConvertsEveryPlainNumber) {
     EXPECT_EQ(root.dataset(name).floats(), (std::vector<float>{0, 1, -2, 100, -128})) << name;
   EXPECT_EQ(root.dataset("u16").floats(), std::vector<float>(whole.begin(), whole.end()));
   EXPECT_TRUE(root.dataset("nothing").floats().empty());
-  EXPECT_THAT(refusal([&] { root.dataset("big endian").floats(); }), HasSubstr("no little-endian numbers"));
+  EXPECT_THAT(refusal([&] { root.dataset("big endian").floats(); }),
+              HasSubstr("does not contain little-endian numbers"));
 }
 
 TEST(Hdf5Reader, ReadsBfloat16AsKerasWritesIt) {
@@ -203,7 +204,7 @@ TEST(Hdf5Reader, ReadsBfloat16AsKerasWritesIt) {
   EXPECT_EQ(file.root().dataset("marked").floats(),
             (std::vector<float>{1, -2, 0x1p-133F, -std::numeric_limits<float>::infinity()}));
   EXPECT_THAT(refusal([&] { file.root().dataset("bare").floats(); }),
-              HasSubstr("'/bare' holds 2 opaque bytes for each value. Keras writes bfloat16 so"));
+              HasSubstr("'/bare' contains 2 opaque bytes for each value. Keras writes bfloat16 in this way"));
 }
 
 TEST(Hdf5Reader, QuantizedWeightsAreNamed) {
@@ -302,8 +303,8 @@ TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
               HasSubstr("keeps its data in another file, which is not allowed"));
   EXPECT_THAT(refusal([&] { root.dataset("never written").floats(); }), HasSubstr("'/never written'"));
   EXPECT_THAT(refusal([&] { root.dataset("soft").floats(); }), HasSubstr("link at '/soft', which is not followed"));
-  EXPECT_THAT(refusal([&] { root.dataset("group"); }), HasSubstr("'/group' is no dataset"));
-  EXPECT_THAT(refusal([&] { root.group("compact"); }), HasSubstr("'/compact' is no group"));
+  EXPECT_THAT(refusal([&] { root.dataset("group"); }), HasSubstr("'/group' is not a dataset"));
+  EXPECT_THAT(refusal([&] { root.group("compact"); }), HasSubstr("'/compact' is not a group"));
   EXPECT_THAT(refusal([&] { root.group("nowhere"); }), HasSubstr("'/nowhere' is missing"));
   std::string deep = "again";
   for (int i = 0; i < 30; ++i) deep += "/again";

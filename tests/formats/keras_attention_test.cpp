@@ -128,11 +128,11 @@ TEST(KerasAttention, AnArgumentOfTheCallIsReadOrRefused) {
   };
   const std::string start = "'m.h5': the model cannot be built: layer 'heads'";
   EXPECT_EQ(complaint(both + R"("return_attention_scores": true}]]])"),
-            start + " is called with return_attention_scores: true, which dptrain does not have");
+            start + " is called with return_attention_scores: true, which dptrain does not support");
   EXPECT_EQ(complaint(both + R"("attention_mask": ["z", 0, 0]}]]])"),
-            start + " is called with a tensor as 'attention_mask', which dptrain does not have");
+            start + " is called with a tensor as 'attention_mask', which dptrain does not support");
   EXPECT_EQ(complaint(R"([{"args": [)" + keras3("x") + R"(, 2.5], "kwargs": {}}])", "Maximum", ""),
-            start + " is called with 2.5, which is no tensor");
+            start + " is called with 2.5, which is not a tensor");
   EXPECT_EQ(complaint(R"([[["x", 0, 0, {"value": ["z", 0, 0], "use_causal_mask": true}]],
                           [["x", 0, 0, {"value": ["z", 0, 0]}]]])"),
             start + R"( is called with different arguments: {"use_causal_mask":true} and {})");

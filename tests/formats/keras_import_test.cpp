@@ -93,8 +93,8 @@ TEST(KerasImport, ArithmeticWithNumbersIsRescaling) {
     EXPECT_EQ(spec->offset.values, std::vector<double>{e.offset}) << e.name << " " << e.arguments;
   }
   EXPECT_EQ(graph::wiring(imported(operation("Add", "T, T"))), "x, op <- x x");
-  EXPECT_THAT(refusal(operation("TrueDivide", "1.0, T")), HasSubstr("is called with 1.0, which is no tensor"));
-  EXPECT_THAT(refusal(operation("Maximum", "T, 0.5")), HasSubstr("is called with 0.5, which is no tensor"));
+  EXPECT_THAT(refusal(operation("TrueDivide", "1.0, T")), HasSubstr("is called with 1.0, which is not a tensor"));
+  EXPECT_THAT(refusal(operation("Maximum", "T, 0.5")), HasSubstr("is called with 0.5, which is not a tensor"));
 }
 
 TEST(KerasImport, Keras2WithAModelCalledTwice) {
@@ -133,9 +133,8 @@ constexpr const char* kOpenShape = R"({"class_name": "Functional", "config": {"l
   "input_layers": [["in", 0, 0]], "output_layers": [["gap", 0, 0]]}})";
 
 TEST(KerasImport, AnOpenInputShapeIsAskedFor) {
-  EXPECT_THAT(refusal(kOpenShape),
-              HasSubstr("layer 'in' (InputLayer): its shape is [null,null,null,3]; give one without "
-                        "holes, as in {file: ..., input_shape: [224, 224, 3]}"));
+  EXPECT_THAT(refusal(kOpenShape), HasSubstr("layer 'in' (InputLayer): its shape is [null,null,null,3]; set all its "
+                                             "extents, as in {file: ..., input_shape: [224, 224, 3]}"));
   const KerasImport import = import_model_config("m.h5", kOpenShape, Shape{9, 7, 3});
   EXPECT_EQ(graph::graph_of(config::to_yaml(import.model)).nodes[0].output(), (Shape{9, 7, 3}));
 }
@@ -152,7 +151,7 @@ TEST(KerasImport, NamesEverythingThatIsNotSupported) {
   EXPECT_THAT(text,
               HasSubstr("layer 'c' (Conv2D): argument 'data_format' is not supported, found \"channels_first\"\n"));
   EXPECT_THAT(text, HasSubstr("argument 'kernel_constraint' is not supported, found {\"class_name\":\"MaxNorm\""));
-  EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not have"));
+  EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not support"));
 }
 
 /// BatchNormalization over parts of the batch, or with corrected moments, is another layer in training.
@@ -236,7 +235,7 @@ TEST(KerasImport, MergesFollowTheRuleOfTheWriter) {
 }
 
 TEST(KerasImport, NonsenseIsRefused) {
-  EXPECT_THAT(refusal(""), HasSubstr("holds no Sequential or Functional model: it has weights alone"));
+  EXPECT_THAT(refusal(""), HasSubstr("contains no Sequential or Functional model: it has only weights"));
   for (const char* text :
        {"{", "[]", R"({"class_name": "Functional", "config": {"layers": []}})",
         R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Add"}]}})",

@@ -123,7 +123,7 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
   graph::WeightsSpec by_name;
   by_name.match = graph::WeightsMatch::kName;
   EXPECT_THAT(sample::refusal_of(golden_file("keras2_siamese.weights.h5"), by_name, model),
-              HasSubstr("it does not hold the names of its layers"));
+              HasSubstr("it does not contain the names of its layers"));
 }
 
 /// Inside of a model, trainable weights come first and statistics last; a frozen layer's come with the statistics.
@@ -215,7 +215,7 @@ TEST(KerasLayouts, AnArchiveOfSomethingElse) {
     if (at == other.end()) break;
     std::copy_n(std::as_bytes(std::span(to)).begin(), to.size(), at);
   }
-  EXPECT_EQ(archive_refusal(other), "'a.keras' is a zip archive without config.json, which a .keras file holds");
+  EXPECT_EQ(archive_refusal(other), "'a.keras' is a zip archive without config.json, which a .keras file contains");
 }
 
 }  // namespace

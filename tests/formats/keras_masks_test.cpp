@@ -151,7 +151,7 @@ TEST(KerasMasks, ThatTheUserGaveAreUsed) {
                   .operation("Equal", "same", args(tensor("x"), 0))
                   .lstm(args(tensor("words")), {{"mask", tensor("same")}})
                   .refusal(),
-              HasSubstr("is called with 0, which is no tensor"));
+              HasSubstr("is called with 0, which is not a tensor"));
   EXPECT_THAT(masked().lstm(args(tensor("words")), {{"mask", tensor("words")}}).refusal(),
               HasSubstr("layer 'lstm' is called with 'words' for a mask. dptrain has the masks of Embedding"));
 }
@@ -241,9 +241,9 @@ TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
   EXPECT_EQ(yaml("Elu", x, {{"alpha", 2.0}}), same("ELU: {name: out, alpha: 2}"));
   EXPECT_EQ(yaml("Subtract", args(1, tensor("x"))), same("Rescaling: {name: out, scale: -1, offset: 1}"));
   for (const char* missing : {"Mean", "Average", "Reshape"})
-    EXPECT_THAT(
-        Model().operation(missing, "out", x).refusal(),
-        HasSubstr(fmt::format("layer 'out' ({}): is an operation of keras.ops, which dptrain does not have", missing)));
+    EXPECT_THAT(Model().operation(missing, "out", x).refusal(),
+                HasSubstr(fmt::format("layer 'out' ({}): is an operation of keras.ops, which dptrain does not support",
+                                      missing)));
   EXPECT_THAT(Model().operation("Gelu", "out", x, {{"approximate", true}}).refusal(), HasSubstr("is an operation"));
   EXPECT_EQ(graph::portrait(Model({nullptr, 5, 4}, "float32").layer("Identity", "out", json::object(), x).built()),
             same("Activation: {name: out, activation: linear}"));

@@ -154,10 +154,9 @@ layers:
   EXPECT_EQ(complaint([](json& config) { config["merge_mode"] = nullptr; }),
             "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): merge_mode None is not supported: "
             "dptrain's layer gives one output");
-  EXPECT_EQ(
-      complaint([](json& config) { config["layer"]["class_name"] = "ConvLSTM3D"; }),
-      "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its layer is of class ConvLSTM3D, which "
-      "dptrain does not have");
+  EXPECT_EQ(complaint([](json& config) { config["layer"]["class_name"] = "ConvLSTM3D"; }),
+            "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its layer is of class ConvLSTM3D, "
+            "which dptrain does not support");
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KerasRecurrentFiles, ::testing::Values("keras", "h5", "weights.h5"));

@@ -72,7 +72,8 @@ TEST(OnnxFreeSteps, WhatDependsOnTheLengthIsNamed) {
 }
 
 TEST(OnnxFreeSteps, WithoutASequenceThereIsNothingToFree) {
-  EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [4]}\n  - Dense: 2\n"), HasSubstr("no sequence comes in"));
+  EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [4]}\n  - Dense: 2\n"),
+              HasSubstr("no input is a sequence"));
 }
 
 TEST(OnnxFreeSteps, SequencesOfTwoLengthsAreRefused) {

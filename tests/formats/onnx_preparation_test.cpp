@@ -79,7 +79,7 @@ TEST(OnnxPreparation, WhatComesOutMustBeWhatTheModelWants) try {
   FAIL();
 } catch (const Error& error) {
   EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-  EXPECT_THAT(error.what(), HasSubstr("'in' is 9x6x3 after its preparation, but the model wants 8x6x3"));
+  EXPECT_THAT(error.what(), HasSubstr("'in' is 9x6x3 after its preparation, but the model expects 8x6x3"));
 }
 
 TEST(OnnxPreparation, ATableHasAnInputForEachColumn) {

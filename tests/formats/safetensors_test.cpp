@@ -50,12 +50,12 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
   EXPECT_EQ(refusal(tensor(f32 + R"("shape":[0,7],"data_offsets":[0,0])"), 0), "taken");
   EXPECT_THAT(refusal("{}", 0, 1000), HasSubstr("its header of 1000 bytes does not end in it"));
   EXPECT_THAT(refusal("{}", 0, std::uint64_t{1} << 63U), HasSubstr("does not end in it"));
-  EXPECT_THAT(refusal("{\"a\"", 0), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("{\"a\"", 0), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(R"({"a":[[[[[[1]]]]]]})", 0), HasSubstr("nested too deeply"));
   EXPECT_THAT(refusal(R"({"a":1})", 0), HasSubstr("has no 'dtype'"));
   EXPECT_THAT(refusal(tensor(R"("dtype":"I64","shape":[1],"data_offsets":[0,8])"), 8), HasSubstr("of dtype \"I64\""));
-  EXPECT_THAT(refusal(tensor(f32 + R"("shape":[3],"data_offsets":[0,8])"), 8), HasSubstr("dtype take 12"));
-  EXPECT_THAT(refusal(tensor(f32 + R"("shape":[1],"data_offsets":[0,8])"), 8), HasSubstr("its shape and dtype take 4"));
+  EXPECT_THAT(refusal(tensor(f32 + R"("shape":[3],"data_offsets":[0,8])"), 8), HasSubstr("dtype need 12"));
+  EXPECT_THAT(refusal(tensor(f32 + R"("shape":[1],"data_offsets":[0,8])"), 8), HasSubstr("its shape and dtype need 4"));
   EXPECT_THAT(refusal(tensor(f32 + R"("shape":[2],"data_offsets":[0,9])"), 8), HasSubstr("outside of the data"));
   EXPECT_THAT(refusal(tensor(f32 + R"("shape":[2],"data_offsets":[8,0])"), 8), HasSubstr("outside of the data"));
   EXPECT_THAT(refusal(tensor(f32 + R"("shape":[-2],"data_offsets":[0,8])"), 8), HasSubstr("no count"));
@@ -66,7 +66,7 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
   const std::string overlap = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                               R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})";
   EXPECT_THAT(refusal(overlap, 12), HasSubstr("tensor 'b' begins at byte 4"));
-  EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0), HasSubstr("is no text"));
+  EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0), HasSubstr("is not text"));
 }
 
 TEST(Safetensors, OfPyTorchAreNamed) {

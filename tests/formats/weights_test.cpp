@@ -93,7 +93,7 @@ TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
   EXPECT_EQ(report.rows[2].status, LoadStatus::kInitialised);
   EXPECT_EQ(report.rows[2].reason, "3 weights in the file, 2 in the model");
   EXPECT_EQ(refusal_of(legacy_file({{"block1_conv", {{"kernel:0", {1}}, {"bias:0", {1}}}}}), spec, model),
-            "'keras.h5' fills nothing of this model: the file has 1 layer with weights (block1_conv), the model 3 "
+            "'keras.h5' matches no layer of this model: the file has 1 layer with weights (block1_conv), the model 3 "
             "(block1_conv, block2_conv, head); try match: topology, or rename");
 }
 
@@ -157,7 +157,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
     EXPECT_EQ(weight(model, "block2_conv/bias"), values_of(3, {5}));
   }
   EXPECT_THAT(refusal_of(legacy_file({kConv2}), spec_of(WeightsMatch::kTopology), model),
-              HasSubstr("it has 1 layer with weights, the model 3, and no part of the model has just those"));
+              HasSubstr("it has 1 layer with weights, the model 3, and no part of the model has exactly those"));
 }
 
 TEST(Weights, UpToAStepTheFileMayGoOn) {
@@ -183,7 +183,7 @@ layers:
   - Add: {inputs: [left, right]}
 )");
   EXPECT_THAT(refusal_of(legacy_file({with_bias("a", {1, 1, 3, 3})}), spec_of(WeightsMatch::kTopology), model),
-              HasSubstr("it could fill the model up to 'right' as well as up to 'left'; say which with up_to"));
+              HasSubstr("it fits the model up to 'right' as well as up to 'left'; select one with up_to"));
 }
 
 /// Names that Keras counts mean another layer in another session.
@@ -204,10 +204,9 @@ layers:
 
 TEST(Weights, AutoSaysWhatEitherWayLacks) {
   graph::Model model = model_of(kBaseAndHead);
-  EXPECT_EQ(
-      refusal_of(legacy_file({with_bias("a", {1, 1}), with_bias("b", {1, 1})}), {}, model),
-      "'keras.h5' is not of this model: by name 0 of 2 layers fit; by topology: it has 2 layers with weights, the "
-      "model 3, and no part of the model has just those");
+  EXPECT_EQ(refusal_of(legacy_file({with_bias("a", {1, 1}), with_bias("b", {1, 1})}), {}, model),
+            "'keras.h5' is not of this model: by name 0 of 2 layers fit; by topology: it has 2 layers with weights, "
+            "the model 3, and no part of the model has exactly those");
   EXPECT_EQ(load_weights(legacy_file({kConv1, kConv2, kTop}), {}, model, Coverage::kSome).how, "by name");
 }
 

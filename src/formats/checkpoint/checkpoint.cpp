@@ -141,7 +141,7 @@ class Load {
     std::vector<std::string> shapes;
     for (std::size_t i = 0; i < source.weights.size(); ++i)
       shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
-    rows_.push_back({LoadStatus::kUnused, name, name, join(shapes, ", "), "no layer of the model takes it"});
+    rows_.push_back({LoadStatus::kUnused, name, name, join(shapes, ", "), "no layer of the model matches it"});
   }
 
   void row(LoadStatus status, const graph::Layer& layer, const std::string& source, const std::string& reason) {
@@ -275,7 +275,7 @@ WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpe
         fmt::format("is {}: {}", coverage == Coverage::kAll ? "a checkpoint of another model" : "not of this model",
                     listed(load.mismatches())));
   if (load.is_idle())
-    contents.file().refuse(fmt::format("fills nothing of this model: {}; try match: topology, or rename",
+    contents.file().refuse(fmt::format("matches no layer of this model: {}; try match: topology, or rename",
                                        both_names(Sides(stored, model, spec))));
   return load.fill(contents.file().name());
 }

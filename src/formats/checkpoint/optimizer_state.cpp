@@ -59,10 +59,11 @@ std::string class_of(const FileContents& contents) {
 
 void check_same(const FileContents& contents, const std::string& found, const config::Typed& optimizer) {
   const auto* type = nn::optimizer_family().find(found);
-  if (type == nullptr) contents.file().refuse(fmt::format("was trained with {}, which dptrain does not have", found));
+  if (type == nullptr)
+    contents.file().refuse(fmt::format("was trained with {}, which dptrain does not support", found));
   if (type->name != optimizer.name())
     contents.file().refuse(
-        fmt::format("was trained with {}, and the config's optimizer is {}: give that one to go on with its state",
+        fmt::format("was trained with {}, but the config's optimizer is {}: use the former to continue with its state",
                     type->name, optimizer.name()));
 }
 
@@ -105,8 +106,9 @@ class Reading {
       const Hdf5Dataset& values = variables_[next++].values;
       const Shape& shape = shape_of_.at(name);
       if (values.shape() != shape)
-        contents_.file().refuse(fmt::format("does not hold the optimizer of this model: '{}' is {} there, {} here",
-                                            name, values.shape().str(), shape.str()));
+        contents_.file().refuse(
+            fmt::format("contains the optimizer state of another model: '{}' is {} in the file, {} in this model", name,
+                        values.shape().str(), shape.str()));
       state.slots.push_back({name, shape, values.floats()});
     }
     return state;
@@ -116,10 +118,10 @@ class Reading {
   void check_optimizer() const {
     if (variables_.empty())
       contents_.file().refuse(
-          "holds no state of an optimizer: its model was never trained, or saved without (include_optimizer=False, "
+          "contains no optimizer state: its model was never trained, or saved without it (include_optimizer=False, "
           "weights alone)");
     const std::string found = class_of(contents_);
-    if (found.empty()) contents_.file().refuse("does not say which optimizer its state belongs to");
+    if (found.empty()) contents_.file().refuse("does not name the optimizer of its state");
     check_same(contents_, found, optimizer_);
   }
 
@@ -137,7 +139,8 @@ class Reading {
         if (model_.weights[static_cast<std::size_t>(weight)].trainable) trained.push_back(weight);
     const auto all = std::ranges::count_if(model_.weights, [](const graph::Weight& w) { return w.trainable; });
     if (static_cast<std::ptrdiff_t>(trained.size()) != all)
-      contents_.file().refuse("does not hold every trained layer of this model, and so not its optimizer's state");
+      contents_.file().refuse(
+          "does not contain every trained layer of this model, so its optimizer state cannot be used");
     return trained;
   }
 
@@ -170,8 +173,8 @@ class Reading {
     const bool scalar = others > slots && variables_[1].values.shape().rank() == 0;
     if (others < slots || others - slots > most || (others > slots && !scalar && !product))
       contents_.file().refuse(
-          fmt::format("does not hold the optimizer of this model: it has {} variables, for the trained weights and "
-                      "settings of the config there would be {}",
+          fmt::format("contains the optimizer state of another model: it has {} variables, but the trained weights and "
+                      "settings of the config need {}",
                       others, slots));
     return scalar ? 2 : 1;
   }

@@ -201,7 +201,7 @@ Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address) {
     blocks.pop_front();
     const std::vector<std::byte> bytes = file.read(block.address, block.length);
     total += block.length;
-    if (total > file.size()) file.damaged("an object header goes round in circles");
+    if (total > file.size()) file.damaged("an object header contains a cycle");
     Cursor cursor(file, bytes);
     for (; cursor.left() >= 8 && messages > 0; --messages) {
       const std::uint16_t type = cursor.u16(), size = cursor.u16();
@@ -302,7 +302,7 @@ class SymbolReader {
   void count_node() {
     // Each node takes 24 bytes or more, so a sound tree has fewer; a million holds millions of names.
     if (++nodes_ > std::min<std::uint64_t>(file_.size() / 24, 1'000'000))
-      file_.damaged("the names of a group go round in circles");
+      file_.damaged("the names of a group form a cycle");
   }
 
   void tree(std::uint64_t address, int max_level) {
@@ -338,7 +338,7 @@ class SymbolReader {
       const std::uint64_t name = entry.u64(), object = entry.u64();
       const bool soft = entry.u32() == 2;
       entry.skip(20);
-      if (name >= names_.size()) file_.damaged("a name of a group lies outside of its heap");
+      if (name >= names_.size()) file_.damaged("a name of a group is outside of its heap");
       symbols_.emplace(until_nul(std::span(names_).subspan(static_cast<std::size_t>(name))),
                        soft ? kUndefinedAddress : object);
     }

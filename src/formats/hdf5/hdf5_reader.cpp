@@ -107,7 +107,7 @@ std::vector<std::string> strings_of(Hdf5Context& context, const Hdf5Attribute& a
   const Hdf5Type type = decode_type(file, attribute.type);
   const bool variable = type.kind == Hdf5Type::Kind::kVariableString;
   if (!variable && type.kind != Hdf5Type::Kind::kFixedString)
-    file.refuse(fmt::format("has the {} that is no text", name));
+    file.refuse(fmt::format("has the {}, which is not text", name));
   if (space.elements > attribute.value.size() / type.size) file.damaged(fmt::format("the {} is cut off", name));
 
   Cursor at(file, attribute.value);
@@ -186,7 +186,7 @@ std::vector<std::string> Hdf5Object::list(std::string_view attribute) const {
 Hdf5Group::Hdf5Group(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address)
     : Hdf5Object(std::move(context), std::move(path), address) {
   if (!header_->unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, header_->unreadable));
-  if (!header_->is_group) file().damaged(fmt::format("'/{}' is no group", path_));
+  if (!header_->is_group) file().damaged(fmt::format("'/{}' is not a group", path_));
   children_ = read_symbols(file(), *header_);
 }
 
@@ -239,7 +239,8 @@ std::optional<Hdf5Group> Hdf5Group::find_group(std::string_view name) const {
 Hdf5Dataset::Hdf5Dataset(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address)
     : Hdf5Object(std::move(context), std::move(path), address) {
   if (!header_->unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, header_->unreadable));
-  if (!header_->space || !header_->type || !header_->layout) file().damaged(fmt::format("'/{}' is no dataset", path_));
+  if (!header_->space || !header_->type || !header_->layout)
+    file().damaged(fmt::format("'/{}' is not a dataset", path_));
 }
 
 Shape Hdf5Dataset::shape() const {
@@ -258,7 +259,8 @@ std::uint64_t Hdf5Dataset::length() const {
   const bool fits = elements() <= layout.size / size && elements() <= file().size() / size &&
                     (layout.is_compact || file().contains(layout.address, elements() * size));
   if (elements() != 0 && !fits)
-    file().damaged(fmt::format("'/{}' has not the {} elements of {} bytes that it claims", path_, elements(), size));
+    file().damaged(
+        fmt::format("'/{}' does not have the {} elements of {} bytes in its header", path_, elements(), size));
   return elements() * size;
 }
 
@@ -288,12 +290,11 @@ std::vector<float> Hdf5Dataset::floats() const {
   const bool number = type.kind == Hdf5Type::Kind::kInteger || (type.kind == Hdf5Type::Kind::kFloat && type.ieee);
   if (type.kind == Hdf5Type::Kind::kOpaque && !bfloat16)
     file().refuse(fmt::format(
-        "cannot be read: '/{}' holds {} opaque bytes for each value. Keras writes bfloat16 so, and into .h5 "
-        "files without the attribute dtype = 'bfloat16'. Save the model as .keras, or add the attribute "
-        "with h5py",
+        "cannot be read: '/{}' contains {} opaque bytes for each value. Keras writes bfloat16 in this way, in .h5 "
+        "files without the attribute dtype = 'bfloat16'. Save the model as .keras, or add the attribute with h5py",
         path_, type.size));
   if (!(number && type.little_endian) && !bfloat16)
-    file().refuse(fmt::format("cannot be read: '/{}' holds no little-endian numbers", path_));
+    file().refuse(fmt::format("cannot be read: '/{}' does not contain little-endian numbers", path_));
   const auto size = static_cast<std::size_t>(length());
   std::vector<float> values(static_cast<std::size_t>(elements()));
   if (type.kind == Hdf5Type::Kind::kFloat && type.size == 4) {
@@ -310,7 +311,7 @@ std::vector<float> Hdf5Dataset::floats() const {
 std::int64_t Hdf5Dataset::whole_number() const {
   const Hdf5Type& type = *header_->type;
   if (type.kind != Hdf5Type::Kind::kInteger || !type.little_endian || elements() != 1)
-    file().refuse(fmt::format("cannot be read: '/{}' is no whole number", path_));
+    file().refuse(fmt::format("cannot be read: '/{}' is not a whole number", path_));
   std::vector<std::byte> data(static_cast<std::size_t>(length()));
   read(data);
   const unsigned unused = 64 - 8 * type.size;
@@ -320,7 +321,7 @@ std::int64_t Hdf5Dataset::whole_number() const {
 
 std::string Hdf5Dataset::text_value() const {
   if (header_->type->kind != Hdf5Type::Kind::kFixedString || elements() != 1)
-    file().refuse(fmt::format("cannot be read: '/{}' is no text", path_));
+    file().refuse(fmt::format("cannot be read: '/{}' is not text", path_));
   std::vector<std::byte> data(static_cast<std::size_t>(length()));
   read(data);
   return fixed_string(data, *header_->type);

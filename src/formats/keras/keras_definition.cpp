@@ -208,10 +208,10 @@ class ModelReader {
   KerasTensor tensor(const Reference& r, const std::map<std::string, std::size_t>& places, const Calls& calls,
                      const std::vector<bool>& from_one) const {
     const auto found = places.find(r.layer);
-    if (found == places.end()) refuse(fmt::format("a layer reads '{}', which is not there", r.layer));
+    if (found == places.end()) refuse(fmt::format("a layer reads '{}', which does not exist", r.layer));
     const std::uint64_t first = from_one[found->second] ? 1 : 0;
     if (r.call < first || r.call - first >= calls[found->second].size())
-      refuse(fmt::format("a layer reads call {} of '{}', which is not there", r.call, r.layer));
+      refuse(fmt::format("a layer reads call {} of '{}', which does not exist", r.call, r.layer));
     return {found->second, static_cast<std::size_t>(r.call - first), static_cast<std::size_t>(r.output)};
   }
 
@@ -242,7 +242,7 @@ class ModelReader {
                         reading.where));
       if (!argument.is_primitive() || argument.is_null() || layer.class_name != operation) continue;
       if (!makes_masks(layer))
-        refuse(fmt::format("{} is called with {}, which is no tensor", reading.where, argument.dump()));
+        refuse(fmt::format("{} is called with {}, which is not a tensor", reading.where, argument.dump()));
       if (argument.is_number()) layer.operand = argument.get<double>();
     }
   }
@@ -281,7 +281,7 @@ class ModelReader {
       std::vector<Reference> tensors;
       if (value.is_structured()) collect(value, tensors, 0, reading);
       if (!tensors.empty())
-        refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not have", reading.where, key));
+        refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not support", reading.where, key));
       else if (!says_nothing(value))
         set_argument(key, value, reading);
     }
@@ -298,7 +298,7 @@ class ModelReader {
       std::vector<Reference> tensors;
       if (one.is_structured()) collect(one, tensors, 0, reading);
       if (tensors.size() > 1 || (tensors.empty() && !says_nothing(one)))
-        refuse(fmt::format("{} is called with {} as '{}', which is no mask", reading.where, one.dump(), keyword));
+        refuse(fmt::format("{} is called with {} as '{}', which is not a mask", reading.where, one.dump(), keyword));
       reading.call.masks.emplace_back(is_list ? of_inputs[i] : keyword, std::move(tensors));
     }
   }
@@ -316,7 +316,7 @@ class ModelReader {
                          return field.name == key;
                        });
     if (!known)
-      refuse(fmt::format("{} is called with {}: {}, which dptrain does not have", reading.where, key, value.dump()));
+      refuse(fmt::format("{} is called with {}: {}, which dptrain does not support", reading.where, key, value.dump()));
     (*reading.layer.config)[key] = value;
   }
 
@@ -404,8 +404,8 @@ KerasModel read_keras_model(const std::string& file, const std::string& model_co
       nlohmann::json::parse(shallow_json(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
   if (layer_list(json) == nullptr)
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("'{}' holds no Sequential or Functional model{}", file,
-                            model_config.empty() ? ": it has weights alone; write the layers under 'layers'" : ""));
+                fmt::format("'{}' contains no Sequential or Functional model{}", file,
+                            model_config.empty() ? ": it has only weights; write the layers under 'layers'" : ""));
   const std::vector<ConfigLayer> layers = config_layers(model_config);
   const ConfigLayer* core = multi_gpu_core(layers);
   return ModelReader(file).read(core != nullptr ? entry_called(json, core->name) : json, 0);

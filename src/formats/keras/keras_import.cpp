@@ -387,13 +387,13 @@ class SectionWriter {
       if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
     } else if (const bool known = nn::layer_family().find(type) != nullptr;
                layer.definition->is_operator && (!known || differs_from_layer(type))) {
-      own.push_back("is an operation of keras.ops, which dptrain does not have");
+      own.push_back("is an operation of keras.ops, which dptrain does not support");
     } else if (!known) {
       own.push_back(type.starts_with("Random")
                         ? fmt::format("is of class {}, an augmentation, which dptrain applies to data: leave the layer "
                                       "out of the model and write it under data.transforms.train",
                                       type)
-                        : fmt::format("is of class {}, which dptrain does not have", type));
+                        : fmt::format("is of class {}, which dptrain does not support", type));
     } else {
       all = keras::layer_arguments(type, *layer.definition->config, writer_.keras3, own);
     }
@@ -410,10 +410,10 @@ class SectionWriter {
     const bool normalizes = type == "BatchNormalization" && layer.trainable;
     const std::vector<std::string> rates = rates_of_training(type, arguments);
     if (trains_inside(layer))
-      complaints.push_back("it is called with training=False, which dptrain does not have for a wrapped layer");
+      complaints.push_back("it is called with training=False, which dptrain does not support for a wrapped layer");
     if (!normalizes && rates.empty()) return;
     if (layer.inference_calls != layer.calls)
-      complaints.push_back("it is called with training=False and without, which dptrain does not have");
+      complaints.push_back("it is called with training=False and without, which dptrain does not support");
     if (normalizes) arguments.set("inference_mode", Node::boolean(true));
     for (const std::string& rate : rates) arguments.set(rate, Node::integer(0));
   }
@@ -442,13 +442,14 @@ class SectionWriter {
     const char* key = config.is_object() && config.contains("batch_shape") ? "batch_shape" : "batch_input_shape";
     const nlohmann::json batch = config.is_object() && config.contains(key) ? config.at(key) : nlohmann::json();
     if (!batch.is_array() || batch.size() < 2) {
-      complaints.push_back("the file does not say its shape; give it, as in {file: ..., input_shape: [224, 224, 3]}");
+      complaints.push_back(
+          "the file does not contain its shape; set it, as in {file: ..., input_shape: [224, 224, 3]}");
       return shape;
     }
     for (std::size_t i = 1; i < batch.size(); ++i) {
       if (!batch[i].is_number_integer()) {
         complaints.push_back(
-            fmt::format("its shape is {}; give one without holes, as in {{file: ..., input_shape: [224, 224, 3]}}",
+            fmt::format("its shape is {}; set all its extents, as in {{file: ..., input_shape: [224, 224, 3]}}",
                         batch.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
         return shape;
       }

@@ -174,7 +174,7 @@ std::optional<Node> read_wrapped(const nlohmann::json& value, bool by_keras3, st
   if (!value.is_object() || name == value.end() || !name->is_string() || config == value.end()) return std::nullopt;
   const auto type = name->get<std::string>();
   if (nn::layer_family().find(type) == nullptr) {
-    complaints.push_back(fmt::format("its layer is of class {}, which dptrain does not have", type));
+    complaints.push_back(fmt::format("its layer is of class {}, which dptrain does not support", type));
     return Node();
   }
   nlohmann::json own = *config;

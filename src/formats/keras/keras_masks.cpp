@@ -47,7 +47,8 @@ class MaskPlanner {
     const MaskValue merged = old_merge ? common(node) : MaskValue();
     const std::vector<MaskValue> used = used_masks(node, call);
     if (has_separate_masks(node, call, used))
-      refuse_mask(node, "its query and its value are one tensor and have different masks, which dptrain does not have");
+      refuse_mask(node,
+                  "its query and its value are one tensor and have different masks, which dptrain does not support");
     if (!old_merge)
       set_mask(n, used);
     else if (type_of(node).uses_masks)
@@ -65,7 +66,7 @@ class MaskPlanner {
       if (masks[call.tensor] != call.mask)
         result_.complaints.push_back(
             fmt::format("model '{}' is called with another mask than that of its input '{}', which "
-                        "dptrain does not have",
+                        "dptrain does not support",
                         call.model, call.tensor));
   }
 

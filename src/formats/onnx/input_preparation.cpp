@@ -25,7 +25,7 @@ Value InputPreparation::input(const PreparedInput& prepared, const std::string& 
   }
   x = to_.cast(add_image_nodes(to_, std::move(x), prepared.steps), type);
   if (x.dims != with_batch(wanted))
-    throw Error(ErrorKind::kUsage, fmt::format("ONNX: '{}' is {} after its preparation, but the model wants {}", name,
+    throw Error(ErrorKind::kUsage, fmt::format("ONNX: '{}' is {} after its preparation, but the model expects {}", name,
                                                sample_of(x).str(), wanted.str()));
   return x;
 }

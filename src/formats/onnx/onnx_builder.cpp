@@ -264,7 +264,7 @@ Value Builder::activate(const Value& x, nn::Activation activation) {
     case Activation::kSoftsign: return unary("Softsign", x);
     case Activation::kLogSoftmax: return unary("LogSoftmax", x, {{"axis", last}});
   }
-  throw Error(ErrorKind::kInternal, fmt::format("activation {} has no form in ONNX", nn::name_of(activation)));
+  throw Error(ErrorKind::kInternal, fmt::format("activation {} cannot be exported to ONNX", nn::name_of(activation)));
 }
 
 Value Builder::zeros_like_batch(const Value& x, const Dims& sample) {

@@ -37,7 +37,7 @@ void refuse_giants(const graph::Model& model) {
   if (bytes > std::numeric_limits<int>::max())
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("ONNX: the weights take {} bytes, and a file holds at most 2 GiB; .h5 has no such limit", bytes));
+        fmt::format("ONNX: the weights need {} bytes, but a file is at most 2 GiB; .h5 has no such limit", bytes));
 }
 
 std::uint64_t write_onnx(const std::string& path, const Exported& exported) {

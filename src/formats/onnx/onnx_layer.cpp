@@ -47,12 +47,11 @@ std::vector<Value> write_layer(const config::Typed& layer, Call& call) {
   const Form* form = forms().find(layer.type());
   if (form == nullptr)
     throw Error(ErrorKind::kUsage,
-                fmt::format("ONNX: layer '{}': {} has no form in this version's files", call.layer, layer.name()));
+                fmt::format("ONNX: layer '{}': this version cannot export {}", call.layer, layer.name()));
   if (nn::type_of(layer).uses_masks && !form->uses_masks && call.masked())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("ONNX: layer '{}': {} under a mask has no form in this version's files; give the Embedding "
-                            "before it mask_zero: false, or leave out the Masking",
-                            call.layer, layer.name()));
+    throw Error(ErrorKind::kUsage, fmt::format("ONNX: layer '{}': this version cannot export {} under a mask; set "
+                                               "mask_zero: false in the Embedding before it, or remove the Masking",
+                                               call.layer, layer.name()));
   return form->write(layer.spec(), call);
 }
 

@@ -146,7 +146,7 @@ constexpr std::int64_t kReach = 8;
 constexpr std::size_t kFewest = 3;  ///< lengths that must fit the model, at least
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it the file takes the config's length", why));
+  throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it the file has the config's length", why));
 }
 
 /// Whether the input has ids or steps of features.
@@ -159,11 +159,11 @@ std::int64_t length_of(const graph::Graph& graph) {
     const nn::OutputDef& one = graph.nodes[static_cast<std::size_t>(input)].outputs.front();
     if (!is_sequence(one)) continue;
     if (length != 0 && one.shape[0] != length)
-      refuse(fmt::format("sequences of {} and of {} steps come in, and only one length can be free", length,
+      refuse(fmt::format("the inputs have sequences of {} and of {} steps, but only one length can be free", length,
                          one.shape[0]));
     length = one.shape[0];
   }
-  if (length == 0) refuse("no sequence comes in: neither ids nor [steps, features]");
+  if (length == 0) refuse("no input is a sequence: neither ids nor [steps, features]");
   return length;
 }
 
@@ -203,7 +203,7 @@ bool set_length(graph::Model& model, std::int64_t length) {
       return false;
     }
     if (!fits_weights(model, layer, shapes))
-      refuse(fmt::format("the weights of '{}' are as many as the length wants", layer.name));
+      refuse(fmt::format("the number of weights of '{}' depends on the length", layer.name));
   }
   return true;
 }
@@ -267,12 +267,12 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
     if (next == length || !set_length(other, next)) continue;
     Graph made = model_graph(other, opset, options);
     if (const auto where = difference(graph, made))
-      refuse(fmt::format("the node '{}' depends on the length: it is another one for {} steps than for {}", *where,
-                         next, length));
+      refuse(
+          fmt::format("the node '{}' depends on the length: it differs for {} steps and for {}", *where, next, length));
     last.emplace(next, std::move(made));
     ++tried;
   }
-  if (tried < kFewest) refuse(fmt::format("the model takes no other lengths than {}, or hardly any", length));
+  if (tried < kFewest) refuse(fmt::format("the model supports hardly any length other than {}", length));
   free_extents(graph.inputs, last->second.inputs, length, last->first);
   free_extents(graph.outputs, last->second.outputs, length, last->first);
   return graph;

@@ -67,7 +67,7 @@ class HeaderReader {
       at = one.end;
     }
     if (at != data_bytes_)
-      file_.damaged(fmt::format("its tensors take {} bytes, and it has {} of data", at, data_bytes_));
+      file_.damaged(fmt::format("its tensors need {} bytes, but it has {} of data", at, data_bytes_));
     return all;
   }
 
@@ -75,9 +75,9 @@ class HeaderReader {
     std::map<std::string, std::string> texts;
     const auto found = header.find("__metadata__");
     if (found == header.end()) return texts;
-    if (!found->is_object()) file_.damaged("its __metadata__ is no object");
+    if (!found->is_object()) file_.damaged("its __metadata__ is not an object");
     for (const auto& [key, value] : found->items()) {
-      if (!value.is_string()) file_.damaged(fmt::format("its __metadata__ '{}' is no text", printable(key)));
+      if (!value.is_string()) file_.damaged(fmt::format("its __metadata__ '{}' is not text", printable(key)));
       texts.emplace(key, value.get<std::string>());
     }
     return texts;
@@ -103,25 +103,25 @@ class HeaderReader {
     place.shape = shape(name, member("shape"));
     if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
         !offsets[1].is_number_unsigned())
-      damaged(name, "has data_offsets that are no two places");
+      damaged(name, "has data_offsets that are not two offsets");
     place.begin = offsets[0].get<std::uint64_t>();
     place.end = offsets[1].get<std::uint64_t>();
-    if (place.begin > place.end || place.end > data_bytes_) damaged(name, "lies outside of the data");
+    if (place.begin > place.end || place.end > data_bytes_) damaged(name, "is outside of the data");
     const std::uint64_t bytes = static_cast<std::uint64_t>(place.shape.elements()) * size_of(place.dtype);
     if (bytes != place.end - place.begin)
-      damaged(name, fmt::format("has {} bytes, its shape and dtype take {}", place.end - place.begin, bytes));
+      damaged(name, fmt::format("has {} bytes, but its shape and dtype need {}", place.end - place.begin, bytes));
     return place;
   }
 
   /// Cannot overflow: the data bound the product, or each extent if the product is 0.
   Shape shape(const std::string& name, const Header& extents) const {
-    if (!extents.is_array()) damaged(name, "has a shape that is no list");
+    if (!extents.is_array()) damaged(name, "has a shape that is not a list");
     std::vector<std::int64_t> dims;
     const bool empty = std::any_of(extents.begin(), extents.end(), [](const Header& extent) { return extent == 0; });
     const std::uint64_t most = empty ? kLongestHeader : data_bytes_;
     std::uint64_t product = 1;
     for (const Header& extent : extents) {
-      if (!extent.is_number_unsigned()) damaged(name, "has an extent that is no count");
+      if (!extent.is_number_unsigned()) damaged(name, "has an extent that is not an unsigned integer");
       const auto n = extent.get<std::uint64_t>();
       if (n > most || (!empty && product > most / n)) damaged(name, "is larger than the data");
       product = empty ? 0 : product * n;
@@ -234,7 +234,7 @@ Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file) {
   file->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   if (json_nests_deeper(text, kDeepestHeader)) file->damaged("its header is nested too deeply");
   const Header header = Header::parse(text, nullptr, false);
-  if (!header.is_object()) file->damaged("its header is no JSON object");
+  if (!header.is_object()) file->damaged("its header is not a JSON object");
   const std::uint64_t data = kLengthBytes + length;
   const HeaderReader reader(*file, file->size() - data);
   Safetensors all{.tensors = {}, .metadata = reader.metadata(header)};
