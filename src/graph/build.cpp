@@ -126,8 +126,9 @@ void check_dead_steps(const Graph& graph, Reader& reader) {
     const Node& node = graph.nodes[i];
     const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
     const Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
-    reader.error(node.mark,
-                 "no step reads this one and it is no output; remove it, or name it in an 'inputs' or in 'outputs'");
+    reader.error(
+        node.mark,
+        "no step reads this one and it is not an output; remove it, or name it in an 'inputs' or in 'outputs'");
   }
 }
 
@@ -149,7 +150,7 @@ void check_port_names(const Graph& graph, Reader& reader) {
       const std::string name = name_of(graph, {n, p});
       if (const auto other = steps.find(name); other != steps.end())
         reader.error(graph.nodes[static_cast<std::size_t>(other->second)].mark,
-                     fmt::format("the name '{}' stands for an output of '{}' already", name,
+                     fmt::format("the name '{}' is already that of an output of '{}'", name,
                                  graph.nodes[static_cast<std::size_t>(n)].name));
     }
 }

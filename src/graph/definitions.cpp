@@ -33,10 +33,9 @@ std::optional<ListedStep> read_step(const config::Node& node, config::Reader& re
   }
   if (node.is_map() && node.entries().size() > 1) {
     const auto &type = node.entries()[0], &second = node.entries()[1];
-    reader.error(second.mark,
-                 fmt::format("a step is one 'Type: {{arguments}}', found '{}' beside '{}'; put the arguments in braces "
-                             "or indent them further",
-                             second.key, type.key));
+    reader.error(second.mark, fmt::format("a step is one 'Type: {{arguments}}', found '{}' next to '{}'; put the "
+                                          "arguments in braces or indent them further",
+                                          second.key, type.key));
   } else {
     reader.error(node, fmt::format("a step is 'Type' or 'Type: {{arguments}}', found {}", node.describe()));
   }
@@ -69,7 +68,7 @@ std::string name_error(const std::string& name) {
   bool good = !name.empty() && plain(name[0]) && name.size() <= 200;
   for (const char c : name) good = good && (plain(c) || c == '_' || c == '-');
   if (!good) return "1 to 200 letters, digits, '_', '-' and '.', the first a letter or digit";
-  return name == "top_level_model_weights" ? "another name than the one Keras files keep for themselves" : "";
+  return name == "top_level_model_weights" ? "a name that Keras files do not use themselves" : "";
 }
 
 std::string repeated_name(const std::string& name, std::int64_t n) {

@@ -287,7 +287,7 @@ void Expander::declare(Scope& scope, const std::string& local, Port port, const 
     return;
   }
   if (!scope.names.emplace(local, port).second && port.node >= 0)
-    reader_.error(mark, fmt::format("the name '{}' stands for another step already", local));
+    reader_.error(mark, fmt::format("the name '{}' is already that of another step", local));
 }
 
 bool Expander::claim(std::map<std::string, config::Mark>& taken, const std::string& name, const config::Mark& mark,

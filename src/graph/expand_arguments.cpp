@@ -133,7 +133,8 @@ std::optional<Sources> Expander::find(const config::Node& node, const Scope& sco
     Sources meant;
     std::ranges::copy_if(scope.input, std::back_inserter(meant), [&](const Source& one) { return one.name == name; });
     if (!meant.empty()) return meant;
-    reader_.error(node, fmt::format("{} '{}' has no input here: no step stands above its use", scope.kind, scope.type));
+    reader_.error(node,
+                  fmt::format("{} '{}' has no input here: there is no step above its use", scope.kind, scope.type));
     return std::nullopt;
   }
   if (scope.names.contains(name)) return Sources{{scope.names.at(name), name}};

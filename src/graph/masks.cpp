@@ -114,17 +114,16 @@ void check_masks(const Graph& graph, config::Reader& reader) {
     const std::string from = graph.nodes[static_cast<std::size_t>(mask.front().node)].name;
     const MaskRule rule = rule_of(graph, node);
     if (rule == MaskRule::kUnsupported)
-      reader.error(node.mark,
-                   fmt::format("its input has the mask of '{}', which Keras's layer heeds and this version's does not; "
-                               "put it behind a layer that ends the mask, or do without the mask",
-                               from));
+      reader.error(node.mark, fmt::format("its input has the mask of '{}', which Keras's layer uses and this version's "
+                                          "does not; put it after a layer that ends the mask, or remove the mask",
+                                          from));
     else if (rule == MaskRule::kDrops)
-      reader.diagnostics().warn(node.mark, fmt::format("{} '{}' loses the mask of '{}': what comes after does not know "
-                                                       "which steps are padding (so it is in Keras)",
-                                                       layer.spec.name(), node.name, from));
+      reader.diagnostics().warn(
+          node.mark, fmt::format("{} '{}' drops the mask of '{}': later layers do not mask padding (as in Keras)",
+                                 layer.spec.name(), node.name, from));
     else if (nn::type_of(layer.spec).uses_masks && mask.size() > 1)
-      reader.error(node.mark, fmt::format("its input joins the masks of '{}' and '{}', which this version cannot; give "
-                                          "one of them mask_zero: false",
+      reader.error(node.mark, fmt::format("its input joins the masks of '{}' and '{}', which this version does not "
+                                          "support; set mask_zero: false in one of them",
                                           from, graph.nodes[static_cast<std::size_t>(mask[1].node)].name));
   }
 }

@@ -107,7 +107,7 @@ Network variant(Network network, const std::string& name, const config::Node& di
   for (const auto& [key, mark, value] : differences.entries()) {
     const auto parameter = std::ranges::find(network.block.parameters, key, &Parameter::name);
     if (parameter == network.block.parameters.end())
-      throw Error(ErrorKind::kInternal, fmt::format("{}: '{}' is no parameter", mark.str(), key));
+      throw Error(ErrorKind::kInternal, fmt::format("{}: '{}' is not a parameter", mark.str(), key));
     parameter->fallback = value;
   }
   return network;

@@ -94,7 +94,7 @@ bool Value<Renames>::read(const Node& node, Reader& reader, Renames& out) {
     try {
       const Pattern tried(entry.key);
     } catch (const PatternError& error) {
-      reader.error(entry.mark, fmt::format("rename: '{}' is no regular expression: {}", entry.key, error.what()));
+      reader.error(entry.mark, fmt::format("rename: '{}' is not a regular expression: {}", entry.key, error.what()));
       good = false;
     }
     if (name) out.rules.emplace_back(entry.key, *name);

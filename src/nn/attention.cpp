@@ -15,8 +15,8 @@ void require_steps(std::span<const Shape> in) {
     if (in[i].rank() != 2)
       throw LayerError(fmt::format("expected inputs of 2 axes (steps, features), {{{}}} is {}", i, in[i].str()));
   if (in.size() == 3 && in[1][0] != in[2][0])
-    throw LayerError(fmt::format("value and key have as many steps as the other, {{1}} is {} and {{2}} {}", in[1].str(),
-                                 in[2].str()));
+    throw LayerError(fmt::format("value and key must have the same number of steps, {{1}} is {} and {{2}} {}",
+                                 in[1].str(), in[2].str()));
 }
 
 std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::span<const Shape> in) {
@@ -107,7 +107,7 @@ std::vector<WeightDef> weights(const MultiHeadAttentionSpec& spec, std::span<con
 
 std::string output_shape_error(const std::vector<std::int64_t>& shape) {
   if (shape.size() > 1)
-    return "must be one extent, the features of the output; put a Reshape behind the layer for more axes";
+    return "must be one extent, the features of the output; put a Reshape after the layer for more axes";
   return shape.empty() || shape[0] >= 1 ? "" : "must be at least 1";
 }
 
@@ -167,7 +167,7 @@ Shape attention_shape(std::span<const Shape> in) {
   require_steps(in);
   const std::size_t key = in.size() - 1;
   if (in[key][1] != in[0][1])
-    throw LayerError(fmt::format("query and key have as many features as the other, {{0}} is {} and {{{}}} {}",
+    throw LayerError(fmt::format("query and key must have the same number of features, {{0}} is {} and {{{}}} {}",
                                  in[0].str(), key, in[key].str()));
   return {in[0][0], in[1][1]};
 }

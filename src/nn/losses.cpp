@@ -135,15 +135,15 @@ std::string all_axes(const Shape& output) {
 std::string axes_mismatch(const SumAxes& spec, const LossFit& fit) {
   if (!spec.axis || spec.axis->empty())
     return fmt::format(
-        "without axis it sums over the whole batch, as Keras does: no mean over samples, so replicas, micro-batches "
-        "and the last short batch would change what is trained; give it the axes of a sample, axis: [{}]",
+        "without axis it sums over the whole batch, as in Keras, so replicas, micro-batches and the last short batch "
+        "would change the loss; write the axes of a sample, axis: [{}]",
         all_axes(fit.output));
   const std::vector<std::int64_t> axes = sorted_axes(spec, fit.output);
   bool fits = axes.front() >= 1 && axes.back() <= fit.output.rank();
   for (std::size_t i = 1; i < axes.size(); ++i) fits = fits && axes[i] == axes[i - 1] + 1;
   if (fits && fit.masked && axes.front() < fit.output.rank())
     return fmt::format(
-        "its sums go over the steps of a mask; give it the last axis alone, axis: [{}], or do without the mask",
+        "its sums include the steps of a mask; write the last axis alone, axis: [{}], or remove the mask",
         fit.output.rank());
   if (fits) return "";
   std::vector<std::string> found;

@@ -109,9 +109,9 @@ const Registered kConcatenate =
 Shape output(const DotSpec& spec, std::span<const Shape> in) {
   const DotOperand first = dot_operand(spec, in[0], 0), second = dot_operand(spec, in[1], 1);
   if (first.length != second.length)
-    throw LayerError(
-        fmt::format("{{0}} is {} and {{1}} {}: along axes {} and {} they have {} and {} values, expected as many",
-                    in[0].str(), in[1].str(), spec.axes.first, spec.axes.second, first.length, second.length));
+    throw LayerError(fmt::format(
+        "{{0}} is {} and {{1}} {}: along axes {} and {} they have {} and {} values, expected the same number",
+        in[0].str(), in[1].str(), spec.axes.first, spec.axes.second, first.length, second.length));
   std::vector<std::int64_t> extents;
   if (in[0].rank() == 2) extents.push_back(first.lines);
   if (in[1].rank() == 2) extents.push_back(second.lines);

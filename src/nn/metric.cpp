@@ -42,8 +42,8 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
   if (const std::string mismatch = type.mismatch(metric.spec(), subject); !mismatch.empty())
     refuse_metric(metric, mismatch);
   if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMostValues)
-    refuse_metric(metric, fmt::format("has {} values, and {} is the most that logs have room for; average them", count,
-                                      kMostValues));
+    refuse_metric(metric,
+                  fmt::format("has {} values, but logs have room for at most {}; average them", count, kMostValues));
   return {.metric = metric,
           .subject = subject,
           .names = value_names(metric, subject),
@@ -52,13 +52,13 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
 
 std::string compares_values(const MetricSubject& subject) {
   if (subject.labels == LabelKind::kDense || subject.output.elements() == 1) return "";
-  return fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try accuracy",
+  return fmt::format("compares values, but the labels are class numbers and output {} is {}; try accuracy",
                      subject.name, subject.output.str());
 }
 
 std::string ranks_classes(const MetricSubject& subject) {
   if (subject.output.rank() == 0)
-    return fmt::format("wants a row of class scores, but output {} is {}", subject.name, subject.output.str());
+    return fmt::format("needs a row of class scores, but output {} is {}", subject.name, subject.output.str());
   if (subject.classes() < 2)
     return fmt::format("is always 1 with one output value (output {}); try binary_accuracy", subject.name);
   return "";

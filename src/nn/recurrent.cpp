@@ -55,14 +55,15 @@ std::vector<WeightDef> recurrent_weights(const RecurrentCell& cell, const Recurr
 /// Error for an activation whose derivative cannot be computed from its value. Backward reads only the value.
 std::string recurrent_activation_error(Activation activation) {
   if (can_be_epilogue(activation)) return "";
-  return fmt::format("must be a function whose slope follows from its value, such as tanh, sigmoid or relu; {} is none",
-                     name_of(activation));
+  return fmt::format(
+      "must be a function whose derivative follows from its value, such as tanh, sigmoid or relu; {} is not",
+      name_of(activation));
 }
 
 std::string stateful_error(bool stateful) {
   if (!stateful) return "";
-  return "must be false: batches are shuffled and divided among replicas, so no sample goes on where another ended; "
-         "feed whole sequences, or read and give states with return_state and inputs";
+  return "must be false: batches are shuffled and divided among replicas, so no sample continues another; feed whole "
+         "sequences, or pass states with return_state and inputs";
 }
 
 template <class Spec, class T>

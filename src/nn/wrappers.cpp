@@ -21,8 +21,7 @@ std::string recurrent_layer_error(const WrappedLayer& layer) {
   if (!with_recurrent(layer, [&](const RecurrentSpec& spec) { backwards = spec.go_backwards; }))
     return fmt::format("must be LSTM, GRU or SimpleRNN, found {}", layer.name());
   if (!backwards) return "";
-  return "must go forwards: the other direction is the wrapper's own, and Keras refuses two of the same; remove "
-         "go_backwards";
+  return "must not be backwards: the wrapper adds that direction; remove go_backwards";
 }
 
 std::vector<OutputDef> outputs(const BidirectionalSpec& spec, std::span<const TensorDef> in) {

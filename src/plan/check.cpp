@@ -46,11 +46,11 @@ bool has_rows(const Output& output) { return output.shape.rank() >= 1; }
 
 void check_labels(const config::Typed& loss, const LossType& type, const Output& output) {
   if (type.integer_labels_only && output.labels == LabelKind::kDense)
-    refuse(loss, fmt::format("wants one class number per {}, but the labels are rows of values; try "
-                             "categorical_crossentropy",
-                             output.shape.rank() > 1 ? "position" : "sample"));
+    refuse(loss,
+           fmt::format("needs one class number per {}, but the labels are rows of values; try categorical_crossentropy",
+                       output.shape.rank() > 1 ? "position" : "sample"));
   if (type.reads != Reads::kClasses && output.labels == LabelKind::kClass && output.shape.elements() != 1)
-    refuse(loss, fmt::format("compares values with values, but the labels are class numbers and output {} is {}; try "
+    refuse(loss, fmt::format("compares values, but the labels are class numbers and output {} is {}; try "
                              "categorical_crossentropy, or labels that are rows of {} values",
                              output.name, output.shape.str(), output.shape.elements()));
 }
@@ -61,7 +61,7 @@ void check_shape(const config::Typed& loss, const LossType& type, const Output& 
   if (!mismatch.empty()) refuse(loss, mismatch);
   if (type.reads != Reads::kClasses) return;
   if (!has_rows(output))
-    refuse(loss, fmt::format("wants a row of class scores, but output {} is {}", output.name, output.shape.str()));
+    refuse(loss, fmt::format("needs a row of class scores, but output {} is {}", output.name, output.shape.str()));
   if (output.shape.back() < 2)
     refuse(loss,
            fmt::format("needs at least 2 classes, but output {} has 1 value; try binary_crossentropy with activation "
@@ -73,10 +73,9 @@ void check_class_weights(const config::Typed& loss, const LossType& type, const 
   const bool classes = type.reads == Reads::kClasses && output.shape.rank() == 1;
   const bool two = type.reads == Reads::kProbabilities && output.shape.elements() == 1;
   if (!classes && !two)
-    refuse(loss, fmt::format(
-                     "class_weight wants one class per sample, which output {} of shape {} and this loss do not have; "
-                     "remove class_weight, or try categorical_crossentropy",
-                     output.name, output.shape.str()));
+    refuse(loss, fmt::format("class_weight needs one class per sample, which output {} of shape {} and this loss do "
+                             "not have; remove class_weight, or try categorical_crossentropy",
+                             output.name, output.shape.str()));
   const auto wanted = two ? std::size_t{2} : static_cast<std::size_t>(output.shape.back());
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
 }
@@ -88,8 +87,8 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
   if (mask.empty()) return 0;
   const std::string& from = graph.nodes[at(mask.front().node)].name;
   if (mask.size() > 1)
-    refuse(loss, fmt::format("output {} joins the masks of '{}' and '{}', which this version cannot; give one of them "
-                             "mask_zero: false",
+    refuse(loss, fmt::format("output {} joins the masks of '{}' and '{}', which this version does not support; set "
+                             "mask_zero: false in one of them",
                              output.name, from, graph.nodes[at(mask[1].node)].name));
   const Shape& steps = graph::tensor_of(graph, mask.front()).shape;
   std::vector<std::int64_t> rows = output.shape.dims();
@@ -111,8 +110,7 @@ void check_activation(const config::Typed& loss, const LossType& type, const Out
                              output.name, name));
   const bool logs = *output.activation == Activation::kLogSoftmax;
   if (!from_logits && (logs || *output.activation == Activation::kLinear))
-    refuse(loss, fmt::format("takes its input for probabilities, but output {} ends in {}; try from_logits: true, "
-                             "or activation {}",
+    refuse(loss, fmt::format("expects probabilities, but output {} ends in {}; try from_logits: true, or activation {}",
                              output.name, logs ? "log_softmax" : "no activation", name));
   if (!classes && *output.activation == Activation::kSoftmax && output.shape.back() == 1)
     refuse(loss, fmt::format("output {} is a softmax over one value, which is always 1; try activation sigmoid",

@@ -109,7 +109,7 @@ says "classes  balanced: 0 "
 run 2 fit frozen.yaml --cpus 1x1 --run-dir unknown --set "train.class_weight={ten: 3}"
 says "unknown class 'ten'"
 run 2 fit frozen.yaml --cpus 1x1 --run-dir mse --set train.loss=mse --set train.class_weight=balanced
-says "class_weight wants one class per sample"
+says "class_weight needs one class per sample"
 
 say "a stop while the features are computed saves and resumes"
 sed '/filters/s/24/512/' frozen.yaml >slow.yaml  # features that take much longer than a look at a file

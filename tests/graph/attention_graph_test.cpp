@@ -35,7 +35,8 @@ TEST(AttentionGraph, AJoinedMaskOfAnyInputIsRefused) {
   - Add: {name: sum, inputs: [valid, late]}
   - MultiHeadAttention: {name: heads, num_heads: 1, key_dim: 2, inputs: [valid, sum]}
 )");
-  EXPECT_THAT(built.errors, HasSubstr("its input joins the masks of 'valid' and 'late', which this version cannot"));
+  EXPECT_THAT(built.errors,
+              HasSubstr("its input joins the masks of 'valid' and 'late', which this version does not support"));
 }
 
 }  // namespace

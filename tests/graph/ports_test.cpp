@@ -99,7 +99,7 @@ layers:
   - Dense: {name: cut.high, units: 3}
 )")
                   .errors,
-              HasSubstr("the name 'cut.high' stands for an output of 'cut' already"));
+              HasSubstr("the name 'cut.high' is already that of an output of 'cut'"));
 }
 
 TEST(Types, IdsGoToLayersThatReadThem) {
@@ -171,9 +171,7 @@ outputs: [mean, joined, wide, half]
 TEST(Masks, AreLostWithAWarning) {
   const Built built = build_text(start("  - Flatten: {name: flat, inputs: a}\noutputs: [flat, b]\n"));
   EXPECT_EQ(built.errors, "");
-  EXPECT_EQ(built.warnings,
-            "Flatten 'flat' loses the mask of 'a': what comes after does not know which steps are padding (so it is in "
-            "Keras)\n");
+  EXPECT_EQ(built.warnings, "Flatten 'flat' drops the mask of 'a': later layers do not mask padding (as in Keras)\n");
 }
 
 TEST(Masks, OfAStepAreThoseThatItNames) {
@@ -228,7 +226,7 @@ TEST(Masks, WithoutStepsToMaskAreRefused) {
 
 TEST(Masks, WhatKerasHeedsAndNoOpDoesIsRefused) {
   EXPECT_THAT(build_text(start("  - BatchNormalization: {name: bn, inputs: a}\noutputs: [bn, b]\n")).errors,
-              HasSubstr("its input has the mask of 'a', which Keras's layer heeds and this version's does not"));
+              HasSubstr("its input has the mask of 'a', which Keras's layer uses and this version's does not"));
   EXPECT_THAT(build_text(start("  - Concatenate: {name: c, inputs: [a, b], axis: 1}\n")).errors,
               HasSubstr("its input has the mask of 'a'"));
   EXPECT_THAT(build_text(start("  - GlobalAveragePooling1D: {name: r, keepdims: true, inputs: b}\n"

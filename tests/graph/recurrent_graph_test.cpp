@@ -91,7 +91,7 @@ layers:
   - Masking: {name: valid}
   - TimeDistributed: {name: lines, layer: {LSTM: 4}}
 )");
-  EXPECT_THAT(built.errors, HasSubstr("its input has the mask of 'valid', which Keras's layer heeds"));
+  EXPECT_THAT(built.errors, HasSubstr("its input has the mask of 'valid', which Keras's layer uses"));
 }
 
 }  // namespace

@@ -19,9 +19,8 @@ TEST(Wrong, Steps) {
       {"layers: [{Input: [4]}, {dense: 3}]", "1:25 unknown layer 'dense'; did you mean 'Dense'?\n"},
       {"layers: [{Input: [4]}, {MaxPool2D: 3}]", "1:25 unknown layer 'MaxPool2D'; did you mean 'MaxPooling2D'?\n"},
       {"layers: [{Input: [4]}, {Dense: 3, name: a}]",
-       "1:35 model: a step is one 'Type: {arguments}', found 'name' beside 'Dense'; put the arguments in braces or "
-       "indent them "
-       "further\n"},
+       "1:35 model: a step is one 'Type: {arguments}', found 'name' next to 'Dense'; put the arguments in braces or "
+       "indent them further\n"},
       {"layers: [{Input: [4]}, 7, [Dense]]",
        "1:24 unknown layer '7'; docs/reference/layers.md lists the layers, model.blocks and model.shared name your "
        "own\n1:27 "
@@ -45,7 +44,7 @@ TEST(Wrong, Steps) {
       {"weights: {file: a.h5, expect: [fc, fcc]}\nlayers: [{Input: [4]}, {Dense: {units: 3, name: fc}}]",
        "1:31 model.weights: expect: no layer is called 'fcc'; did you mean 'fc'?\n"},
       {"weights: {file: a.h5, rename: {'a(': b}}\nlayers: [{Input: [4]}]",
-       "1:32 model.weights: rename: 'a(' is no regular expression: Mismatched '(' and ')' in regular expression\n"},
+       "1:32 model.weights: rename: 'a(' is not a regular expression: Mismatched '(' and ')' in regular expression\n"},
       {"weights: {match: names}\nlayers: [{Input: [4]}]",
        "1:18 model.weights: match must be auto, name or topology, found 'names'; did you mean 'name'?\n1:1 "
        "model.weights: missing key 'file'\n"},
@@ -109,7 +108,7 @@ TEST(Wrong, ReferencesAndNames) {
       {"layers: [{Input: [4]}, {Dense: {name: a, units: 3, if: false}}, {Dense: {units: 3, inputs: a}}]",
        "1:92 Dense 'dense': step 'a' is left out by its 'if'\n  defined at net.yaml:1:25\n"},
       {"layers: [{Input: [4]}, {Dense: {name: a, units: 3}}, {Dense: {units: 3, inputs: input_layer}}]",
-       "1:25 Dense 'a': no step reads this one and it is no output; remove it, or name it in an 'inputs' or in "
+       "1:25 Dense 'a': no step reads this one and it is not an output; remove it, or name it in an 'inputs' or in "
        "'outputs'\n"},
       {"layers: [{Input: [4]}, {Dense: 3}]\noutputs: dens",
        "2:10 model: no step is called 'dens'; did you mean 'dense'?\n"},

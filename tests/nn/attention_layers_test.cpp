@@ -23,11 +23,11 @@ TEST(AttentionLayers, MultiHeadAttentionSaysWhatDoesNotFit) {
   EXPECT_EQ(refusal(kHeads, {{7}}), "expected inputs of 2 axes (steps, features), {0} is 7");
   EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6, 2}}), "expected inputs of 2 axes (steps, features), {1} is 4x6x2");
   EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6}, {3, 6}}),
-            "value and key have as many steps as the other, {1} is 4x6 and {2} 3x6");
+            "value and key must have the same number of steps, {1} is 4x6 and {2} 3x6");
   EXPECT_EQ(refusal("MultiHeadAttention: {num_heads: 4096, key_dim: 8192}", {{7, 5}}),
             "4096 heads of 8192 numbers are more than 16777216 together");
   EXPECT_EQ(read_layer("MultiHeadAttention: {num_heads: 2, key_dim: 3, output_shape: [4, 5]}").errors,
-            "MultiHeadAttention: output_shape must be one extent, the features of the output; put a Reshape behind the "
+            "MultiHeadAttention: output_shape must be one extent, the features of the output; put a Reshape after the "
             "layer for more axes\n");
   EXPECT_EQ(read_layer("MultiHeadAttention: {num_heads: 2, key_dim: 3, attention_axes: [1, 2]}").errors,
             "MultiHeadAttention: attention_axes must be 1, the steps, or left out: inputs are [steps, features]\n");
@@ -43,10 +43,9 @@ TEST(AttentionLayers, AttentionWithoutProjections) {
   EXPECT_EQ(weights_of("AdditiveAttention", {{7, 5}, {4, 5}}), "scale 5");
   EXPECT_EQ(weights_of("AdditiveAttention: {use_scale: false}", {{7, 5}, {4, 5}}), "");
   EXPECT_EQ(refusal("Attention", {{7, 5}, {4, 6}}),
-            "query and key have as many features as the other, {0} is 7x5 and "
-            "{1} 4x6");
+            "query and key must have the same number of features, {0} is 7x5 and {1} 4x6");
   EXPECT_EQ(refusal("AdditiveAttention", {{7, 5}, {4, 6}, {3, 5}}),
-            "value and key have as many steps as the other, {1} is 4x6 and {2} 3x5");
+            "value and key must have the same number of steps, {1} is 4x6 and {2} 3x5");
 }
 
 TEST(AttentionLayers, AreRandomWhereTheyDrop) {

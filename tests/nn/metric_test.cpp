@@ -46,11 +46,10 @@ TEST(Metric, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(metric_error("categorical_accuracy", {1}),
             "CategoricalAccuracy: is always 1 with one output value (output 'out'); try binary_accuracy");
   EXPECT_EQ(metric_error("sparse_categorical_accuracy", {}, LabelKind::kClass),
-            "SparseCategoricalAccuracy: wants a row of class scores, but output 'out' is scalar");
+            "SparseCategoricalAccuracy: needs a row of class scores, but output 'out' is scalar");
   EXPECT_EQ(metric_error("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass), "");  // a class at each position
   EXPECT_EQ(metric_error("mse", {3}, LabelKind::kClass),
-            "MeanSquaredError: compares values with values, but the labels are class numbers and output 'out' is 3; "
-            "try accuracy");
+            "MeanSquaredError: compares values, but the labels are class numbers and output 'out' is 3; try accuracy");
   EXPECT_EQ(metric_error("accuracy", {1}, LabelKind::kClass), "");
   EXPECT_EQ(metric_error("accuracy", {3}, LabelKind::kClass), "");
 }
@@ -62,7 +61,7 @@ TEST(Metric, SeveralValuesHaveNumberedNames) {
             (std::vector<std::string>{"p_0", "p_1"}));
   EXPECT_EQ(resolved("r2_score", {3}).names.size(), 1U);
   EXPECT_EQ(metric_error("f1_score", {100}),
-            "F1Score: has 100 values, and 64 is the most that logs have room for; average them");
+            "F1Score: has 100 values, but logs have room for at most 64; average them");
 }
 
 TEST(Metric, ArgumentsThatDoNotFitTheOutputAreRefused) {

@@ -42,14 +42,14 @@ TEST(RecurrentLayers, TakeAStateOfTheirUnits) {
 
 TEST(RecurrentLayers, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(read_layer("LSTM: {units: 5, stateful: true}").errors,
-            "LSTM: stateful must be false: batches are shuffled and divided among replicas, so no sample goes on where "
-            "another ended; feed whole sequences, or read and give states with return_state and inputs\n");
+            "LSTM: stateful must be false: batches are shuffled and divided among replicas, so no sample continues "
+            "another; feed whole sequences, or pass states with return_state and inputs\n");
   EXPECT_EQ(read_layer("LSTM: {units: 5, activation: gelu}").errors,
-            "LSTM: activation must be a function whose slope follows from its value, such as tanh, sigmoid or relu; "
-            "gelu is none\n");
+            "LSTM: activation must be a function whose derivative follows from its value, such as tanh, sigmoid or "
+            "relu; gelu is not\n");
   EXPECT_EQ(read_layer("LSTM: {units: 5, recurrent_activation: softmax}").errors,
-            "LSTM: recurrent_activation must be a function whose slope follows from its value, such as tanh, sigmoid "
-            "or relu; softmax is none\n");
+            "LSTM: recurrent_activation must be a function whose derivative follows from its value, such as tanh, "
+            "sigmoid or relu; softmax is not\n");
   EXPECT_EQ(read_layer("LSTM: {units: 5, dropout: 1}").errors, "LSTM: dropout must be >= 0 and < 1, found 1\n");
   EXPECT_EQ(read_layer("LSTM: {units: 5, unroll: true}").errors, "");
 }
@@ -162,8 +162,7 @@ TEST(Bidirectional, RefusesWhatItCannotDo) {
   EXPECT_EQ(read_layer("Bidirectional: {layer: {Dense: 5}}").errors,
             "Bidirectional: layer must be LSTM, GRU or SimpleRNN, found Dense\n");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, go_backwards: true}}}").errors,
-            "Bidirectional: layer must go forwards: the other direction is the wrapper's own, and Keras refuses two of "
-            "the same; remove go_backwards\n");
+            "Bidirectional: layer must not be backwards: the wrapper adds that direction; remove go_backwards\n");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, name: inner}}}").errors.substr(0, 62),
             "Bidirectional: LSTM: unknown argument 'name'; known are units,");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, merge_mode: null}").errors,

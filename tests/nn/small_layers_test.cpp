@@ -106,7 +106,7 @@ TEST(SmallLayers, Dot) {
   EXPECT_EQ(reads_of("Dot: 1"), "input");
   EXPECT_EQ(reads_of("Dot: {axes: 1, normalize: true}"), "");
   EXPECT_EQ(refusal("Dot: 2", {{3, 5}, {4, 6}}),
-            "{0} is 3x5 and {1} 4x6: along axes 2 and 2 they have 5 and 6 values, expected as many");
+            "{0} is 3x5 and {1} 4x6: along axes 2 and 2 they have 5 and 6 values, expected the same number");
   EXPECT_EQ(refusal("Dot: [2, 0]", {{3, 5}, {4, 5}}),
             "axis 0 is not one of {1}, which is 4x5: 1 to 2, or -1 for the last");
   EXPECT_EQ(refusal("Dot: 1", {{3, 5, 2}, {3}}), "{0} is 3x5x2, expected a vector or a matrix");

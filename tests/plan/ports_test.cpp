@@ -169,7 +169,7 @@ layers:
   PlanOptions options = options_for("Dice: {axis: [1, 2]}", {});
   options.objectives.front().labels = nn::LabelKind::kDense;
   EXPECT_THAT(masked_loss_refusal(words, options),
-              HasSubstr("its sums go over the steps of a mask; give it the last axis alone, axis: [2]"));
+              HasSubstr("its sums include the steps of a mask; write the last axis alone, axis: [2]"));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {
   EXPECT_THAT(refused("train.class_weight.bird=2"), HasSubstr("unknown class 'bird'; expected cat, dog or 0..1"));
   EXPECT_THAT(refused("train.class_weight.dog=-1"), HasSubstr("class_weight of 'dog' must be a number >= 0"));
   EXPECT_THAT(refused("train.class_weight=often"), HasSubstr("class_weight must be balanced or {class: weight, ...}"));
-  EXPECT_THAT(refused("train.loss=mse"), HasSubstr("class_weight wants one class per sample"));
+  EXPECT_THAT(refused("train.loss=mse"), HasSubstr("class_weight needs one class per sample"));
 }
 
 }  // namespace
