@@ -100,8 +100,7 @@ void activation_backward_from_output(const Launch& at, DType type, Activation ki
     if constexpr (kFromOutput<F>)
       map_two(at, type, FromOutput<F>{f}, y, dy, dx, n);
     else
-      throw std::invalid_argument(
-          "activation_backward_from_output: the output does not tell the gradient of this kind");
+      throw std::invalid_argument("activation_backward_from_output: this kind needs its input for the gradient");
   });
 }
 

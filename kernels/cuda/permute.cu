@@ -88,10 +88,10 @@ Permutation::Permutation(const std::vector<std::int64_t>& in_shape, const std::v
         in_strides[static_cast<std::size_t>(d)] * in_shape[static_cast<std::size_t>(d)];
   std::vector<bool> seen(in_shape.size());
   if (new_axes.size() != in_shape.size())
-    throw std::invalid_argument("permute: one axis of the input for each of the output");
+    throw std::invalid_argument("permute: expected one axis of the input for each axis of the output");
   for (const int axis : new_axes) {
     if (axis < 0 || axis >= rank || seen[static_cast<std::size_t>(axis)])
-      throw std::invalid_argument("permute: the axes are no permutation");
+      throw std::invalid_argument("permute: the axes are not a permutation");
     seen[static_cast<std::size_t>(axis)] = true;
     const std::int64_t size = in_shape[static_cast<std::size_t>(axis)],
                        step = in_strides[static_cast<std::size_t>(axis)];

@@ -120,7 +120,8 @@ __global__ void prelu_sums_kernel(const PRelu p, const Cover c, const T* x, cons
 }  // namespace
 
 PRelu::PRelu(const std::vector<std::int64_t>& sample, const std::vector<std::int64_t>& alpha) {
-  if (sample.size() != alpha.size()) throw std::invalid_argument("prelu: alpha has other axes than the sample");
+  if (sample.size() != alpha.size())
+    throw std::invalid_argument("prelu: the axes of alpha differ from those of the sample");
   bool shared_before = false;
   for (std::size_t d = 0; d < sample.size(); ++d) {
     if (alpha[d] != sample[d] && alpha[d] != 1)

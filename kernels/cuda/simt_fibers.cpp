@@ -246,7 +246,7 @@ void run_flat(const Shape& shape, const std::function<void()>& thread) {
 
 void require_fiber() {
   if (self != nullptr) return;
-  fail(is_flat ? "a thread of a flat launch came to a barrier or a shuffle; start it with DPTRAIN_LAUNCH"
+  fail(is_flat ? "a thread of a flat launch reached a barrier or a shuffle; start it with DPTRAIN_LAUNCH"
                : "a barrier or a shuffle outside of a kernel");
 }
 

@@ -14,9 +14,9 @@ std::string cuda_version_text(int number) {
 }
 
 std::string why_no_driver(int driver, int built_with) {
-  if (driver == 0) return "no NVIDIA driver answers";
+  if (driver == 0) return "no NVIDIA driver found";
   if (major_of(driver) >= major_of(built_with)) return "";
-  return fmt::format("the NVIDIA driver runs CUDA {} at most, this dptrain needs {}.0; update the driver",
+  return fmt::format("the NVIDIA driver supports CUDA {} at most, this dptrain needs {}.0; update the driver",
                      cuda_version_text(driver), major_of(built_with));
 }
 
@@ -32,7 +32,7 @@ std::string nccl_package(int built_with) {
 
 std::string why_not_this_cudnn(int driver, int cudnn_cuda) {
   if (driver == 0 || major_of(driver) >= major_of(cudnn_cuda)) return "";
-  return fmt::format("is for CUDA {}, the driver runs CUDA {} at most", major_of(cudnn_cuda),
+  return fmt::format("is for CUDA {}, the driver supports CUDA {} at most", major_of(cudnn_cuda),
                      cuda_version_text(driver));
 }
 

@@ -109,8 +109,8 @@ class LocalCollective final : public backend::Collective {
     shared_.counts.wait(shared_.given.count, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       if (static_cast<std::int64_t>(set[r].size()) != bytes)
-        throw Error(ErrorKind::kInternal,
-                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, set[r].size(), rank_, bytes));
+        throw Error(ErrorKind::kInternal, fmt::format("rank {} passed {} bytes to a gather, rank {} passed {}", r,
+                                                      set[r].size(), rank_, bytes));
       std::ranges::copy(set[r], static_cast<std::byte*>(all) + r * bytes);
     }
   }

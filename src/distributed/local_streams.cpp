@@ -159,7 +159,7 @@ class StreamCollective final : public backend::Collective {
       const RankState::GatherSlot& slot = shared_.rank_states[at(r)].slots[set];
       if (slot.bytes != bytes)
         throw Error(ErrorKind::kInternal,
-                    fmt::format("rank {} gave {} bytes to a gather, rank {} gave {}", r, slot.bytes, rank_, bytes));
+                    fmt::format("rank {} passed {} bytes to a gather, rank {} passed {}", r, slot.bytes, rank_, bytes));
       slot.written->hold(stream);
       device_->copy(static_cast<std::byte*>(all) + r * bytes, slot.memory->data(), static_cast<std::size_t>(bytes),
                     stream);

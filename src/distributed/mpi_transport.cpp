@@ -48,8 +48,8 @@ std::optional<Launch> find_launch(const std::function<const char*(const char* na
   else if (tasks > 1)
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("srun has started {} processes that cannot find each other; give srun --mpi=pmix (Open MPI) "
-                    "or --mpi=pmi2 (MPICH), see srun --mpi=list, or DPTRAIN_MPI=none for runs of their own",
+        fmt::format("srun has started {} processes that cannot find each other; give srun --mpi=pmix (Open MPI) or "
+                    "--mpi=pmi2 (MPICH), see srun --mpi=list, or set DPTRAIN_MPI=none for independent runs",
                     tasks));
   if (!launch || launch->processes == 1) return std::nullopt;
   if (!wanted.empty()) launch->library = wanted;
@@ -71,7 +71,7 @@ LibraryName module_of(const std::string& library) {
                  "building again"
           : library == "mpich"
               ? "MPICH (package libmpich12) and, where dptrain was built without it, libmpich-dev before building again"
-              : "an MPI with the ABI of MPI 5, and build again beside it",
+              : "an MPI with the ABI of MPI 5, and build dptrain again",
       .otherwise = "start one process without a launcher, or DPTRAIN_MPI=none"};
 }
 
@@ -82,13 +82,13 @@ class MpiTransport final : public Transport {
     api_ = library_.function<ModuleFunction>(kModuleFunction)();
     if (api_->version != kModuleVersion)
       throw Error(ErrorKind::kDevice,
-                  fmt::format("{} is of another build of dptrain (version {}, expected {}); build both anew",
+                  fmt::format("{} is from another build of dptrain (version {}, expected {}); build both again",
                               library_.path(), api_->version, kModuleVersion));
     check(api_->init(&process_, &processes_), "MPI_Init_thread");
     if (launch.processes > 0 && processes_ != launch.processes)
       throw Error(ErrorKind::kDevice,
-                  fmt::format("the launcher has started {} processes, but {} sees {}; name the launcher's own library "
-                              "with DPTRAIN_MPI=openmpi or DPTRAIN_MPI=mpich",
+                  fmt::format("the launcher has started {} processes, but {} reports {}; name the launcher's own "
+                              "library with DPTRAIN_MPI=openmpi or DPTRAIN_MPI=mpich",
                               launch.processes, library(), processes_));
   }
 

@@ -176,11 +176,10 @@ void Communicator::wait(const std::string& what, const std::function<bool()>& re
 
 void Communicator::throw_if_late() const {
   if (!deadline_ || Clock::now() < *deadline_) return;
-  throw Error(
-      ErrorKind::kDeadline,
-      fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: go on from the last "
-                  "checkpoint with --resume, or give it more time with parallel.watchdog",
-                  doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
+  throw Error(ErrorKind::kDeadline,
+              fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: continue from the "
+                          "last checkpoint with --resume, or raise parallel.watchdog",
+                          doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
 }
 
 void Communicator::fail(Result result, const std::string& what) {
@@ -192,7 +191,7 @@ void Communicator::fail(Result result, const std::string& what) {
 std::string Communicator::last_error() const {
   // NCCL stores it per thread and process, and ignores the handle.
   const char* const words = api_.last_error(nullptr);
-  return words == nullptr || *words == '\0' ? "NCCL has no more to say" : fmt::format("last error: {}", words);
+  return words == nullptr || *words == '\0' ? "NCCL reports no details" : fmt::format("last error: {}", words);
 }
 
 }  // namespace dptrain::distributed::nccl

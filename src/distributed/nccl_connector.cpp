@@ -307,7 +307,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   void barrier(backend::Stream& stream) {
     stream.synchronize();
     place_.arrive(++barriers_);
-    sums_.wait("meeting of the replicas", [&] { return place_.all_arrived(barriers_); });
+    sums_.wait("barrier of the replicas", [&] { return place_.all_arrived(barriers_); });
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
@@ -441,10 +441,9 @@ std::unique_ptr<runtime::Connector> make(const std::vector<int>& gpus, const Ncc
   std::vector<int> sorted = gpus;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    throw Error(ErrorKind::kDevice,
-                fmt::format("gpu:{} is named twice, but over several processes every replica wants a GPU of its own; "
-                            "several replicas on one GPU go in one process",
-                            *twice));
+    throw Error(ErrorKind::kDevice, fmt::format("gpu:{} is named twice, but with several processes every replica needs "
+                                                "a GPU of its own; put replicas that share a GPU into one process",
+                                                *twice));
   if (options.deterministic) make_deterministic();
   return std::make_unique<NcclConnector>(static_cast<int>(gpus.size()), options, peers, api);
 }

@@ -155,7 +155,7 @@ class ProcessCollective final : public backend::Collective {
           size * at(local_ranks_->rank_layout.first_ranks[at(p + 1)] - local_ranks_->rank_layout.first_ranks[at(p)]);
       const std::string& from = round.all[at(p)];
       if (from.size() != expected)
-        throw Error(ErrorKind::kInternal, fmt::format("{} gave {} bytes to a gather, expected {}",
+        throw Error(ErrorKind::kInternal, fmt::format("{} passed {} bytes to a gather, expected {}",
                                                       local_ranks_->processes.name(p), from.size(), expected));
       std::memcpy(to, from.data(), from.size());
       to += from.size();

@@ -21,7 +21,8 @@ class Reader {
 
   template <class T>
   T get() {
-    if (from_.size() - at_ < sizeof(T)) throw Error(ErrorKind::kInternal, "a process gave half of a replica's sums");
+    if (from_.size() - at_ < sizeof(T))
+      throw Error(ErrorKind::kInternal, "a process sent only a part of a replica's sums");
     T value{};
     std::memcpy(&value, from_.data() + at_, sizeof(value));
     at_ += sizeof(value);

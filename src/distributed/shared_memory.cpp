@@ -104,9 +104,10 @@ std::shared_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
   if (available > 0 && bytes > available) throw no_memory(bytes, ENOMEM);
   Descriptor file(::memfd_create("dptrain", MFD_CLOEXEC));
   if (file.number() < 0)
-    throw Error(ErrorKind::kDevice, fmt::format("memory shared by processes cannot be made: {}; "
-                                                "DPTRAIN_SHARED_MEMORY=none does without",
-                                                std::strerror(errno)));
+    throw Error(
+        ErrorKind::kDevice,
+        fmt::format("cannot create memory shared by processes: {}; set DPTRAIN_SHARED_MEMORY=none to run without it",
+                    std::strerror(errno)));
   // Allocate everything now: a lack of memory is an error here and would be a signal later.
   if (const int code = ::posix_fallocate(file.number(), 0, static_cast<off_t>(kHead + bytes)); code != 0)
     throw no_memory(bytes, code);

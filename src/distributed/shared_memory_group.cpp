@@ -24,7 +24,7 @@ class SharedBuffer final : public backend::Buffer {
 std::shared_ptr<SharedMemory> reach(const SharedMemory::Handle& handle, const std::string& whose) {
   auto memory = SharedMemory::open(handle);
   if (memory == nullptr)
-    throw Error(ErrorKind::kDevice, fmt::format("the memory of {} cannot be reached any more", whose));
+    throw Error(ErrorKind::kDevice, fmt::format("the memory of {} is no longer accessible", whose));
   return memory;
 }
 
@@ -137,7 +137,7 @@ void SharedMemoryGroup::gather(int local_rank, const void* mine, std::size_t byt
   const auto place = [&](int member, std::size_t given) {
     if (given != bytes)
       throw Error(ErrorKind::kInternal,
-                  fmt::format("rank {} gave {} bytes to a gather, expected {}", member, given, bytes));
+                  fmt::format("rank {} passed {} bytes to a gather, expected {}", member, given, bytes));
     return all + at(member) * bytes;
   };
   gathers_[at(local_rank)].gather(mine, bytes, place, [this] { throw_if_aborted(); });

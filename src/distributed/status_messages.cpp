@@ -73,10 +73,9 @@ std::optional<StatusMessages::Failure> StatusMessages::poll(double silence_secon
       other.ended = other.comes.kind != Kind::kAlive;
       if (!other.ended) receive(p);
     } else if (other.neighbour && now - other.last_received > silence_seconds && !failure) {
-      failure = {p,
-                 Error(ErrorKind::kDeadline,
-                       fmt::format("nothing heard of it for {:g} s: it hangs, its machine is gone or the link is cut",
-                                   silence_seconds))};
+      failure = {p, Error(ErrorKind::kDeadline,
+                          fmt::format("no message from it for {:g} s: it hangs, its machine is down or the link is cut",
+                                      silence_seconds))};
     }
   }
   // At least eight messages within the limit, so one that is late does not count as a failure.

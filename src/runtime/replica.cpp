@@ -161,7 +161,7 @@ struct Replica::Impl {
     const auto [begin, end] = plan.buckets[static_cast<std::size_t>(bucket)];
     accumulate(number, begin, end);
     if (begin == 0) runner.mark_gradients_not_finite();
-    beat("handing gradients over");
+    beat("passing gradients to the all-reduce");
     const trace::Span span("all-reduce", "handing over bucket", bucket);
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);

@@ -62,8 +62,8 @@ void ExitGuard::arm(double seconds, const std::string& why) {
     std::unique_lock waiting(mutex_);
     if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
     log::error(
-        fmt::format("{}; {:g} s later the devices still do not stop, so the process ends without them: go on "
-                    "from the last checkpoint with --resume",
+        fmt::format("{}; {:g} s later the devices have not stopped, so the process ends without them: continue from "
+                    "the last checkpoint with --resume",
                     why, seconds));
     std::fflush(nullptr);
     _exit(static_cast<int>(ErrorKind::kDeadline));
@@ -109,11 +109,10 @@ struct ReplicaSet::Impl {
                                                     options.weights.size(), world.ranks, devices.size()));
     if (options.virtual_shards > 0 && options.graphs == backend::Graphs::kOn)
       throw Error(ErrorKind::kUsage,
-                  "runtime.cuda_graphs: on does not go with parallel.virtual_shards, whose micro-batches are not "
-                  "recorded; use auto");
+                  "runtime.cuda_graphs: on cannot be combined with parallel.virtual_shards, whose micro-batches are "
+                  "not recorded; use auto");
     if (options.balance != nullptr && options.graphs == backend::Graphs::kOn)
-      throw Error(ErrorKind::kUsage,
-                  "runtime.cuda_graphs: on does not go with shares that move (parallel.split: auto); use auto");
+      throw Error(ErrorKind::kUsage, "runtime.cuda_graphs: on cannot be combined with parallel.split: auto; use auto");
     shares.emplace(options, world);
     try {
       run("", [this](int local_rank) { make_replica(local_rank); });
@@ -468,8 +467,8 @@ void ReplicaSet::check_equal(std::int64_t step) {
     if (hashes[at(rank)] != hashes[0]) different.push_back(name(rank));
   if (different.empty()) return;
   throw Error(ErrorKind::kDevice,
-              fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is "
-                          "faulty, or an operation is not deterministic; go on from the last checkpoint",
+              fmt::format("step {}: the parameters of {} differ from those of {}; memory or a device is faulty, or an "
+                          "operation is not deterministic; continue from the last checkpoint",
                           step, join(different, ", "), name(0)));
 }
 

@@ -8,11 +8,11 @@ namespace dptrain::runtime {
 backend::Recording* StepRecorder::recording(std::size_t host_index, const std::function<void()>& work) {
   std::unique_ptr<backend::Recording>& recording = recordings_[host_index];
   if (recording) return recording.get();
-  beat("meeting the other replicas to record a step");
+  beat("waiting for the other replicas to record a step");
   if (sink_ != nullptr) sink_->begin_recording(stream_);
   const std::optional<Error> why = record(recording, work);
   const bool recorded = recording != nullptr;
-  beat("meeting the other replicas with a recorded step");
+  beat("waiting for the other replicas after recording a step");
   const std::optional<int> without = sink_ != nullptr ? sink_->end_recording(recorded, stream_)
                                      : recorded       ? std::nullopt
                                                       : std::optional(options_.rank);

@@ -55,12 +55,10 @@ void Watchdog::check(const std::vector<bool>& busy) {
     if (late && (stuck == nullptr || (stuck_waits && !waits))) stuck = &rank_state, stuck_waits = waits;
   }
   if (stuck == nullptr) return;
-  late_.emplace(
-      ErrorKind::kDeadline,
-      fmt::format(
-          "{}{}: no progress for {:.3g} s in {}; a call of the driver or of a library does not return: go on from "
-          "the last checkpoint with --resume, or give it more time with parallel.watchdog",
-          stuck->name, where_, now - stuck->since, stuck->heartbeat.doing()));
+  late_.emplace(ErrorKind::kDeadline,
+                fmt::format("{}{}: no progress for {:.3g} s in {}; a call of the driver or of a library does not "
+                            "return: continue from the last checkpoint with --resume, or raise parallel.watchdog",
+                            stuck->name, where_, now - stuck->since, stuck->heartbeat.doing()));
   late_since_ = now;
   stop_(late_->what());
 }

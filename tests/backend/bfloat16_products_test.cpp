@@ -91,7 +91,7 @@ TEST(Bfloat16, IsRefusedWithoutInstructions) {
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_THAT(error.what(), HasSubstr("mixed_bfloat16: it takes AMX or AVX-512 BF16"));
+    EXPECT_THAT(error.what(), HasSubstr("mixed_bfloat16: it needs AMX or AVX-512 BF16"));
     EXPECT_THAT(error.what(), HasSubstr("use float32, or a GPU"));
   }
 }

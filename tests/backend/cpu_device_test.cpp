@@ -33,7 +33,8 @@ TEST(CpuDevice, RefusesMoreMemoryThanThereIs) {
     FAIL() << "64 TiB were granted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kMemory);
-    EXPECT_NE(std::string(error.what()).find("cpu:0: 65536.00 GiB of memory asked"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("cpu:0: 65536.00 GiB of memory requested"), std::string::npos)
+        << error.what();
   }
 }
 

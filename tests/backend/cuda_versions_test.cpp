@@ -9,14 +9,14 @@ TEST(CudaVersions, ADriverRunsItsMajorVersionAndOlderOnes) {
   for (const auto& [driver, built_with] : {std::pair{12000, 12040}, {12080, 12000}, {13000, 12040}, {13000, 13050}})
     EXPECT_EQ(why_no_driver(driver, built_with), "") << driver << ", " << built_with;
   EXPECT_EQ(why_no_driver(11080, 12040),
-            "the NVIDIA driver runs CUDA 11.8 at most, this dptrain needs 12.0; update the driver");
+            "the NVIDIA driver supports CUDA 11.8 at most, this dptrain needs 12.0; update the driver");
   EXPECT_EQ(why_no_driver(12090, 13010),
-            "the NVIDIA driver runs CUDA 12.9 at most, this dptrain needs 13.0; update the driver");
-  EXPECT_EQ(why_no_driver(0, 12040), "no NVIDIA driver answers");
+            "the NVIDIA driver supports CUDA 12.9 at most, this dptrain needs 13.0; update the driver");
+  EXPECT_EQ(why_no_driver(0, 12040), "no NVIDIA driver found");
 }
 
 TEST(CudaVersions, ACudnnOfAnotherMajorVersionIsRefusedWhereTheDriverIsOlder) {
-  EXPECT_EQ(why_not_this_cudnn(12040, 13000), "is for CUDA 13, the driver runs CUDA 12.4 at most");
+  EXPECT_EQ(why_not_this_cudnn(12040, 13000), "is for CUDA 13, the driver supports CUDA 12.4 at most");
   EXPECT_EQ(why_not_this_cudnn(12040, 12080), "");
   EXPECT_EQ(why_not_this_cudnn(13000, 12080), "");
   EXPECT_EQ(why_not_this_cudnn(0, 13000), "");  // a GPU on paper

@@ -345,7 +345,7 @@ TEST(EmuRuntime, OutOfMemory) {
   void* kept = runtime->allocate(6000);
   const Error error = error_of([&] { runtime->allocate(4000); });
   EXPECT_EQ(error.kind(), ErrorKind::kMemory);
-  EXPECT_STREQ(error.what(), "emu:17: out of memory: 4000 bytes asked for, 3856 of 10000 free");
+  EXPECT_STREQ(error.what(), "emu:17: out of memory: 4000 bytes requested, 3856 of 10000 free");
   runtime->free(kept);
   runtime->free(runtime->allocate(9984));
 }
@@ -356,8 +356,7 @@ TEST(EmuRuntime, CopiesStayInTheirMemory) {
   char host[200] = {};
   EXPECT_THAT(error_of([&] { gpu.runtime->copy_in(memory + 1, host, 100, gpu.a); }).what(),
               HasSubstr("copy_in: 100 bytes at"));
-  EXPECT_THAT(error_of([&] { gpu.runtime->copy_out(host, host, 8, gpu.a); }).what(),
-              HasSubstr("not lie in device memory"));
+  EXPECT_THAT(error_of([&] { gpu.runtime->copy_out(host, host, 8, gpu.a); }).what(), HasSubstr("not in device memory"));
   EXPECT_THAT(error_of([&] { gpu.runtime->set_zero(memory, 101, gpu.a); }).what(), HasSubstr("set_zero: 101"));
   gpu.runtime->free(memory);
 }
@@ -365,7 +364,7 @@ TEST(EmuRuntime, CopiesStayInTheirMemory) {
 TEST(EmuRuntimeDeathTest, FreeTwice) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int none = 0;
-  EXPECT_DEATH(make_emu_runtime(0)->free(&none), "free: .* was not given out");
+  EXPECT_DEATH(make_emu_runtime(0)->free(&none), "free: .* was not allocated");
 }
 
 // --- Errors ---

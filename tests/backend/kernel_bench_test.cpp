@@ -119,7 +119,7 @@ TEST_F(KernelBench, RefusesFiltersThatMeanNothing) {
     return "accepted";
   };
   EXPECT_THAT(refusal("no_such_kernel"), HasSubstr("no kernel's name matches 'no_such_kernel'"));
-  EXPECT_THAT(refusal("("), HasSubstr("no regular expression"));
+  EXPECT_THAT(refusal("("), HasSubstr("not a regular expression"));
 }
 
 }  // namespace

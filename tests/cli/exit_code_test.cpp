@@ -196,7 +196,7 @@ TEST_F(ExitCode, TooLittleMemoryIs5AndSaysWhatFits) {
                                 "model.layers.1.Conv2D.filters=256", "--set", "model.layers.2=GlobalAveragePooling2D",
                                 "--batch-size", "300", "--accumulate", "1"});
   EXPECT_EQ(refused.code, 5);
-  EXPECT_NE(refused.err.find("of memory asked"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("of memory requested"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("a replica wants "), std::string::npos) << refused.err;
 }
 

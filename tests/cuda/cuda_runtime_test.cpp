@@ -90,7 +90,8 @@ TEST(CudaRuntime, TooMuchMemoryIsAMemoryErrorThatPasses) {
     FAIL() << "a PiB was given";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kMemory);
-    EXPECT_NE(std::string(error.what()).find("gpu:0: 1024.0 TiB of memory asked, "), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("gpu:0: 1024.0 TiB of memory requested, "), std::string::npos)
+        << error.what();
   }
   runtime->free(runtime->allocate(1 << 20));
 }

@@ -292,7 +292,7 @@ TEST(NcclDeathTest, ADeviceThatHangsAfterTheAbortDoesNotKeepTheProcess) {
     f.step(1);
   };
   EXPECT_EXIT(hang(), ::testing::ExitedWithCode(9),
-              "replica 1 .toy:1.: layer t1: injected; 0.3 s later the devices still do not stop");
+              "replica 1 .toy:1.: layer t1: injected; 0.3 s later the devices have not stopped");
 }
 
 TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {

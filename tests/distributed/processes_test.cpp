@@ -113,7 +113,7 @@ TEST_P(Failing, SilentProcessIsDetected) {
                    EXPECT_EQ(error.kind(), ErrorKind::kDeadline);
                    if (processes.process() != 2) {
                      EXPECT_THAT(error.what(),
-                                 ::testing::HasSubstr(processes.name(2) + ": nothing heard of it for 0.3 s"));
+                                 ::testing::HasSubstr(processes.name(2) + ": no message from it for 0.3 s"));
                    }
                    ++fitted_state;
                  }

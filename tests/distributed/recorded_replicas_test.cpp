@@ -297,7 +297,7 @@ TEST(RecordedReplicas, ThrowIfStepsCannotBeRecorded) {
               HasSubstr("found 2 replicas and accumulation; use auto"));
   const auto balance = std::make_shared<runtime::Balance>(runtime::BalanceOptions{.ranks = 2, .batch = 12});
   EXPECT_THAT(refusal_of(make_nccl({0, 1}, kUnhurried, nccl.api()), {0, 1}, {.balance = balance}),
-              HasSubstr("shares that move"));
+              HasSubstr("cannot be combined with parallel.split: auto"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ for limit in AVX2 SSE41; do
   silent_on AVX-512
   says 'no bfloat16 products'
   run 4 fit tiny.yaml --set train.dtype_policy=mixed_bfloat16
-  says 'it takes AMX or AVX-512 BF16, which this processor does not have or ONEDNN_MAX_CPU_ISA takes away'
+  says 'it needs AMX or AVX-512 BF16, which this processor does not have or ONEDNN_MAX_CPU_ISA disables'
   run 0 summary tiny.yaml --plan
   says 'forward winograd'
   silent_on AVX-512

@@ -58,9 +58,10 @@ class CpuBuffer final : public Buffer {
 double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 Error out_of_memory(std::size_t bytes, std::uint64_t available, const std::string& device, const std::string& why) {
-  return {ErrorKind::kMemory,
-          fmt::format("{}: {:.2f} GiB of memory asked, {:.2f} GiB free{}; try a smaller batch_size or fewer replicas",
-                      device, gib(bytes), gib(available), why)};
+  return {
+      ErrorKind::kMemory,
+      fmt::format("{}: {:.2f} GiB of memory requested, {:.2f} GiB free{}; try a smaller batch_size or fewer replicas",
+                  device, gib(bytes), gib(available), why)};
 }
 
 }  // namespace

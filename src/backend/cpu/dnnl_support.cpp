@@ -102,8 +102,8 @@ const char* name_of(Bfloat16 instructions) {
 void require_bfloat16(Bfloat16 instructions) {
   if (instructions == Bfloat16::kNone)
     throw Error(ErrorKind::kDevice,
-                "cpu cannot run train.dtype_policy mixed_bfloat16: it takes AMX or AVX-512 BF16, which this processor "
-                "does not have or ONEDNN_MAX_CPU_ISA takes away; use float32, or a GPU");
+                "cpu cannot run train.dtype_policy mixed_bfloat16: it needs AMX or AVX-512 BF16, which this processor "
+                "does not have or ONEDNN_MAX_CPU_ISA disables; use float32, or a GPU");
 }
 
 }  // namespace dptrain::backend::cpu

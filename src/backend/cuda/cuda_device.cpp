@@ -51,7 +51,7 @@ std::unique_ptr<Device> make_plan_only_gpu(const std::string& model, const Runti
                                                                .memory_bytes = gpu.memory_bytes}),
                                  cuda::plan_cudnn_convolutions(gpu.properties, conv_options(options)), options);
   }
-  throw Error(ErrorKind::kDevice, fmt::format("no GPU on paper is called '{}'; there are h100 and h200", model));
+  throw Error(ErrorKind::kDevice, fmt::format("unknown GPU on paper '{}'; expected h100 or h200", model));
 }
 
 }  // namespace dptrain::backend

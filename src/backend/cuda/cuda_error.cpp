@@ -30,8 +30,8 @@ const char* advice(cudaError_t status) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidKernelImage:
     case cudaErrorUnsupportedPtxVersion:
-      return "; this dptrain has no machine code for this GPU, and the driver does not compile what else there is: "
-             "update the driver, or build with CMAKE_CUDA_ARCHITECTURES for the GPU";
+      return "; this dptrain has no machine code for this GPU, and the driver cannot compile its PTX: update the "
+             "driver, or build with CMAKE_CUDA_ARCHITECTURES for the GPU";
     default: return "";
   }
 }

@@ -72,7 +72,7 @@ class CudaRuntime final : public gpu::Runtime {
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       throw Error(ErrorKind::kMemory,
-                  fmt::format("{}: {} of memory asked, {} free; try a smaller batch_size or fewer replicas", name_,
+                  fmt::format("{}: {} of memory requested, {} free; try a smaller batch_size or fewer replicas", name_,
                               human_bytes(bytes), human_bytes(CudaRuntime::memory().free)));
     }
     check(status, "cudaMalloc");
@@ -96,10 +96,9 @@ class CudaRuntime final : public gpu::Runtime {
     const cudaError_t status = cudaHostAlloc(&memory, size, cudaHostAllocPortable);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw Error(ErrorKind::kMemory,
-                  fmt::format("{}: {} of page-locked host memory asked and refused; raise `ulimit -l`, or try "
-                              "a smaller batch_size or prefetch",
-                              name_, human_bytes(bytes)));
+      throw Error(ErrorKind::kMemory, fmt::format("{}: cannot allocate {} of page-locked host memory; raise `ulimit "
+                                                  "-l`, or try a smaller batch_size or prefetch",
+                                                  name_, human_bytes(bytes)));
     }
     check(status, "cudaHostAlloc");
     std::memset(memory, 0, size);

@@ -104,8 +104,7 @@ class CudnnConvolution final : public gpu::Convolution {
     const Plan& plan = plans_[static_cast<std::size_t>(pass)];
     if (!plan.valid())
       throw Error(ErrorKind::kInternal,
-                  fmt::format("the {} pass of the convolution {} was not asked for when it was made", name_of(pass),
-                              describe(problem_)));
+                  fmt::format("the {} pass of the convolution {} was not planned", name_of(pass), describe(problem_)));
     return made.emplace(plan.get());
   }
 

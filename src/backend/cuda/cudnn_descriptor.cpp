@@ -91,7 +91,7 @@ DeviceProperties DeviceProperties::from_json(std::string_view text) {
   constexpr std::size_t kOldest = 91100;  // CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   if (cudnn().get_version() < kOldest)
     throw Error(ErrorKind::kDevice,
-                fmt::format("cuDNN {} makes no plans for a GPU on paper, 9.11 or newer does", cudnn().version()));
+                fmt::format("cuDNN {} cannot plan for a GPU on paper; install 9.11 or newer", cudnn().version()));
   CudnnDescriptor descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   descriptor.set_all(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(text)).finalize();
   return {std::move(descriptor), true};

@@ -25,7 +25,7 @@ Candidate read_candidate(CudnnDescriptor config, std::string rank) {
   candidate.plan.rank = std::move(rank);
   const std::vector<CudnnDescriptor> engines =
       config.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
-  if (engines.size() != 1) throw Error(ErrorKind::kDevice, "cuDNN names an engine configuration without its engine");
+  if (engines.size() != 1) throw Error(ErrorKind::kDevice, "cuDNN returned an engine configuration without its engine");
   candidate.plan.name.engine = engines.front().get_int64(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   candidate.notes = engines.front().get_all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, kManyNotes);
   for (const auto note :

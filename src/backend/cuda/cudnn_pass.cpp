@@ -43,8 +43,9 @@ void CudnnPass::remake(cudnnHandle_t handle) {
   made.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle).finalize();
   const std::int64_t workspace = made.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
   if (workspace > static_cast<std::int64_t>(plan_->workspace))
-    throw Error(ErrorKind::kDevice, fmt::format("cuDNN's {} wants a workspace of {} bytes with a handle, {} without",
-                                                plan_->name.text(), workspace, plan_->workspace));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("cuDNN's {} needs a workspace of {} bytes with a handle, but {} without",
+                            plan_->name.text(), workspace, plan_->workspace));
   remade_ = std::move(made);
 }
 

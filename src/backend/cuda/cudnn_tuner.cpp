@@ -150,8 +150,9 @@ bool CudnnTuner::stores_measurements() {
   std::call_once(asked_, [this] {
     stores_measurements_ = PlanCache(cache_path_).is_open();
     if (!stores_measurements_)
-      log::warn(fmt::format("the plan cache {} cannot be written; engines are not measured but taken by the heuristics",
-                            cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
+      log::warn(
+          fmt::format("the plan cache {} cannot be written; engines are chosen by the heuristics, without measuring",
+                      cache_path_.empty() ? "(no HOME, no XDG_CACHE_HOME)" : cache_path_));
   });
   return stores_measurements_;
 }
@@ -160,8 +161,7 @@ void CudnnTuner::store(PlanCache& cache, const std::string& key, const EnginePla
   if (cache.store(key, plan.name.text(), microseconds) || warned_) return;
   warned_ = true;
   log::warn(
-      fmt::format("the plan cache {} cannot be written; the next run will measure again and may take other "
-                  "engines",
+      fmt::format("the plan cache {} cannot be written; the next run will measure again and may choose other engines",
                   cache_path_));
 }
 

@@ -90,8 +90,8 @@ EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const Con
   Rejections rejections;
   auto plans = find_engines(std::move(graph), device, query, rejections);
   if (plans.empty())
-    throw Error(ErrorKind::kDevice, fmt::format("cuDNN does not make {} here, which an equal GPU computes with: {}",
-                                                query.only, rejections.text()));
+    throw Error(ErrorKind::kDevice,
+                fmt::format("cuDNN cannot create {} here, which an equal GPU uses: {}", query.only, rejections.text()));
   return std::move(plans.front());
 }
 

@@ -45,7 +45,7 @@ class PlanOnlyRuntime final : public gpu::Runtime {
 
  private:
   [[noreturn]] void refuse(const char* what) const {
-    throw Error(ErrorKind::kInternal, fmt::format("{} was asked for {}, and is a GPU on paper", gpu_.name, what));
+    throw Error(ErrorKind::kInternal, fmt::format("{} is a GPU on paper and does not support {}", gpu_.name, what));
   }
 
   PlanOnlyGpu gpu_;

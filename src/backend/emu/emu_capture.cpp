@@ -35,7 +35,7 @@ void Capture::close() {
       if (!operations[i].work && !operations[i].ready) continue;
       throw Error(ErrorKind::kDevice,
                   fmt::format("recording ended with work in another stream that nothing waits for: '{}' on {}; let the "
-                              "recorded stream wait for an event behind it",
+                              "recorded stream wait for an event recorded after it",
                               operations[i].name, branches_[b].device->name));
     }
   }

@@ -282,12 +282,11 @@ class EmuConvolution final : public gpu::Convolution {
 
   /// Refuses addresses below the requested alignment, as cuDNN does.
   void need(bool made, const char* pass, std::initializer_list<const void*> addresses) const {
-    if (!made)
-      throw Error(ErrorKind::kInternal, fmt::format("a convolution made without its pass '{}' was asked for it", pass));
+    if (!made) throw Error(ErrorKind::kInternal, fmt::format("the convolution was made without its pass '{}'", pass));
     for (const void* address : addresses)
       if (reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(problem_.alignment) != 0)
         throw Error(ErrorKind::kInternal,
-                    fmt::format("a convolution's pass '{}' was given an address that is no multiple of {} bytes", pass,
+                    fmt::format("the pass '{}' of a convolution needs addresses that are multiples of {} bytes", pass,
                                 problem_.alignment));
   }
 

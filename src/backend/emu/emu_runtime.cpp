@@ -87,7 +87,7 @@ std::size_t Blocks::remove(void* memory, const char* what) noexcept {
   const std::lock_guard lock(mutex_);
   const auto block = blocks_.find(reinterpret_cast<std::uintptr_t>(memory));
   if (block == blocks_.end()) {
-    std::fprintf(stderr, "emulator: %s: %p was not given out, or was freed before\n", what, memory);
+    std::fprintf(stderr, "emulator: %s: %p was not allocated, or was freed before\n", what, memory);
     std::abort();
   }
   const std::size_t bytes = block->second;
@@ -123,7 +123,7 @@ void* EmuMemory::allocate(std::size_t bytes, const std::string& device) {
   void* memory = rounded(bytes) <= free ? device_blocks().add(bytes) : nullptr;
   if (memory == nullptr) {
     throw Error(ErrorKind::kMemory,
-                fmt::format("{}: out of memory: {} bytes asked for, {} of {} free", device, bytes, free, total_));
+                fmt::format("{}: out of memory: {} bytes requested, {} of {} free", device, bytes, free, total_));
   }
   used_ += rounded(bytes);
   return memory;
@@ -192,7 +192,7 @@ class EmuRuntime final : public gpu::Runtime {
     void* memory = host_blocks().add(bytes);
     if (memory == nullptr) {
       throw Error(ErrorKind::kMemory,
-                  fmt::format("{}: out of page-locked memory: {} bytes asked for", device_.name, bytes));
+                  fmt::format("{}: out of page-locked memory: {} bytes requested", device_.name, bytes));
     }
     return memory;
   }
@@ -290,7 +290,7 @@ class EmuRuntime final : public gpu::Runtime {
   void check_device_memory(const char* call, const void* memory, std::size_t bytes) const {
     if (device_blocks().contain(memory, bytes)) return;
     throw Error(ErrorKind::kDevice,
-                fmt::format("{}: {}: {} bytes at {} do not lie in device memory", device_.name, call, bytes, memory));
+                fmt::format("{}: {}: {} bytes at {} are not in device memory", device_.name, call, bytes, memory));
   }
 
   EmuDevice device_;

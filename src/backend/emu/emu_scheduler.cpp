@@ -96,7 +96,7 @@ void Scheduler::wait(EmuStream& stream, const std::shared_ptr<Mark>& mark) {
   const Lock lock(mutex_);
   const std::shared_ptr<Capture> capture = mark->capture.lock();
   if (mark->captured && (capture == nullptr || capture->closed())) {
-    throw Error(ErrorKind::kDevice, "wait for an event whose last record lies in a recording that has ended");
+    throw Error(ErrorKind::kDevice, "wait for an event whose last record is in a recording that has ended");
   }
   if (stream.capture_ == nullptr && capture != nullptr) {
     stream.capture_ = capture;  // the stream becomes a branch of the recording

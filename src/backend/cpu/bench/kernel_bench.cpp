@@ -92,7 +92,7 @@ cpu::Suite matching(const cpu::Suite& all, const std::string& filter) try {
   if (chosen.empty()) throw Error(ErrorKind::kUsage, fmt::format("--filter: no kernel's name matches '{}'", filter));
   return chosen;
 } catch (const PatternError& error) {
-  throw Error(ErrorKind::kUsage, fmt::format("--filter: '{}' is no regular expression: {}", filter, error.what()));
+  throw Error(ErrorKind::kUsage, fmt::format("--filter: '{}' is not a regular expression: {}", filter, error.what()));
 }
 
 }  // namespace

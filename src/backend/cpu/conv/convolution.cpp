@@ -68,7 +68,7 @@ void Convolution::run(ConvPassKind kind, std::int64_t rows, const ConvTensors& t
   Passes& passes = passes_.at(rows);
   if ((tensors.prologue != nullptr || tensors.epilogue != nullptr) &&
       !passes.of_kind[index(kind)].pass->supports_fused_passes())
-    throw Error(ErrorKind::kInternal, "a convolution that takes no pieces was given passes of others");
+    throw Error(ErrorKind::kInternal, "this convolution cannot be fused with passes of other ops");
   passes.of_kind[index(kind)].pass->run(tensors, passes_.scratch(passes, scratch));
 }
 
