@@ -25,7 +25,7 @@ constexpr double kLastEverySeconds = 600;
 
 void report(const formats::WrittenFile& saved) {
   if (saved.error)
-    log::warn(fmt::format("{}; training goes on, the next save tries again", saved.error->what()));
+    log::warn(fmt::format("{}; training continues, the next save tries again", saved.error->what()));
   else
     log::debug(fmt::format("saved {} {} {:.0f} ms", std::filesystem::path(saved.path).filename().string(),
                            human_bytes(saved.bytes), saved.seconds * 1e3));

@@ -30,7 +30,7 @@ void FaultRecorder::record_fault(const std::string& what, const BadStep* step) t
   write_fault(folder, *fault);
   log::warn(fmt::format("{}; dptrain replay {} does that step again", describe(*fault), folder));
 } catch (const std::exception& error) {
-  log::warn(fmt::format("what went wrong could not be kept: {}", error.what()));
+  log::warn(fmt::format("cannot write the folder of the fault: {}", error.what()));
 }
 
 void FaultRecorder::record_failure(const std::exception& error) noexcept try {
@@ -47,9 +47,9 @@ void FaultRecorder::record_failure(const std::exception& error) noexcept try {
   const std::string folder = run_.directory.file("fault");
   save_fault(folder, fault, run_.directory.checkpoint("last.h5"));
   run_.progress.clear();
-  log::warn(fmt::format("dptrain replay {} goes on from the last checkpoint up to the error", folder));
+  log::warn(fmt::format("dptrain replay {} continues from the last checkpoint up to the error", folder));
 } catch (const std::exception& other) {
-  log::warn(fmt::format("what went wrong could not be kept: {}", other.what()));
+  log::warn(fmt::format("cannot write the folder of the fault: {}", other.what()));
 }
 
 }  // namespace dptrain::train

@@ -22,7 +22,7 @@ namespace {
 formats::CheckpointState whole_state(const std::string& path) {
   formats::CheckpointState state = formats::read_state(path);
   if (state.resolved_config.empty())
-    throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file holds no config", path));
+    throw Error(ErrorKind::kCheckpoint, fmt::format("{}: the file contains no config", path));
   return state;
 }
 
@@ -34,7 +34,7 @@ experiment::Experiment experiment_beside(const std::string& path, const experime
   if (!run.empty() && fs::exists(config, error)) return experiment::load_with_warnings(config, overrides);
   if (!use.own_model)
     throw Error(ErrorKind::kCheckpoint,
-                fmt::format("{}: the file holds no config of data and training; with the config at hand: dptrain {}",
+                fmt::format("{}: the file contains no config of data and training; use it with a config: dptrain {}",
                             path, fmt::format(fmt::runtime(use.with_config), path)));
   config::Node model = config::Node::map(), all = config::Node::map();
   model.set("from_keras", config::Node::text(fs::absolute(path).string()));
@@ -187,9 +187,8 @@ void ModelSource::load_weights(graph::Model& model, bool averages) const {
   const config::Typed& optimizer = experiment.config.train.optimizer;
   if (is_run_model && nn::common(optimizer).use_ema) return;  // model.h5 has the averages
   if (!state || !nn::common(optimizer).use_ema)
-    throw Error(
-        ErrorKind::kCheckpoint,
-        fmt::format("--ema: {} holds no averages; they come with `use_ema: true` in the optimizer", checkpoint));
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("--ema: {} contains no averages; `use_ema: true` in the optimizer adds them", checkpoint));
   train::use_averages(*state, model);
 }
 
@@ -212,7 +211,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
   ModelSource source;
   if (folder || meant_as_checkpoint(path)) {
     if (weights)
-      throw Error(ErrorKind::kUsage, fmt::format("--weights belongs to a config, but {} is a checkpoint", path));
+      throw Error(ErrorKind::kUsage, fmt::format("--weights applies to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? weights_file(path) : path;
     if (formats::is_weights_only(source.checkpoint)) {
       source.experiment = experiment_beside(source.checkpoint, overrides, use);

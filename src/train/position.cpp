@@ -85,8 +85,7 @@ void begin_other_sums(const json& saved, const plan::Plan& plan, runtime::StepSu
   if (same && sums.outputs.size() == plan.sums()) return;
   if (sums.samples > 0)
     log::warn(
-        fmt::format("the metrics are not those of the checkpoint: this epoch's values leave out its first {} "
-                    "samples",
+        fmt::format("the metrics differ from those of the checkpoint: this epoch's values exclude its first {} samples",
                     sums.samples));
   sums = {};
   sums.outputs.assign(plan.sums(), 0.0);
@@ -146,23 +145,21 @@ void restore_loss_scale(const json& saved, session::Session& session) {
 void compare_data(const json& trainer, const session::Session& session) {
   const std::uint64_t seed = session.experiment().config.seed;
   if (const auto before = trainer.value("seed", seed); before != seed)
-    throw Error(ErrorKind::kCheckpoint,
-                fmt::format("the checkpoint was trained with seed {}, this run has {}; give --seed {}, or start afresh "
-                            "from its weights with --init-from",
-                            before, seed, before));
+    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint was trained with seed {}, this run has {}; give "
+                                                    "--seed {}, or start from its weights with --init-from",
+                                                    before, seed, before));
   const std::string data = session.data_fingerprint();
   if (const auto before = trainer.value("data", data); before != data)
-    log::warn(fmt::format("the training data are not those of the checkpoint (then {}, now {})", before, data));
+    log::warn(fmt::format("the training data changed since the checkpoint (was {}, now {})", before, data));
 }
 
 /// Labels are class indices: other classes, or another order, would change their meaning.
 void compare_classes(const ClassNames& before, const ClassNames& now) {
   if (!before.differs_from(now)) return;
-  throw Error(
-      ErrorKind::kCheckpoint,
-      fmt::format("the checkpoint was trained on the classes {}, the data set has {}; give the data set the same "
-                  "class_names, or start afresh from the weights with --init-from",
-                  before.text(), now.text()));
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("the checkpoint was trained on the classes {}, the data set has {}; give the data set the "
+                          "same class_names, or start from the weights with --init-from",
+                          before.text(), now.text()));
 }
 
 /// Algorithms depend on the machine's tuning and on the version.
@@ -200,7 +197,7 @@ std::vector<const json*> pair_up(const json& saved, const Callbacks& callbacks) 
     if (c < callbacks.size())
       found[c] = &entry;
     else
-      log::warn(fmt::format("the config has no callback {} any more; its state is dropped", title(name, subject)));
+      log::warn(fmt::format("the config no longer has the callback {}; its state is dropped", title(name, subject)));
   }
   return found;
 }
@@ -211,7 +208,8 @@ void restore_callbacks(const json& saved, const formats::CheckpointState& state,
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
     Callback& callback = *callbacks[c];
     if (pairs[c] == nullptr) {
-      log::info(fmt::format("the callback {} is new, it starts afresh", title(callback.name(), callback.subject())));
+      log::info(
+          fmt::format("the callback {} is new and starts without a state", title(callback.name(), callback.subject())));
       continue;
     }
     callback.restore(pairs[c]->at("state"));
@@ -246,10 +244,9 @@ void check_order(const json& trainer, const Position& position, session::Session
   if (position.samples == 0 || position.samples == session.train_loader().samples()) return;
   const std::string shuffle = shuffle_text(session);
   if (const std::string before = trainer.value("shuffle", shuffle); before != shuffle)
-    throw Error(ErrorKind::kCheckpoint,
-                fmt::format("the checkpoint is at sample {} of an epoch with shuffle: {}, this run has {}; go on "
-                            "with the same, or from the end of an epoch",
-                            position.samples, before, shuffle));
+    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint is at sample {} of an epoch with shuffle: {}, this "
+                                                    "run has {}; continue with the same, or from the end of an epoch",
+                                                    position.samples, before, shuffle));
   const std::int64_t window = trainer.value("bucket_by_length", std::int64_t{0}), now = bucket_window(session);
   if (window == 0 && now == 0) return;
   const auto batch = trainer.at("global_batch").get<std::int64_t>();
@@ -258,8 +255,8 @@ void check_order(const json& trainer, const Position& position, session::Session
     return fmt::format("batch_size {} and bucket_by_length {}", size, of == 0 ? "none" : std::to_string(of));
   };
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("the checkpoint is at sample {} of an epoch with {}, and with {} the order differs; go on "
-                          "with the same, or from the end of an epoch; --init-from starts afresh from its weights",
+              fmt::format("the checkpoint is at sample {} of an epoch with {}, and with {} the order differs; continue "
+                          "with the same, or from the end of an epoch; --init-from starts from its weights",
                           position.samples, words(batch, window), words(session.global_batch(), now)));
 }
 
@@ -371,10 +368,9 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
     compare_data(trainer, session);
     const auto samples = trainer.at("samples_per_epoch").get<std::int64_t>();
     if (samples != session.train_loader().samples())
-      throw Error(ErrorKind::kCheckpoint,
-                  fmt::format("the checkpoint was trained on {} samples per epoch, the data set has {}; "
-                              "--init-from starts afresh from its weights",
-                              samples, session.train_loader().samples()));
+      throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint was trained on {} samples per epoch, the data "
+                                                      "set has {}; --init-from starts from its weights",
+                                                      samples, session.train_loader().samples()));
     check_order(trainer, position, session);
     begin_other_sums(trainer.at("sums"), session.plan(), position.sums);
     best.clear();  // after a rollback it contains values of discarded steps
@@ -384,7 +380,7 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
     restore_slots(state.arrays, session);
     warn_of_other_convolutions(trainer, session);
     if (trainer.contains("loss_scale")) restore_loss_scale(trainer["loss_scale"], session);
-    if (!trainer.at("callbacks").is_array()) throw Error(ErrorKind::kCheckpoint, "its callbacks are no list");
+    if (!trainer.at("callbacks").is_array()) throw Error(ErrorKind::kCheckpoint, "its callbacks are not a list");
     restore_callbacks(trainer.at("callbacks"), state, callbacks, session.model());
     return position;
   } catch (const json::exception& error) {

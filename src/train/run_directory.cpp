@@ -178,10 +178,9 @@ void RunDirectory::choose(const experiment::Experiment& experiment, const RunOpt
   if (fs::exists(path_, error) && !fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
   const bool goes_on = !fs::exists(path_, error) || is_unused(path_) || options.resuming_here;
   if (!goes_on && !options.overwrite && !(options.restarting_here && killed_at_start(path_, experiment)))
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--run-dir: {} is not empty; go on there with --resume, replace what a run has written "
-                            "there with --overwrite, or choose another folder",
-                            path_));
+    throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; continue with --resume, replace its run "
+                                               "with --overwrite, or choose another folder",
+                                               path_));
   make_folders(path_);
   lock_ = RunLock(path_);
   if (!goes_on) wipe(path_, outputs_of(experiment));
@@ -274,7 +273,7 @@ RunLock::RunLock(const std::string& directory) {
                   fmt::format("--run-dir: {} trains into {} now; wait until it ends, stop it, or choose "
                               "another folder",
                               owner, directory));
-    log::warn(fmt::format("{}: cannot lock: {}; see to it that no other process trains into {}", path,
+    log::warn(fmt::format("{}: cannot lock: {}; make sure that no other process trains into {}", path,
                           std::strerror(failure), directory));
     return;
   }

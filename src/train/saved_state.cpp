@@ -14,7 +14,8 @@ namespace dptrain::train {
 std::int64_t saved_count(const nlohmann::json& state, const char* name) {
   const auto count = state.value(name, std::int64_t{0});
   if (count < 0 || count > (std::int64_t{1} << 48))
-    throw Error(ErrorKind::kCheckpoint, fmt::format("the checkpoint's training state says {} {}", name, count));
+    throw Error(ErrorKind::kCheckpoint,
+                fmt::format("the checkpoint's training state has an invalid count: {} {}", name, count));
   return count;
 }
 

@@ -54,13 +54,13 @@ std::string waiting_text(const Waits& waits, const MachineUse& use) {
   const auto percent = [&](double seconds) { return fmt::format("{:.0f} %", 100 * seconds / waits.elapsed); };
   std::vector<std::string> facts, advice;
   if (matters(waits.for_data)) {
-    facts.push_back(percent(waits.for_data) + " of the time so far passed in waits for data");
+    facts.push_back(percent(waits.for_data) + " of the time so far was spent waiting for data");
     advice.push_back(fmt::format("more loader workers (data.loader.workers, now {})", use.workers));
   }
   if (matters(waits.for_replicas)) {
     facts.push_back(percent(waits.for_replicas) + (facts.empty()
-                                                       ? " of the time so far passed in waits for other replicas"
-                                                       : " in waits for other replicas"));
+                                                       ? " of the time so far was spent waiting for other replicas"
+                                                       : " waiting for other replicas"));
     advice.push_back("a larger batch");
     advice.push_back("fewer replicas");
   }

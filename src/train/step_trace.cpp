@@ -53,7 +53,7 @@ StepRange parse_step_range(const std::string& text) {
   const auto last = dash == std::string::npos ? first : step_number(std::string_view(text).substr(dash + 1));
   if (!first || !last || *last < *first)
     throw Error(ErrorKind::kUsage,
-                fmt::format("--trace wants steps, counted from 1, as in 100-110 or 100, found '{}'", text));
+                fmt::format("--trace needs steps, counted from 1, as in 100-110 or 100, found '{}'", text));
   return {*first, *last};
 }
 
@@ -106,8 +106,8 @@ void StepTrace::after(std::int64_t step) {
 void StepTrace::finish(std::int64_t steps) {
   if (begun_ && !written_) write(steps);
   if (steps_ && !begun_ && directory_.is_here())
-    log::warn(fmt::format("--trace {}: the run had no such step, it ended behind step {}; there is no trace.json",
-                          steps_->str(), steps));
+    log::warn(fmt::format("--trace {}: no such step: the run ended at step {}; there is no trace.json", steps_->str(),
+                          steps));
 }
 
 void StepTrace::write(std::int64_t last) {

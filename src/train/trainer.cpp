@@ -381,7 +381,7 @@ void Trainer::begin_with(const formats::OptimizerState& state) {
   run_.position.earlier_steps = state.iterations;
   run_.position.earlier_epochs =
       static_cast<double>(state.iterations) / static_cast<double>(session_.steps_per_epoch());
-  log::info(fmt::format("the optimizer goes on after {} steps", with_commas(state.iterations)));
+  log::info(fmt::format("the optimizer continues after {} steps", with_commas(state.iterations)));
 }
 
 void Trainer::resume(const formats::CheckpointState& state) {

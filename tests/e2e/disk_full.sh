@@ -30,7 +30,7 @@ new_disk() {
   mount -t tmpfs -o size=2m none disk
 }
 fill() { dd if=/dev/zero of=disk/filler bs=4096 status=none 2>/dev/null || true; }
-warned() { grep -q "training goes on, the next save tries again" out; }
+warned() { grep -q "training continues, the next save tries again" out; }
 saving() { compgen -G 'disk/run/checkpoints/.*.tmp-*' >/dev/null; }
 halted() { # every thread of the process
   local states

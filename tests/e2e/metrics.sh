@@ -30,7 +30,7 @@ done
 say "resumed with other metrics"
 run 0 fit metrics.yaml --cpus 1 --run-dir other --steps 27
 run 0 fit metrics.yaml --cpus 1 --run-dir other --resume --set 'train.metrics=[accuracy, {F1Score: {average: macro}}, {AUC: {curve: PR}}]'
-says "the metrics are not those of the checkpoint: this epoch's values leave out its first 210 samples"
+says "the metrics differ from those of the checkpoint: this epoch's values exclude its first 210 samples"
 
 say "on three replicas"
 run 0 fit metrics.yaml --cpus 3x1 --run-dir three

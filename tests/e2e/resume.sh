@@ -133,4 +133,4 @@ run 8 fit small.yaml --run-dir nowhere --resume
 says "--resume: nowhere has no checkpoints/last.h5"
 run 0 fit small.yaml --run-dir nowhere --resume=auto --steps 2
 run 2 fit small.yaml --run-dir nowhere
-says "is not empty; go on there with --resume"
+says "is not empty; continue with --resume"

@@ -127,11 +127,10 @@ TEST_F(PositionTest, AnEpochGoesOnInItsOwnOrderOnly) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
-    EXPECT_STREQ(
-        error.what(),
-        "the checkpoint is at sample 3 of an epoch with batch_size 3 and bucket_by_length 5, and with batch_size 3 and "
-        "bucket_by_length none the order differs; go on with the same, or from the end of an epoch; "
-        "--init-from starts afresh from its weights");
+    EXPECT_STREQ(error.what(),
+                 "the checkpoint is at sample 3 of an epoch with batch_size 3 and bucket_by_length 5, and with "
+                 "batch_size 3 and bucket_by_length none the order differs; continue with the same, or from the end of "
+                 "an epoch; --init-from starts from its weights");
   }
 }
 

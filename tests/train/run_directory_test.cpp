@@ -115,7 +115,7 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_NE(std::string(error.what()).find("is not empty; go on there with --resume"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("is not empty; continue with --resume"), std::string::npos)
         << error.what();
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "mine"), fs::directory_iterator()), 1);

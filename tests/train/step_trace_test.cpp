@@ -22,9 +22,8 @@ TEST(StepRange, ReadsStepsCountedFrom1) {
       parse_step_range(wrong);
       FAIL() << wrong;
     } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()), std::string("--trace wants steps, counted from 1, as in 100-110 or 100, "
-                                                       "found '") +
-                                               wrong + "'");
+      EXPECT_EQ(std::string(error.what()),
+                std::string("--trace needs steps, counted from 1, as in 100-110 or 100, found '") + wrong + "'");
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     }
 }

@@ -129,7 +129,7 @@ class TensorBoard final : public Callback {
     try {
       board_->cut(epochs, steps);
     } catch (const Error& error) {
-      log::warn(fmt::format("TensorBoard: {}; what the run writes again is there twice", error.what()));
+      log::warn(fmt::format("TensorBoard: {}; steps that the run repeats appear twice", error.what()));
     }
     if (spec_.write_graph) board_->graph(control.pulled_model());
     if (!spec_.write_hparams) return;
@@ -172,7 +172,7 @@ void check_log_dir(const TensorBoardSpec& spec, experiment::CallbackCheck& check
   if (!check.claim(fs::path(spec.log_dir).lexically_normal().string()))
     return check.error(fmt::format("another callback writes '{}'; choose another log_dir", spec.log_dir));
   if (spec.write_grads && spec.histogram_freq == 0)
-    check.error("write_grads wants histogram_freq, the epochs between two histograms; 1 for each epoch");
+    check.error("write_grads needs histogram_freq, the epochs between two histograms; write 1 for every epoch");
 }
 
 const RegisteredCallback kTensorBoard =

@@ -24,7 +24,7 @@ class TerminateOnNaN final : public Callback {
 void check_reaction(const TerminateOnNaNSpec&, experiment::CallbackCheck& check) {
   const experiment::OnNonfinite& reaction = check.file().train.on_nonfinite;
   if (reaction && reaction.get_if<experiment::StopSpec>() == nullptr)
-    check.error_as_is(fmt::format("TerminateOnNaN stops where train.on_nonfinite: {} goes on; remove one of the two",
+    check.error_as_is(fmt::format("TerminateOnNaN stops where train.on_nonfinite: {} continues; remove one of the two",
                                   reaction.name()));
 }
 

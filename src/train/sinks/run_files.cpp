@@ -234,7 +234,7 @@ class CurvesPicture final : public RunSink {
       plot::write(file.string(), plot::draw(curves_chart(names.title, {read_run(folder_, names.runs.front())}, false)));
       stale_ = false;
     } catch (const std::exception& error) {
-      if (!warned_) log::warn(fmt::format("curves.svg is not drawn; training goes on: {}", error.what()));
+      if (!warned_) log::warn(fmt::format("cannot write curves.svg; training continues: {}", error.what()));
       warned_ = true;
     }
   }
