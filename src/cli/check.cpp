@@ -69,7 +69,7 @@ void require_memory(const experiment::Experiment& experiment, const session::Dev
   const std::int64_t batch =
       trains ? experiment::global_batch(experiment.config.train, devices.replicas) : session::kDefaultRows;
   throw Error(ErrorKind::kMemory,
-              fmt::format("{}: a replica wants {}, {} are free for it", experiment.file,
+              fmt::format("{}: a replica needs {}, {} are free for it", experiment.file,
                           human_bytes(plan.replica_bytes), human_bytes(share)) +
                   session::memory_advice(experiment, devices, {.global_batch = batch, .training = trains}));
 }

@@ -145,13 +145,13 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
 void check_gates(const FitFlags& flags, const experiment::Experiment& experiment) {
   if (flags.dry_run || flags.find_lr || (!flags.gates.file && !experiment.config.gates)) return;
   if (flags.no_report && flags.gates.file)
-    throw Error(ErrorKind::kUsage, "--no-report leaves out the evaluation that --gates judges; leave out one of both");
+    throw Error(ErrorKind::kUsage, "--no-report skips the evaluation that --gates judges; remove one of them");
   if (flags.no_report)
-    log::warn("the gates are not judged: --no-report leaves out the evaluation that they judge");
+    log::warn("gates skipped: --no-report skips the evaluation that they judge");
   else if (!experiment.config.data.validation)
     throw Error(ErrorKind::kUsage,
-                fmt::format("{}: the gates are judged on data.validation, which the config does not have; add it, or "
-                            "take them away with --set gates=null and judge them with dptrain eval --gates",
+                fmt::format("{}: gates need data.validation, which the config does not have; add it, or remove the "
+                            "gates with --set gates=null and judge them with dptrain eval --gates",
                             experiment.file));
 }
 
@@ -270,7 +270,7 @@ void check_run_end(evaluation::Gates& gates, const std::vector<evaluation::Asser
                    const train::RunDirectory& run) {
   std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, ended.result.final.items());
   if (gates.present() && !is_successful(ended)) {
-    log::warn("the gates are not judged: the run has not come to its end");
+    log::warn("gates skipped: the run did not complete");
     gates.mark_skipped();
   } else if (gates.present()) {
     std::vector<evaluation::Verdict> more = gates.skipped_verdicts();

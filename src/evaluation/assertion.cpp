@@ -91,7 +91,7 @@ std::vector<Verdict> verdicts_of(const std::vector<Assertion>& assertions,
     verdict.limit = trim(trim(assertion.text).substr(assertion.name.size()));
     verdict.failed = found == nullptr || !assertion.holds(*found);
     if (verdict.failed)
-      verdict.message = fmt::format("assertion '{}' is not fulfilled: ", assertion.text) +
+      verdict.message = fmt::format("assertion '{}' failed: ", assertion.text) +
                         (found == nullptr ? "the run ended before there was a " + assertion.name
                                           : fmt::format("{} is {:.6g}", assertion.name, *found));
     verdicts.push_back(std::move(verdict));

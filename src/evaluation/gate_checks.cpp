@@ -50,12 +50,13 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
   // models need more samples, trainings need more runs; with many runs the quantile is nearly normal
   const double needed = gate.limit.value / (normal_quantile(1 - level) + normal_quantile(kPower));
   const double times = (drop.deviation / needed) * (drop.deviation / needed);
-  note += fmt::format("; {} wants ", shortest(gate.limit.value));
+  note += fmt::format("; a drop of {} needs ", shortest(gate.limit.value));
   if (of_models)
     return note +
            fmt::format("about {} samples", with_commas(std::llround(times * static_cast<double>(counts.samples()))));
   const double runs = std::ceil(2 * times / (1.0 / counts.runs() + 1.0 / counts.baseline_runs()));
-  return note + fmt::format("about {:.0f} runs against {:.0f}, or a training that seeds move less", runs, runs);
+  return note +
+         fmt::format("about {:.0f} runs against {:.0f}, or a training that varies less between seeds", runs, runs);
 }
 
 }  // namespace
@@ -133,9 +134,8 @@ DropVerdicts check_drop_gates(const std::vector<DropGate>& gates, double confide
     verdict.proven = verdict.failed || verdict.interval->high < gates[i].limit.value;
     if (verdict.failed)
       verdict.message = fmt::format(
-          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone makes that with p = {:.2g}, where {:.2g} "
-          "is "
-          "enough, and a loss of {} is to be found",
+          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone explains it with p = {:.2g}, at most "
+          "{:.2g}; the limit is a drop of {}",
           gates[i].name, gates[i].counts.share(), drop.found, gates[i].counts.baseline_share(), drop.p, levels[i],
           shortest(gates[i].limit.value));
     out.verdicts.push_back(std::move(verdict));

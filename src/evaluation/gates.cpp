@@ -133,7 +133,7 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
     if (count == 0) {  // no samples to judge
-      notes_.push_back(gate + ": there is no sample of it, so it is not judged");
+      notes_.push_back(gate + ": it has no samples, so it is not judged");
       return;
     }
     if (score && count > 0 && output.classes.one_per_sample())
@@ -169,7 +169,7 @@ const SavedAnswers& Gates::saved_answers(Run& run, const std::string& output) co
   std::error_code ignored;
   if (!fs::exists(file, ignored))
     throw config::error_at(ErrorKind::kData, run.folder.mark,
-                           fmt::format("gates: {} is not there; 'dptrain eval {}{}' writes it", file.string(),
+                           fmt::format("gates: {} does not exist; 'dptrain eval {}{}' writes it", file.string(),
                                        shell_quoted(run.folder.value), set_.empty() ? "" : " --on " + set_));
   return run.answers.emplace_back(output, read_answers(file.string())).second;
 }
@@ -252,12 +252,13 @@ std::vector<Verdict> Gates::check_speed_and_size(const EvaluatedModel& evaluated
 }
 
 std::vector<Verdict> Gates::skipped_verdicts() const {
-  return {{.gate = "evaluation",
-           .found = std::nan(""),
-           .limit = "done",
-           .failed = true,
-           .message = "the gates are not judged: the evaluation at the end of the run was stopped or has failed; judge "
-                      "them with dptrain eval"}};
+  return {
+      {.gate = "evaluation",
+       .found = std::nan(""),
+       .limit = "done",
+       .failed = true,
+       .message =
+           "gates skipped: the evaluation at the end of the run was stopped or failed; judge them with dptrain eval"}};
 }
 
 void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
@@ -278,8 +279,8 @@ void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Exp
                                            : section_ && section_->junit ? std::optional(section_->junit->value)
                                                                          : std::nullopt;
   if (junit)
-    train::write_text(*junit, junit_of(verdicts, "dptrain " + experiment.config.name,
-                                       skipped_ ? "the run has not come to its end" : ""));
+    train::write_text(
+        *junit, junit_of(verdicts, "dptrain " + experiment.config.name, skipped_ ? "the run did not complete" : ""));
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   if (!log::is_json() && (flags_.annotations || (actions != nullptr && std::string_view(actions) == "true")))
     for (const std::string& line : annotations_of(verdicts)) log::print(line);

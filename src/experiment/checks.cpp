@@ -27,24 +27,23 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
                        shards));
   if (file.train.accumulate_steps.value_or(1) > 1)
     refuse(
-        "are a replica's micro-batches already: leave accumulate_steps out, and take more shards where memory is "
-        "short");
+        "cannot be combined with accumulate_steps: shards are micro-batches already; use more shards to save memory");
   const std::vector<double>& weights = file.parallel.split.weights;
   if (file.parallel.split.automatic ||
       std::ranges::any_of(weights, [&](double weight) { return weight != weights.front(); }))
-    refuse("go in equal parts to the replicas: leave split out");
+    refuse("cannot be combined with split: every replica computes the same number of shards; remove split");
   if (file.parallel.sync_batchnorm)
-    refuse("are normalised one by one: leave sync_batchnorm out, which wants all of a batch at once");
+    refuse("cannot be combined with sync_batchnorm: each shard is normalised on its own; remove sync_batchnorm");
   if (file.parallel.allreduce_dtype != AllreduceDtype::kFloat32)
-    refuse("are summed in one order, in float32: leave allreduce_dtype out");
+    refuse("cannot be combined with allreduce_dtype: shards are summed in float32; remove allreduce_dtype");
   if (graph == nullptr) return;
   for (const graph::Layer& layer : graph->layers) {
     const config::Typed spec = nn::applied(layer.spec).first;
     const auto* norm = spec.get_if<nn::BatchNormalizationSpec>();
     if (norm != nullptr && norm->synchronized)
       refuse(
-          fmt::format("are normalised one by one: layer {} must not be `synchronized`, which wants all of a batch "
-                      "at once",
+          fmt::format("cannot be combined with `synchronized` in layer {}: each shard is normalised on its own; remove "
+                      "`synchronized`",
                       layer.name));
   }
 }
@@ -62,7 +61,7 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
   for (const plan::Objective& objective : objectives(train, graph))
     if (nn::loss_type(objective.loss).integer_labels_only)
       reader.error(mixing->mark(),
-                   fmt::format("{} mixes labels, and {} takes class numbers only; use categorical_crossentropy",
+                   fmt::format("{} mixes labels, but {} accepts class numbers only; use categorical_crossentropy",
                                mixing->name(), objective.loss.name()));
 }
 
@@ -148,10 +147,9 @@ void advise_preprocessing(const graph::Graph& graph, const DataSection& data, co
       return is_preprocessing(transform, use.preprocessing);
     });
     if (use.reads_input && !there)
-      diagnostics.warn(use.mark,
-                       fmt::format("the published weights of {} want images after 'PreprocessInput: {}', which "
-                                   "data.transforms lacks; with others they see noise",
-                                   use.network, use.preprocessing));
+      diagnostics.warn(use.mark, fmt::format("the published weights of {} need images after 'PreprocessInput: {}', "
+                                             "which data.transforms lacks; without it predictions are meaningless",
+                                             use.network, use.preprocessing));
   }
 }
 

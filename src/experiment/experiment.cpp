@@ -158,7 +158,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   config_schema().read(sections, root.mark(), reader, &file, {"model", "vars"});
   if (file.dptrain != kSchemaVersion)
     reader.error(place(root, "dptrain"),
-                 fmt::format("dptrain: schema version {} is not known; this dptrain reads version {}", file.dptrain,
+                 fmt::format("dptrain: schema version {} is not supported; this dptrain reads version {}", file.dptrain,
                              kSchemaVersion));
   if (file.name.empty()) file.name = std::filesystem::path(name).stem().string();
 

@@ -61,7 +61,7 @@ const Schema& schema_of(const SizeLimit&) {
           .key(key("parameters", &S::parameters).doc("largest number of weights").at_least(1))
           .key(key("file", &S::file).doc("largest size of the checkpoint in bytes"))
           .rule<S>([](const S& size) -> std::string {
-            return size.parameters || size.file ? "" : "needs parameters or file, the most there may be";
+            return size.parameters || size.file ? "" : "needs parameters or file, the largest value that passes";
           });
   return schema;
 }
@@ -196,13 +196,13 @@ namespace {
 
 std::string section_error(const GatesSection& gates) {
   if (gates.baseline.empty() && (gates.pairs() || (gates.speed && gates.speed->of_baseline)))
-    return "drop, class_drop and speed.of_baseline need a baseline, the folder of a run or a list of such";
+    return "drop, class_drop and speed.of_baseline need a baseline, the folder of a run or a list of folders";
   if (gates.pairs() && !gates.confidence)
     return "drop and class_drop need a confidence: a difference of two runs is partly noise; add confidence: 0.99";
-  if (!gates.runs.empty() && !gates.pairs()) return "runs are judged by drop and class_drop, which are not there";
+  if (!gates.runs.empty() && !gates.pairs()) return "runs needs drop or class_drop; add one, or remove runs";
   if (gates.pairs() && gates.compare == Compared::kTrainings && gates.baseline.size() + gates.runs.size() < 2)
-    return "with one run on each side nobody knows how much seeds alone move a class; name two runs or more of the "
-           "baseline's training, with other seeds, or say 'compare: models' to judge the weights as they are";
+    return "one run on each side does not show how much seeds alone change a class; name two runs or more of the "
+           "baseline's training, with other seeds, or write 'compare: models' to judge the weights as they are";
   return "";
 }
 

@@ -60,10 +60,9 @@ Node with_keras_layers(const Node& model, Reader& reader) {
     if (entry.key == "from_keras") where = entry.mark;
     for (const char* other : kInstead)
       if (entry.key == other)
-        reader.error(entry.mark,
-                     fmt::format("'{}' does not go with from_keras, which takes them from the file; 'dptrain "
-                                 "ckpt convert' writes them out, to be changed",
-                                 other));
+        reader.error(entry.mark, fmt::format("'{}' cannot be combined with from_keras, which reads them from the file; "
+                                             "'dptrain ckpt convert' writes a config that can be changed",
+                                             other));
   }
   Source source;
   const bool read = source_schema().read(reader.substituted(*from), where, reader, &source);

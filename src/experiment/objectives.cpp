@@ -25,10 +25,9 @@ void check_names(config::Reader& reader, const char* key, const OutputMap<T>& ar
       reader.error(entry.mark, fmt::format("train.{}: the model has no output '{}'; it has {}{}", key, entry.output,
                                            join(outputs, ", "), did_you_mean(entry.output, outputs)));
     else if (losses.find(entry.output) == nullptr)
-      reader.error(entry.mark,
-                   fmt::format("train.{}: output '{}' has no loss; give it one in train.loss (with the weight 0 in "
-                               "train.loss_weights where it shall only be measured)",
-                               key, entry.output));
+      reader.error(entry.mark, fmt::format("train.{}: output '{}' has no loss; give it one in train.loss (with the "
+                                           "weight 0 in train.loss_weights to measure it only)",
+                                           key, entry.output));
   }
 }
 
@@ -61,7 +60,7 @@ void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train
       const auto* const f1 = metric.get_if<nn::F1ScoreSpec>();
       if (f1 != nullptr && !f1->threshold && width == 1)
         diagnostics.warn(metric.mark(),
-                         "F1Score without a threshold takes every sample of a single output for positive; write "
+                         "F1Score without a threshold counts every sample of a single output as positive; write "
                          "{F1Score: {threshold: 0.5}}");
       if (metric.get_if<nn::AccuracySpec>() != nullptr && width > 1)
         diagnostics.warn(metric.mark(),
@@ -146,10 +145,9 @@ void check_value_names(config::Reader& reader, const config::Mark& place, const 
                        const graph::Graph& graph) {
   for (const LoggedValue& value : logged_values(train, graph, false))
     if (value.name.starts_with("val_")) {
-      reader.error(place,
-                   fmt::format("train: '{}' would be a value of training with the name of one of validation; give "
-                               "the output or metric a name that does not begin with 'val'",
-                               value.name));
+      reader.error(place, fmt::format("train: the training value '{}' would have the name of a validation value; "
+                                      "rename the output or metric so that it does not begin with 'val'",
+                                      value.name));
       return;
     }
 }

@@ -205,8 +205,8 @@ class ArraysDraft {
         if (sizes.dropout > 0) text += fmt::format("    - Dropout: {}\n", shortest(sizes.dropout));
       }
     } else {
-      fail(fmt::format("a sample of '{}' is {}, and numbers, series, ids and images are what is known here",
-                       train_.inputs, row_.str()));
+      fail(fmt::format("a sample of '{}' is {}, expected numbers, a series, ids or an image", train_.inputs,
+                       row_.str()));
     }
     if (classes_ > 0)
       return text + fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n", classes_);

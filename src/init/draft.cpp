@@ -38,13 +38,13 @@ bool holds_clips(const std::string& path) {
 [[noreturn]] void refuse_file(const std::string& path, const FileKind& kind) {
   std::string advice;
   if (kind.use == FileKind::Use::kArrays)
-    advice = fmt::format("; a config names it as data: {{train: {{Numpy: {{inputs: {}, labels: FILE}}}}}}", path);
+    advice = fmt::format("; in a config: data: {{train: {{Numpy: {{inputs: {}, labels: FILE}}}}}}", path);
   else if (kind.use == FileKind::Use::kPicture)
     advice = "; give the folder that has a folder of pictures for each class";
   else if (kind.use == FileKind::Use::kModel)
     advice = fmt::format("; 'dptrain ckpt convert {} model.yaml' writes a config for a model", path);
   throw Error(ErrorKind::kUsage,
-              fmt::format("{}: it is {}, and init --from takes {}{}", path, kind.name, kKinds, advice));
+              fmt::format("{}: it is {}, but init --from expects {}{}", path, kind.name, kKinds, advice));
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ class PhotosDraft {
     const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kPhotosLookedAt);
     for (std::int64_t i = 0; i < source_->size(); i += step)
       if (const Shape shape = source_->peek_shape(i); shape.rank() >= 2) shapes.push_back(shape);
-    if (shapes.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no photo says its size", request_.path));
+    if (shapes.empty())
+      throw Error(ErrorKind::kData, fmt::format("{}: the size of no photo can be read", request_.path));
     size_ = photo_size(shapes);
   }
 

@@ -137,7 +137,7 @@ std::size_t find_target(const std::vector<Column>& columns, const DraftRequest& 
   if (can_be(0) && lowercase(names[0]) == "y") return 0;  // in another place it may be a coordinate next to x and z
   for (std::size_t i = columns.size(); i-- > 0;)
     if (can_be(i)) return i;
-  throw Error(ErrorKind::kData, fmt::format("{}: no column of numbers or words could be predicted", request.path));
+  throw Error(ErrorKind::kData, fmt::format("{}: no column of numbers or words can be predicted", request.path));
 }
 
 void decide(Column& column, std::int64_t rows) {
@@ -149,9 +149,9 @@ void decide(Column& column, std::int64_t rows) {
   switch (column.type) {
     case data::table::ColumnType::kNumber: column.use = Use::kNumber; return;
     case data::table::ColumnType::kDate: column.use = Use::kDate; return;
-    case data::table::ColumnType::kId: return leave_out("another one in each row");
+    case data::table::ColumnType::kId: return leave_out("a different one in each row");
     case data::table::ColumnType::kText:
-      if (facts.mean_length < kShortestText) return leave_out("names, or texts too short to tell anything");
+      if (facts.mean_length < kShortestText) return leave_out("names, or texts too short to be of use");
       column.use = Use::kWords;
       return;
     case data::table::ColumnType::kCategory: break;
@@ -187,7 +187,8 @@ class TableDraft {
                                                 target_->facts->format_problem));
     classes_ = is_class_like(*target_->facts, target_->type, rows_);
     if (count(Use::kNumber) + count(Use::kDate) + count(Use::kOneHot) + own_inputs() == 0)
-      throw Error(ErrorKind::kData, fmt::format("{}: no column but '{}' is of use", request.path, target_->name));
+      throw Error(ErrorKind::kData,
+                  fmt::format("{}: no column other than '{}' is of use", request.path, target_->name));
     open();
   }
 
@@ -327,7 +328,7 @@ class TableDraft {
     for (const Column& column : columns_) names.push_back(printable(column.name));
     const std::size_t width = column_width(names);
     for (const Column& column : columns_) lines.push_back(describe(column, width));
-    if (test_) lines.push_back(fmt::format("{} beside it is the test set", *test_));
+    if (test_) lines.push_back(fmt::format("{} in the same folder is the test set", *test_));
     return lines;
   }
   std::string describe(const Column& column, std::size_t width) const {

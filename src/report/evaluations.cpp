@@ -177,7 +177,7 @@ std::vector<EvaluationRecord> read_evaluations(const std::string& folder) {
       all.push_back(evaluation_of(folder, name, on));
       all.back().old = is_old(folder, name);
     } catch (const std::exception& unreadable) {
-      log::warn(fmt::format("{} is left out: {}", (fs::path(folder) / name).string(), unreadable.what()));
+      log::warn(fmt::format("{} is skipped: {}", (fs::path(folder) / name).string(), unreadable.what()));
     }
   }
   return all;

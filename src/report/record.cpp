@@ -29,7 +29,7 @@ Json json_in(const fs::path& file) {
   if (text.empty()) return {};
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_discarded()) return json;
-  log::warn(fmt::format("{} is left out: it is no JSON", file.string()));
+  log::warn(fmt::format("{} is skipped: it is not JSON", file.string()));
   return {};
 }
 
@@ -234,7 +234,7 @@ RunRecord read_record(const std::string& folder, const std::string& name) {
   try {
     run.result = read_result(path);
   } catch (const Json::exception& other) {  // a value of another type than dptrain writes
-    log::warn(fmt::format("{} is left out: {}", (path / "result.json").string(), other.what()));
+    log::warn(fmt::format("{} is skipped: {}", (path / "result.json").string(), other.what()));
   }
   run.curves = read_curves(folder, name);
   run.evaluations = read_evaluations(folder);

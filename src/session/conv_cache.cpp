@@ -52,7 +52,7 @@ Machines read(const std::string& file, const std::string& consequence) {
   try {
     return parse(text);
   } catch (const json::exception&) {
-    log::warn(fmt::format("{} is no cache of convolution choices, or damaged: {}", file, consequence));
+    log::warn(fmt::format("{} is not a cache of convolution choices, or is damaged: {}", file, consequence));
     return {};
   }
 }
@@ -123,8 +123,8 @@ std::string conv_difference(const Names& before, const Names& now) {
   }
   if (others == 0) return "";
   return fmt::format(
-      "{} convolution pass{} computed otherwise than in the checkpoint ({}): the run goes on, but not bit by bit "
-      "as it would have",
+      "{} convolution pass{} computed by another algorithm than in the checkpoint ({}): the run continues, but not "
+      "with the same bits",
       others, others == 1 ? " is" : "es are", first);
 }
 

@@ -96,7 +96,8 @@ std::vector<std::string> add_device_datasets(const experiment::Experiment& exper
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kMemory) throw;
       throw Error(ErrorKind::kMemory,
-                  fmt::format("{}; runtime.resident: off leaves data.{} to the loader", error.what(), set.name));
+                  fmt::format("{}; with runtime.resident: off the loader makes the batches of data.{}", error.what(),
+                              set.name));
     }
     const bool resident = candidate->dataset.resident;
     lines.push_back(resident ? fmt::format("{} resident ({})", set.name, human_bytes(candidate->bytes))

@@ -129,11 +129,9 @@ std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& par
 void check_allreduce_dtype(const DeviceRequest& request, const experiment::ParallelSection& parallel, int ranks) {
   if (parallel.allreduce_dtype == experiment::AllreduceDtype::kFloat32 || ranks == 1) return;
   const auto refuse = [&](const std::string& where) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("parallel.allreduce_dtype: bfloat16 is what GPUs send one another over NCCL; {} replicas {} "
-                    "add float32 where it lies: leave the key out",
-                    ranks, where));
+    throw Error(ErrorKind::kUsage, fmt::format("parallel.allreduce_dtype: bfloat16 is for GPUs that exchange gradients "
+                                               "over NCCL, but {} replicas {} add float32 in place; remove the key",
+                                               ranks, where));
   };
   if (!request.on_gpus()) refuse("on CPUs");
   const std::vector<GpuId> gpus = homes(request);

@@ -227,8 +227,8 @@ int virtual_shards(const experiment::ParallelSection& parallel, int ranks) {
   if (std::has_single_bit(static_cast<unsigned>(ranks)) && ranks <= shards) return shards;
   std::vector<std::string> fitting;
   for (int replicas = 1; replicas < shards; replicas *= 2) fitting.push_back(std::to_string(replicas));
-  throw Error(ErrorKind::kUsage, fmt::format("parallel.virtual_shards: {} goes with {} or {} replicas, found {}",
-                                             shards, join(fitting, ", "), shards, ranks));
+  throw Error(ErrorKind::kUsage, fmt::format("parallel.virtual_shards: {} needs {} or {} replicas, found {}", shards,
+                                             join(fitting, ", "), shards, ranks));
 }
 
 std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
@@ -306,11 +306,12 @@ std::string memory_advice(const experiment::Experiment& experiment, const Device
   const std::uint64_t share =
       usable(memory_share(devices, *make_device(devices, 0, runtime_options(experiment.config))));
   std::string text = fmt::format(
-      "\n  a replica wants {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; it "
-      "can have {}",
+      "\n  a replica needs {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; "
+      "available: {}",
       human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), dry.memory.rows,
       human_bytes(share));
-  if (dry.replica_bytes <= share) return text + "\n  which should do: something else has taken memory in between";
+  if (dry.replica_bytes <= share)
+    return text + "\n  this should be enough: other programs may have taken memory meanwhile";
   const std::int64_t batch = options.global_batch.value_or(devices.replicas * kDefaultRows);
   const std::int64_t fits = largest_batch(experiment, devices, options, batch, share);
   if (fits == 0) return text + "\n  not even one sample fits; use fewer replicas or a smaller network";

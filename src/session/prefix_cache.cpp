@@ -35,7 +35,7 @@ bool has_frozen_weights(const graph::Model& model) {
 /// Why nothing can be cached, however much memory there is; "" if it can.
 std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPrefix& prefix, bool data_draws) {
   if (!prefix.none.empty()) return prefix.none;
-  if (data_draws) return "the clips of data.train begin elsewhere in every epoch (start: middle keeps them)";
+  if (data_draws) return "the clips of data.train start at random frames in every epoch (write start: middle)";
   if (const std::string name = random_transform(config); !name.empty())
     return fmt::format("data.transforms.train has {}, which draws anew in every epoch", name);
   return "";

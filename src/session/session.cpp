@@ -33,10 +33,9 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
   if (!devices_.cpus.empty() && sharers_ > 1)
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--cpus auto takes all cores, and {} processes share these; let the launcher hold each to "
-                            "cores of its own, or give --cpus NxT",
-                            sharers_));
+    throw Error(ErrorKind::kUsage, fmt::format("--cpus auto uses all cores, but {} processes share them; let the "
+                                               "launcher bind each process to its own cores, or give --cpus NxT",
+                                               sharers_));
   if (options.read_weights) require_weights_file(experiment_);
   conv_choices_ = open_conv_choices(experiment_.config.runtime, devices_);
   Devices devices = make_devices(devices_, runtime_options(experiment_.config, conv_choices_, options.training));
@@ -54,10 +53,9 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
   virtual_shards(experiment_.config.parallel, world_.ranks);  // throws before data are read, as the next check does
   check_allreduce_dtype(devices_, experiment_.config.parallel, world_.ranks);
   if (experiment_.config.parallel.split.automatic && devices_.on_gpus())
-    throw Error(
-        ErrorKind::kUsage,
-        "parallel.split: auto goes by the time that a replica's thread computes, and a GPU's thread only waits; "
-        "give weights, as in [2, 1]");
+    throw Error(ErrorKind::kUsage,
+                "parallel.split: auto measures the time that a replica's thread computes, but a GPU's thread only "
+                "waits; give weights, as in [2, 1]");
   const experiment::TrainSection& train = experiment_.config.train;
   global_batch_ = options.global_batch ? *options.global_batch
                   : train.batch_size || train.batch_size_per_replica || options.training

@@ -31,10 +31,9 @@ void check_places(const DeviceRequest& request, const std::vector<std::string>& 
 void group(DeviceRequest& request, int slots) {
   const int gpus = static_cast<int>(request.gpus.size());
   if (gpus > slots && gpus % slots != 0)
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} GPUs do not make replicas of {} each, one for each slot; give a multiple, or say which "
-                            "belong together, as in 0+1,2+3",
-                            gpus, slots));
+    throw Error(ErrorKind::kUsage, fmt::format("{} GPUs cannot be divided into replicas of {} each, one for each slot; "
+                                               "give a multiple, or group them, as in 0+1,2+3",
+                                               gpus, slots));
   request.slots = std::min(gpus, slots);
   request.replicas = gpus / request.slots;
 }

@@ -102,7 +102,7 @@ std::string reason_of(int status, const std::string& words, const std::string& l
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     return fmt::format("killed by signal {} ({}){}", signal, strsignal(signal),
-                       signal == SIGKILL ? "; where nobody did, the system was short of memory" : behind);
+                       signal == SIGKILL ? "; if nothing else killed it, the system ran out of memory" : behind);
   }
   const int code = WEXITSTATUS(status);
   if (code == static_cast<int>(ErrorKind::kDiverged)) return words.empty() ? "diverged" : words;
@@ -159,7 +159,7 @@ void read_result(const std::string& file, Outcome& outcome) try {
   outcome.reason = json.value("reason", "");
   outcome.epochs = json.value("epochs", outcome.epochs);
 } catch (const nlohmann::json::exception& error) {
-  log::warn(fmt::format("{} is left out: {}", file, error.what()));
+  log::warn(fmt::format("{} is skipped: {}", file, error.what()));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::optional<SweepParameter> parse_range(const std::string& spec, const std::st
   if (!low) return std::nullopt;  // a path such as ../data
   std::vector<std::string> parts = split(spec.substr(dots + 2), ':');
   const auto high = number_of(trim(parts.front()));
-  if (!high) refuse(text, fmt::format("expected a number behind the dots, as in 1e-4..1e-2:log, found '{}'", parts[0]));
+  if (!high) refuse(text, fmt::format("expected a number after the dots, as in 1e-4..1e-2:log, found '{}'", parts[0]));
   SweepParameter range{.key = {}, .kind = SweepParameter::Kind::kReal, .low = *low, .high = *high};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string word = trim(parts[i]);
@@ -67,14 +67,14 @@ std::optional<SweepParameter> parse_range(const std::string& spec, const std::st
       range.kind = SweepParameter::Kind::kWhole;
     else
       refuse(text,
-             fmt::format("behind a range stands :log, :int or both, found ':{}'{}", word, did_you_mean(word, known)));
+             fmt::format("expected :log, :int or both after a range, found ':{}'{}", word, did_you_mean(word, known)));
   }
   if (!(range.low < range.high)) refuse(text, "the second number of a range must be larger than the first");
-  if (range.log && range.low <= 0) refuse(text, "a range with :log begins above 0");
+  if (range.log && range.low <= 0) refuse(text, "a range with :log must begin above 0");
   const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
   if (range.kind == SweepParameter::Kind::kWhole &&
       !(whole && std::abs(range.low) < kMostWhole && range.high < kMostWhole))
-    refuse(text, "a range with :int lies between two whole numbers");
+    refuse(text, "a range with :int needs two whole numbers");
   return range;
 }
 

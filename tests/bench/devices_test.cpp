@@ -143,7 +143,7 @@ TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
   EXPECT_EQ(refused({.replicas = 1, .threads = 1}, 1), "accepted") << "nothing is summed";
   session::Session alone(halved, options_for({.replicas = 1, .threads = 1}));
   EXPECT_THAT(refusal(ErrorKind::kUsage, [&] { session::Session(halved, options_for({.replicas = 2, .threads = 1})); }),
-              HasSubstr("leave the key out"));
+              HasSubstr("remove the key"));
   EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).layers, 2e-2);
   EXPECT_EQ(default_tolerance(halved, {.devices = emu({0})}).loss,
             default_tolerance(experiment(), {.devices = emu({0})}).loss);
@@ -259,7 +259,7 @@ TEST(Devices, WhereMemoryRunsOutTheLargestBatchIsNamed) {
   ASSERT_GT(dry.batch_bytes, 0U);
   ASSERT_LT(dry.batch_bytes, dry.replica_bytes);
   const std::string enough = session::memory_advice(experiment(), emu({0}), {});
-  EXPECT_NE(enough.find("something else has taken memory"), std::string::npos) << enough;
+  EXPECT_NE(enough.find("other programs may have taken memory"), std::string::npos) << enough;
   // 4 GiB hold some millions of these rows.
   const std::int64_t huge = 1 << 24;
   const std::string advice = session::memory_advice(experiment(), emu({0, 0}), {.global_batch = huge});

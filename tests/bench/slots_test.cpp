@@ -81,10 +81,9 @@ TEST(PlacedSlots, GpusBecomeReplicasOfOneForEachSlot) {
   EXPECT_EQ(session::place_slots(two, slots_experiment().graph).placement, two.placement);
   EXPECT_EQ(place(emulated({0, 1, 2}, 3)).placement, (Placement{{"a"}, {"b"}, {"cpu"}})) << "but takes one";
   EXPECT_EQ(place({}).placement, (Placement{{"a", "b", "cpu"}}));
-  EXPECT_EQ(
-      why_not(emulated({0, 1, 2})),
-      "3 GPUs do not make replicas of 2 each, one for each slot; give a multiple, or say which belong together, as "
-      "in 0+1,2+3");
+  EXPECT_EQ(why_not(emulated({0, 1, 2})),
+            "3 GPUs cannot be divided into replicas of 2 each, one for each slot; give a multiple, or group them, as "
+            "in 0+1,2+3");
   EXPECT_THAT(why_not(threads_of_slots(1, {1, 1, 1, 1})),
               HasSubstr("4 devices for each replica, but the model has 3 slots (a, b, cpu)"));
 }

@@ -89,8 +89,8 @@ TEST_F(ExitCode, GatesThatFailAre7) {
   };
   expect(7, "error: gate: parameters is", with({"--run-dir", "gated"}));
   EXPECT_TRUE(fs::exists(here_.path("gated/gates.json")));
-  expect(0, "warning: the gates are not judged: --no-report", with({"--no-report", "--run-dir", "quick"}));
-  expect(2, "--no-report leaves out the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
+  expect(0, "warning: gates skipped: --no-report", with({"--no-report", "--run-dir", "quick"}));
+  expect(2, "--no-report skips the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
 }
 
 /// Their ids are indices in the whole data set: the same samples for other seeds only where the Split has a seed.
@@ -118,7 +118,7 @@ TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
   gates(2, "there is no class 'owk'; did you mean 'owl'?", "classes: {owk: {recall: {at_least: 0}}}\n");
   gates(2, "there is no such folder", "confidence: 0.99\nbaseline: [nowhere, run]\ndrop: 0.1\n");
   here_.write("empty/labels.txt", "");
-  gates(3, "answers.csv is not there; 'dptrain eval", "confidence: 0.99\nbaseline: [run, empty]\ndrop: 0.1\n");
+  gates(3, "answers.csv does not exist; 'dptrain eval", "confidence: 0.99\nbaseline: [run, empty]\ndrop: 0.1\n");
   here_.write("empty/answers.csv", "sample,label,answer\n0,cat,dog\n");
   gates(3, "both must be evaluated on the same data set", "confidence: 0.99\nbaseline: [run, empty]\ndrop: 0.1\n");
 }
@@ -197,7 +197,7 @@ TEST_F(ExitCode, TooLittleMemoryIs5AndSaysWhatFits) {
                                 "--batch-size", "300", "--accumulate", "1"});
   EXPECT_EQ(refused.code, 5);
   EXPECT_NE(refused.err.find("of memory requested"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("a replica wants "), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("a replica needs "), std::string::npos) << refused.err;
 }
 
 TEST_F(ExitCode, DivergenceIs6) {
@@ -207,7 +207,7 @@ TEST_F(ExitCode, DivergenceIs6) {
 }
 
 TEST_F(ExitCode, AFalseAssertionIs7) {
-  expect(7, "error: assertion 'loss<0' is not fulfilled: loss is ",
+  expect(7, "error: assertion 'loss<0' failed: loss is ",
          {"fit", "tiny.yaml", "--assert", "loss<0", "--assert", "loss>0"});
   EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "accuracy<=1"}).code, 0);
   expect(7, "error: assertion 'accuracy>1'", {"eval", "runs/tiny/001", "--assert", "accuracy>1"});
@@ -271,7 +271,7 @@ TEST_F(ExitCode, EvalAssertsWhatItPrints) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1"}).code, 0);
   EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "f1<=1", "--assert", "recall>=0"}).code, 0);
   const auto json = nlohmann::json::parse(here_.read("runs/tiny/001/eval.json"));
-  expect(7, "error: assertion 'f1>1' is not fulfilled: f1 is ", {"eval", "runs/tiny/001", "--assert", "f1>1"});
+  expect(7, "error: assertion 'f1>1' failed: f1 is ", {"eval", "runs/tiny/001", "--assert", "f1>1"});
   expect(7, fmt::format("precision is {:.6g}", json["macro"]["precision"].get<double>()),
          {"eval", "runs/tiny/001", "--assert", "precision>1"});
   expect(2, "there is no 'f2' among loss, accuracy, precision, recall, f1",

@@ -183,5 +183,5 @@ run 6 replay diverged/fault
 says "replay   on 1x1: the same"
 says "loss     nan, the same bits"
 run 7 fit plain.yaml --cpus 1x1 --run-dir claimed --assert 'val_accuracy>=1.5'
-says "assertion 'val_accuracy>=1.5' is not fulfilled: val_accuracy is"
+says "assertion 'val_accuracy>=1.5' failed: val_accuracy is"
 json claimed/result.json 'j["exit"] == "completed"'

@@ -126,7 +126,7 @@ say "out of memory: what would fit does"
 export DPTRAIN_EMU_MEMORY=6000000
 run 5 fit "$config" "${data[@]}" --gpus emu:0,emu:0 --batch-size 32 --steps 1 --run-dir large
 says "bytes requested"
-says "it can have"
+says "available: "
 fits=$(sed -n 's/.*the largest global batch that fits is \([0-9]*\).*/\1/p' out)
 pieces=$(sed -n 's/.*--accumulate \([0-9]*\) keeps.*/\1/p' out)
 say "a batch of $fits fits, and 32 in $pieces pieces"

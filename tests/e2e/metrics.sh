@@ -44,7 +44,7 @@ auc=$(column whole/train.csv val_auc | tail -n 1)
 run 0 eval whole/checkpoints/last.h5 --cpus 2x1 --assert 'auc>0.5' --assert 'f1_score<=1' --assert 'precision_1>=0'
 close 1e-4 "$(sed -n 's/^auc: //p' out)" "$auc" || fail "eval says another auc than $auc"
 run 7 eval whole/checkpoints/last.h5 --cpus 1 --assert 'auc>1'
-says "assertion 'auc>1' is not fulfilled: auc is "
+says "assertion 'auc>1' failed: auc is "
 run 2 eval whole/checkpoints/last.h5 --cpus 1 --assert 'aux>1'
 
 say "two outputs"

@@ -76,7 +76,7 @@ say "what does not fit"
 run 2 fit branches.yaml --cpus 1+1+1+1 --run-dir none
 says "4 devices for each replica, but the model has 3 slots (a, b, cpu)"
 run 2 fit branches.yaml --gpus emu:0,emu:1,emu:2 --run-dir none
-says "3 GPUs do not make replicas of 2 each"
+says "3 GPUs cannot be divided into replicas of 2 each"
 run 2 fit branches.yaml --cpus 1+1 --slots c=1 --run-dir none
 says "--slots: no step has 'device: c'"
 run 0 summary branches.yaml --plan --cpus 1+1

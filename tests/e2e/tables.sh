@@ -29,7 +29,7 @@ python3 make.py
 say "a config from the table"
 run 0 init --from train.csv --target stage
 says "600 rows of 5 columns"
-says "test.csv beside it is the test set"
+says "test.csv in the same folder is the test set"
 config=$(ls ./*.yaml)
 run 0 check "$config" --with-data
 run 0 data stats "$config"

@@ -29,17 +29,17 @@ say "a checkpoint records them, and resuming with others says so"
 run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir run
 cp -r run other
 run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir run --resume
-silent_on 'computed otherwise'
+silent_on 'computed by another algorithm'
 run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir other --resume --set runtime.conv_cache=none
-says 'computed otherwise than in the checkpoint (data 7x7x16'
+says 'computed by another algorithm than in the checkpoint (data 7x7x16'
 
 say "a damaged cache is a warning and the rules"
 head -c 40 "$cache" >half && mv half "$cache"
 run 0 summary tiny.yaml --plan --cpus 2x1
-says 'is no cache of convolution choices, or damaged'
+says 'is not a cache of convolution choices, or is damaged'
 says '5 convolution passes by rule'
 run 0 fit tiny.yaml --cpus 2x1 --steps 1 --run-dir third
-says 'or damaged'
+says 'or is damaged'
 
 say "what --tune cannot do is an error of usage"
 run 2 bench tiny.yaml --tune --conv direct

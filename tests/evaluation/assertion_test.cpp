@@ -72,8 +72,8 @@ TEST(Assertion, SaysEverythingThatIsFalse) {
                   check(assertions, {{"loss", 0.5}, {"accuracy", 0.8812}});
                 },
                 ErrorKind::kCheck),
-            "assertion 'accuracy>=0.9' is not fulfilled: accuracy is 0.8812\n"
-            "error: assertion 'val_loss<1' is not fulfilled: the run ended before there was a val_loss");
+            "assertion 'accuracy>=0.9' failed: accuracy is 0.8812\n"
+            "error: assertion 'val_loss<1' failed: the run ended before there was a val_loss");
   EXPECT_NO_THROW(check(assertions, {{"loss", 0.5}, {"accuracy", 0.9}, {"val_loss", 0.1}}));
 }
 

@@ -32,7 +32,7 @@ std::string advice(const std::string& layers, const std::string& transforms) {
 
 TEST(PreprocessingAdvice, WantsWhatTheWeightsWant) {
   const std::string vgg = "{VGG16: {include_top: false}}", mobile = "{MobileNetV2: {include_top: false}}";
-  const std::string warned = "net.yaml:1:19 the published weights of VGG16 want images after 'PreprocessInput: caf\n";
+  const std::string warned = "net.yaml:1:19 the published weights of VGG16 need images after 'PreprocessInput: caf\n";
   EXPECT_EQ(advice(vgg, ""), warned);
   EXPECT_EQ(advice(vgg, "[{Rescaling: 1/255}]"), warned);
   EXPECT_EQ(advice(vgg, "[{Rescaling: {scale: 1/127.5, offset: -1}}]"), warned);

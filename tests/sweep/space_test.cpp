@@ -52,12 +52,12 @@ TEST(Space, Refuses) {
   EXPECT_EQ(refusal("a="),
             "--vary a=: expected a key and its values, as in "
             "train.optimizer.learning_rate=1e-4..1e-2:log");
-  EXPECT_EQ(refusal("a=1..x"), "--vary a=1..x: expected a number behind the dots, as in 1e-4..1e-2:log, found 'x'");
+  EXPECT_EQ(refusal("a=1..x"), "--vary a=1..x: expected a number after the dots, as in 1e-4..1e-2:log, found 'x'");
   EXPECT_EQ(refusal("a=1..2:lgo"),
-            "--vary a=1..2:lgo: behind a range stands :log, :int or both, found ':lgo'; did you mean 'log'?");
+            "--vary a=1..2:lgo: expected :log, :int or both after a range, found ':lgo'; did you mean 'log'?");
   EXPECT_EQ(refusal("a=2..1"), "--vary a=2..1: the second number of a range must be larger than the first");
-  EXPECT_EQ(refusal("a=0..1:log"), "--vary a=0..1:log: a range with :log begins above 0");
-  EXPECT_EQ(refusal("a=0.5..2:int"), "--vary a=0.5..2:int: a range with :int lies between two whole numbers");
+  EXPECT_EQ(refusal("a=0..1:log"), "--vary a=0..1:log: a range with :log must begin above 0");
+  EXPECT_EQ(refusal("a=0.5..2:int"), "--vary a=0.5..2:int: a range with :int needs two whole numbers");
   EXPECT_EQ(refusal("a=1,,2"), "--vary a=1,,2: expected a value on both sides of each comma, as in adam,sgd");
   EXPECT_EQ(refusal("a=[1,2"), "--vary a=[1,2: a quote or bracket is not closed");
 }

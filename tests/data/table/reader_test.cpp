@@ -172,9 +172,9 @@ TEST(Read, ErrorsSayWhereWhatAndWhatToTry) {
             "a.csv:2:6: found 4 fields, expected 3; a field that contains the separator (a comma) needs double quotes");
   EXPECT_EQ(of("1,a\"b\",\n").substr(0, 80),
             "a.csv:2:4: column 'column2': found a double quote within a field that does not b");
-  EXPECT_EQ(of("1,\"a\"b,\n").substr(0, 82),
+  EXPECT_EQ(of("1,\"a\"b,\n").substr(0, 81),
             "a.csv:2:6: column 'column2': found 'b' after the closing quote, expected the sepa");
-  EXPECT_EQ(of("1,\"a\nb\nc").substr(0, 88),
+  EXPECT_EQ(of("1,\"a\nb\nc").substr(0, 89),
             "a.csv:2:3: column 'column2': found a double quote that is not closed in this file, expect");
   EXPECT_EQ(of(std::string_view("1,a\0b,\n", 7)).substr(0, 52), "a.csv:2:4: found a byte of zero, expected text; is t");
   EXPECT_EQ(of("1,caf\xE9,\n").substr(0, 71),
