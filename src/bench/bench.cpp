@@ -262,7 +262,7 @@ class Measurement {
   void warn_about_even_split() const {
     if (session_.experiment().config.parallel.split.automatic && options_.data == BenchData::kSynthetic &&
         session_.world().is_first() && session_.world().ranks > 1)
-      log::info("split auto: one batch again and again keeps its even split; --data real moves its rows");
+      log::info("parallel.split: auto has no effect with synthetic data; use --data real");
   }
 
   /// `alone`: nothing else has allocated memory since the start.
@@ -337,7 +337,7 @@ namespace {
 std::string alone(const BenchRow& row, BenchData data) {
   const double computing_ms = row.step_ms - row.data_wait_ms;
   if (data != BenchData::kReal || computing_ms <= 0) return "";
-  return fmt::format("; alone the network takes {} samples/s, the loader delivers {} ({})",
+  return fmt::format("; the network alone reaches {} samples/s, the loader alone {} ({})",
                      rate_text(static_cast<double>(row.global_batch) * 1e3 / computing_ms),
                      rate_text(row.loader_examples_per_second), counted(row.workers, "worker"));
 }

@@ -215,8 +215,7 @@ class Predictor {
     }
     if (cluster_.cores > 0)
       report_.assumptions.push_back(
-          fmt::format("{} a node, {} of {} in each process, which also sums; more threads than cores "
-                      "take turns",
+          fmt::format("{} a node, {} of {} in each process, which also sums; more threads than cores share the cores",
                       counted(cluster_.cores, "core"), counted(cluster_.local_ranks, "replica"),
                       counted(cluster_.threads, "thread")));
   }
@@ -246,7 +245,7 @@ class Predictor {
     const bool given = request_.inner && request_.inner_latency;
     const std::string from = given ? "as given"
                              : request_.on_gpus()
-                                 ? "assumed where inner= and inner_latency= do not say"
+                                 ? "assumed unless inner= and inner_latency= are given"
                                  : fmt::format("measured between {} processes here", std::min(ranks, kMostSideBySide));
     report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
                                               link.bytes_per_second * 1e-9, link.latency * 1e6, from));

@@ -237,7 +237,7 @@ std::vector<std::string> regressions(const std::string& baseline_path, const Row
   const nlohmann::json baseline = nlohmann::json::parse(json_nests_deeper(text) ? std::string() : text, nullptr, false);
   if (!file || baseline.is_discarded() || !baseline.contains("rows"))
     throw Error(ErrorKind::kUsage,
-                fmt::format("{}: not a bench.json; --baseline wants the bench.json of an earlier `dptrain bench`",
+                fmt::format("{}: not a bench.json; --baseline needs the bench.json of an earlier `dptrain bench`",
                             baseline_path));
   std::vector<std::string> slower;
   bool matched = false;
@@ -261,7 +261,8 @@ std::string levels_text(const backend::CpuLimits& limits) {
   for (const backend::MemoryLevel& level : limits.levels)
     words.push_back(fmt::format("{}{} {} GB/s", level.name, level.bytes ? " " + human_bytes(*level.bytes) : "",
                                 rate_text(level.best_gbps())));
-  return words.empty() ? "the system does not say how large the caches are, so bytes bound nothing" : join(words, ", ");
+  return words.empty() ? "the system does not report the sizes of the caches, so bytes set no bound"
+                       : join(words, ", ");
 }
 
 double limit_rate(const BenchRow& row) {

@@ -148,10 +148,9 @@ int App::run(int argc, const char* const* argv) {
     if (const auto* system = dynamic_cast<const std::system_error*>(&error);
         system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
       return print_error(
-          {ErrorKind::kDevice,
-           fmt::format("cannot start a thread: {}; raise the limit on processes (ulimit -u, or that of the container), "
-                       "or ask for fewer with --cpus and data.loader.workers",
-                       system->code().message())});
+          {ErrorKind::kDevice, fmt::format("cannot start a thread: {}; raise the limit on processes (ulimit -u, or "
+                                           "that of the container), or use fewer with --cpus and data.loader.workers",
+                                           system->code().message())});
     const std::string text =
         fmt::format("internal error: {}; please report it with the command line and the config", error.what());
     store_for_sweep({ErrorKind::kInternal, text});
@@ -194,7 +193,7 @@ const Command& App::find(const std::string& name) const {
     names.push_back(command.name());
   }
   if (name.starts_with('-'))
-    throw Error(ErrorKind::kUsage, fmt::format("the command comes first, found '{}'; see dptrain --help", name));
+    throw Error(ErrorKind::kUsage, fmt::format("expected a command first, found '{}'; see dptrain --help", name));
   const std::string hint = config::hint_for(name, "command", names);
   throw Error(ErrorKind::kUsage,
               fmt::format("unknown command '{}'{}{}", name, hint, hint.empty() ? "; see dptrain --help" : ""));

@@ -86,7 +86,7 @@ void tune_convolutions(const experiment::Experiment& experiment, const session::
   const std::string file = session::conv_cache_file(runtime);
   if (file.empty())
     throw Error(ErrorKind::kUsage,
-                "--tune has nowhere to keep what it finds: runtime.conv_cache must be auto, with HOME set, or a file");
+                "--tune cannot save its results: runtime.conv_cache must be auto, with HOME set, or a file");
   const session::DeviceRequest devices = session::with_threads(request);
   const auto asked = std::make_shared<backend::ConvChoices>();
   session::collect_convolutions(experiment, devices, asked);
@@ -146,7 +146,7 @@ std::vector<std::int64_t> swept_processes(const BenchFlags& flags) {
     if (!sweep.starts_with(kProcesses)) continue;
     if (flags.sweeps.size() > 1 || flags.layers || flags.mode == "weak")
       throw Error(ErrorKind::kUsage,
-                  "--sweep processes stands alone: without another --sweep, --layers or --mode weak");
+                  "--sweep processes cannot be combined with another --sweep, --layers or --mode weak");
     for (const std::string& value : split(sweep.substr(kProcesses.size()), ','))
       counts.push_back(whole(value, "processes"));
   }
@@ -288,15 +288,16 @@ void check_predict(const BenchFlags& flags, const distributed::Processes* proces
   if (processes != nullptr && processes->count() > 1)
     throw Error(ErrorKind::kUsage, "--predict starts the processes that it measures itself; run it without a launcher");
   if ((!flags.sweeps.empty() && !sweeps_processes) || flags.layers || flags.data != "synthetic")
-    throw Error(ErrorKind::kUsage,
-                "--predict goes with --sweep processes=1,2 and with synthetic data, without --layers");
+    throw Error(
+        ErrorKind::kUsage,
+        "--predict needs synthetic data, and cannot be combined with --layers or a --sweep other than processes=1,2");
 }
 
 int run(const BenchFlags& flags, const Context& context, distributed::Processes* processes) {
-  if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter goes with --kernels");
+  if (flags.filter && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: --filter needs --kernels");
   if (!flags.config && !flags.kernels) throw Error(ErrorKind::kUsage, "bench: CONFIG is missing");
   if (flags.predict && (flags.kernels || flags.tune))
-    throw Error(ErrorKind::kUsage, "--predict goes without --kernels and --tune");
+    throw Error(ErrorKind::kUsage, "--predict cannot be combined with --kernels or --tune");
   if (flags.kernels || flags.tune) return run_kernels(flags);
   const experiment::Experiment experiment = experiment::load_with_warnings(*flags.config, flags.overrides.overrides());
   bench::BenchOptions options;
@@ -380,21 +381,22 @@ void add_bench(App& app) {
   command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
   command.whole("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
   command.whole("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
-  command.whole("--samples", "N", flags->samples, "of the total time that scaling.svg draws (60000)");
+  command.whole("--samples", "N", flags->samples, "samples of the total time in scaling.svg (60000)");
   command.flag("--layers", flags->layers,
-               "time every layer, as a fraction of the FMA peak and beside the bound that operations and bytes set");
+               "time every layer, with its fraction of the FMA peak and its bound by operations and bytes");
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
-  command.option("--max-regression", "SHARE", flags->max_regression, "what still passes against the baseline (3%)");
+  command.option("--max-regression", "SHARE", flags->max_regression, "largest loss of speed that passes (3%)");
   command.option("--output", "DIR", flags->output, "where the files go (bench)");
-  command.option("--predict", "KEY=VALUE,...", flags->predict,
-                 "nothing but a prediction: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 (CPUs)");
+  command.option(
+      "--predict", "KEY=VALUE,...", flags->predict,
+      "predict instead of measuring: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 (CPUs)");
   command.section("Kernels of the CPU")
       .flag("--kernels", flags->kernels,
-            "time each kernel by itself, convolutions of CONFIG or of configs/bench/ in every way, and beside plain "
-            "loops")
-      .option("--filter", "REGEX", flags->filter, "only kernels whose name it matches somewhere")
+            "time each kernel by itself, convolutions of CONFIG or of configs/bench/ with every algorithm, and compare "
+            "with plain loops")
+      .option("--filter", "REGEX", flags->filter, "only kernels whose names contain a match")
       .flag("--tune", flags->tune,
-            "time every way to compute CONFIG's convolutions, and keep the fastest for later runs (runtime.conv_cache)")
+            "time every algorithm for CONFIG's convolutions, and save the fastest for later runs (runtime.conv_cache)")
       .exclusive({"--kernels", "--tune"});
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

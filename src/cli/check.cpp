@@ -96,7 +96,7 @@ void check_config(const std::string& config, const CheckFlags& flags) {
   }
   const bool trains = static_cast<bool>(experiment.config.train.loss);
   print_fitted(fmt::format("{}: ok{}", config,
-                           !trains ? " as far as it goes: there is no section 'train', so it cannot be trained"
+                           !trains           ? ", but it cannot be trained: there is no section 'train'"
                            : flags.with_data ? ""
                                              : " (data not opened; --with-data does)"));
 }
@@ -119,9 +119,9 @@ void add_check(App& app) {
   const auto flags = std::make_shared<CheckFlags>();
   Command& command = app.command("check", "find every mistake in a config; trains nothing");
   command.describe(
-      "Reads the config, builds the graph with all shapes, plans steps and memory for the device, and looks whether "
-      "the files of the "
-      "data sets are there (--data synthetic: not). Every mistake is shown with file, line and column.");
+      "Reads the config, builds the graph with all shapes, plans steps and memory for the device, and checks that the "
+      "files of the data sets exist (except with --data synthetic). Every mistake is shown with file, line and "
+      "column.");
   command.example("configs/fashion_mnist.yaml").example("configs/fashion_mnist.yaml --with-data --cpus 2");
   command.positionals("CONFIG", flags->configs, "experiments, YAML files");
   command.section("Check")

@@ -106,9 +106,9 @@ void check_has_model(const std::string& from, const std::string& to) {
   if (formats::is_checkpoint(from) && !formats::has_model(from))
     throw Error(
         ErrorKind::kCheckpoint,
-        fmt::format("{}: the file holds weights and no model; with the config at hand: dptrain export CONFIG {} "
-                    "--weights {}",
-                    from, to, from));
+        fmt::format(
+            "{}: the file contains weights but no model; use it with a config: dptrain export CONFIG {} --weights {}",
+            from, to, from));
 }
 
 int convert(const CkptFlags& flags) {
@@ -143,10 +143,10 @@ int average(const CkptFlags& flags) {
   const std::string fitted_state = formats::read_fitted_state(files.front());
   for (const std::string& file : files)
     if (formats::read_class_names(file) != class_names || formats::read_fitted_state(file) != fitted_state)
-      throw Error(ErrorKind::kCheckpoint,
-                  fmt::format("{} and {} have learned other classes or words of their data; only models of the same "
-                              "data have a mean",
-                              files.front(), file));
+      throw Error(
+          ErrorKind::kCheckpoint,
+          fmt::format("{} and {} have different classes or vocabularies; only models of the same data have a mean",
+                      files.front(), file));
   graph::Model model = graph::make_model(experiment::keras_graph(files.front(), input_shape(flags)), 0);
   formats::load_average(files, model);
   exporter.write(*flags.output, {.model = model, .class_names = class_names, .fitted_state = fitted_state});
@@ -158,7 +158,7 @@ int average(const CkptFlags& flags) {
 
 int run(const CkptFlags& flags) {
   if (flags.output && flags.action != "average")
-    throw Error(ErrorKind::kUsage, fmt::format("--output belongs to ckpt average, not to ckpt {}", flags.action));
+    throw Error(ErrorKind::kUsage, fmt::format("--output applies to ckpt average, not to ckpt {}", flags.action));
   if (flags.action == "show") return show(flags.files);
   if (flags.action == "diff") return diff(flags);
   if (flags.action == "convert") return convert(flags);

@@ -145,7 +145,7 @@ Command& Command::optional_value(const std::string& names, std::string placehold
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.implied = std::move(implied);
   argument.take = [&value, flag = argument.title()](const std::string& text) {
-    if (text.empty()) refuse_use(fmt::format("{}= lacks its value", flag));
+    if (text.empty()) refuse_use(fmt::format("{}= has no value", flag));
     value = text;
   };
   return *this;
@@ -233,8 +233,8 @@ std::vector<std::string> Command::replace_deprecated_names(std::vector<std::stri
       const std::string flag = word.substr(0, word.find('='));
       if (argument.deprecated_name.empty() || flag != argument.deprecated_name) continue;
       word.replace(0, flag.size(), argument.title());
-      warnings.push_back(
-          fmt::format("{0} is called {1} now, and the next version will refuse {0}", flag, argument.title()));
+      warnings.push_back(fmt::format("{0} is deprecated: {1} replaces it, and the next version will not accept {0}",
+                                     flag, argument.title()));
     }
   return warnings;
 }

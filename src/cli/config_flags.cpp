@@ -37,7 +37,7 @@ std::optional<double> positive_number(const std::string& text) {
 void ConfigFlags::add(Command& command) {
   command.section("Config")
       .option("--set", "KEY=VALUE", sets, "change any key of the config, as in train.optimizer.Adam.learning_rate=3e-4")
-      .option("--var", "NAME=VALUE", variables, "what $NAME in the config stands for (else the environment is asked)");
+      .option("--var", "NAME=VALUE", variables, "value of $NAME in the config (default: environment)");
 }
 
 void ConfigFlags::add_batch(Command& command) {
@@ -116,10 +116,11 @@ train::RateRange parse_rate_range(const std::string& text, const std::optional<s
 }
 
 void add_gate_flags(Command& command, evaluation::GateOptions& options) {
-  command.option("--gates", "FILE", options.file, "limits to keep, else exit 7; in place of the config's gates")
-      .option("--junit", "FILE", options.junit, "the verdicts of gates and --assert as JUnit's XML")
+  command
+      .option("--gates", "FILE", options.file, "file of limits, exit 7 if one is missed; replaces the config's gates")
+      .option("--junit", "FILE", options.junit, "write the results of gates and --assert as JUnit XML")
       .flag("--annotations", options.annotations,
-            "what failed as ::error lines for GitHub; the default in its Actions");
+            "print failures as ::error lines for GitHub; the default in its Actions");
 }
 
 }  // namespace dptrain::cli

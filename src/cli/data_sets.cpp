@@ -17,12 +17,10 @@ namespace {
 
 std::shared_ptr<const data::Source> open_folder(const std::string& path) {
   if (init::holds_texts(path))
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format(
-            "{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain init --from "
-            "{0}' writes a config; give that to scan and stats",
-            path));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain "
+                            "init --from {0}' writes a config to use with scan and stats",
+                            path));
   return data::open_path(path);
 }
 
@@ -33,7 +31,7 @@ DataSets open_data_sets(const std::string& path, const experiment::Overrides& ov
   DataSets found;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
-    if (only) throw Error(ErrorKind::kUsage, fmt::format("--on belongs to a config, but {} is a folder", path));
+    if (only) throw Error(ErrorKind::kUsage, fmt::format("--on applies to a config, but {} is a folder", path));
     const init::Roles roles = init::roles_in(path);
     if (roles.train.empty() || (roles.validation.empty() && roles.test.empty())) {  // "train" may be a class
       found.sets.push_back({path, open_folder(path)});

@@ -78,8 +78,9 @@ session::DeviceRequest idle_gpus(std::int64_t count) {
   if (all.empty()) require_present({{backend::DeviceKind::kCuda, 0}}, asked);
   for (const backend::GpuFacts& gpu : all) {
     if (!gpu.knows_used)
-      throw Error(ErrorKind::kDevice,
-                  asked + ": the driver does not say which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
+      throw Error(
+          ErrorKind::kDevice,
+          asked + ": the driver does not report which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
     if (gpu.used_bytes < kIdleBytes && static_cast<std::int64_t>(idle.size()) < count)
       idle.push_back({backend::DeviceKind::kCuda, gpu.id});
   }
@@ -107,11 +108,10 @@ void DeviceFlags::add(Command& command) {
           "--cpus", "N[xT]", cpus,
           "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: of slots of so many threads; "
           "auto: a replica for each last-level cache, on its cores")
-      .option(
-          "--gpus", "IDS", gpus,
-          "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: which are one replica; "
-          "0,0: two on one GPU; none: the CPU")
-      .option("--slots", "a=0,b=1", slots, "which device of its replica each slot of the model is (`device:`), from 0")
+      .option("--gpus", "IDS", gpus,
+              "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: the GPUs of each "
+              "replica; 0,0: two replicas on one GPU; none: the CPU")
+      .option("--slots", "a=0,b=1", slots, "device of its replica for each slot of the model (`device:`), from 0")
       .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }

@@ -232,11 +232,11 @@ int run(const DevicesFlags& flags, distributed::Processes* processes) {
     throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; leave out --p2p");
   if (flags.check) return check(flags);
   if (flags.gpus && !flags.p2p)
-    throw Error(ErrorKind::kUsage, "devices: --gpus says what --check or --p2p looks at; give one of them, too");
+    throw Error(ErrorKind::kUsage, "devices: --gpus needs --check or --p2p; add one of them");
   const std::vector<backend::GpuFacts> gpus = backend::gpu_facts();
   const std::optional<Link> link = measure(flags);
   flags.json ? print_json(gpus, link) : print_devices(gpus, link);
-  if (flags.p2p && !link) log::info("--p2p measures between two GPUs or more");
+  if (flags.p2p && !link) log::info("--p2p needs two GPUs or more");
   return 0;
 }
 
@@ -246,9 +246,8 @@ void add_devices(App& app) {
   const auto flags = std::make_shared<DevicesFlags>();
   Command& command = app.command("devices", "processors and GPUs that can train");
   command.describe(
-      "Lists what is there, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's memory. "
-      "Nothing is "
-      "allocated on a GPU without --check or --p2p.");
+      "Lists processors and GPUs, the versions of the driver, cuDNN and NCCL, and which GPUs reach each other's "
+      "memory. Nothing is allocated on a GPU without --check or --p2p.");
   command.section("Check").flag(
       "--check", flags->check,
       "compare everything that the GPUs compute with the CPU, a line each (exit 7 when something differs)");

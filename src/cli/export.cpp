@@ -40,15 +40,15 @@ int run(const ExportFlags& flags) {
   const formats::Exporter& exporter = formats::exporter_of(flags.to);
   if (flags.opset && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
-                fmt::format("--opset is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+                fmt::format("--opset applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
   if (flags.transforms && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
-                fmt::format("--with-transforms is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+                fmt::format("--with-transforms applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
   if (flags.free_steps && exporter.name != "ONNX")
     throw Error(ErrorKind::kUsage,
-                fmt::format("--free-steps is of .onnx files, but {} is one of {}", flags.to, exporter.name));
+                fmt::format("--free-steps applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
   if (flags.free_steps && flags.transforms)
-    throw Error(ErrorKind::kUsage, "--free-steps and --with-transforms do not go together; leave one out");
+    throw Error(ErrorKind::kUsage, "--free-steps and --with-transforms cannot be combined; remove one of them");
   const train::SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
   const train::ModelSource source =
       train::open_model_source(flags.source, flags.weights, flags.overrides.overrides(), use);
@@ -57,9 +57,9 @@ int run(const ExportFlags& flags) {
   if (!source.checkpoint.empty())
     source.load_weights(model, flags.ema);
   else if (flags.ema)
-    throw Error(ErrorKind::kUsage, "--ema belongs to a checkpoint, and a config has no weights");
+    throw Error(ErrorKind::kUsage, "--ema applies to a checkpoint, but a config has no weights");
   else
-    log::info(flags.source + " names no weights: they are those that a run would begin with");
+    log::info(flags.source + " has no weights: exporting the initial weights of a run");
   formats::Exported exported{
       .model = model, .class_names = source.class_names, .fitted_state = source.fitted_state, .opset = flags.opset};
   source.describe_training(exported);
@@ -83,11 +83,9 @@ void add_export(App& app) {
   Command& command =
       app.command("export", "write a trained model for other programs: .onnx, .keras, .h5, .safetensors");
   command.describe(
-      "The suffix of OUTPUT chooses the format. For a run's folder it exports best.h5, else model.h5 of a "
-      "completed run, else last.h5. ONNX files compute "
-      "what `predict` computes of the same inputs: the model alone, or with --with-transforms also what is done with "
-      "its "
-      "data before.");
+      "The suffix of OUTPUT chooses the format. For a run's folder it exports best.h5, else model.h5 of a completed "
+      "run, else last.h5. ONNX files compute what `predict` computes of the same inputs: the model alone, or with "
+      "--with-transforms also the preparation of its data.");
   command.example("runs/fashion-mnist/001 fashion.onnx")
       .example("runs/fashion-mnist/001 fashion.keras")
       .example("runs/a/001/checkpoints/last.h5 a.onnx --ema --opset 13")
@@ -96,7 +94,7 @@ void add_export(App& app) {
   command.positional("RUN|CKPT|CONFIG", flags->source, "a run's folder, a checkpoint, a Keras file, or a config");
   command.positional("OUTPUT", flags->to, "the file to write");
   command.section("Export")
-      .whole("--opset", "N", flags->opset, "ONNX: of this version of the operators, 13 to 21 (17)")
+      .whole("--opset", "N", flags->opset, "ONNX: version of the operator set, 13 to 21 (17)")
       .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
       .flag("--with-transforms", flags->transforms, "ONNX: the file takes raw pixels, or a table's columns as they are")
       .flag("--free-steps", flags->free_steps, "ONNX: sequences of any length, where no layer depends on it")

@@ -85,13 +85,12 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
   if (run.empty())
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("--resume: there is no run of '{}' under {}; start one without --resume, name a file with "
-                            "--resume=PATH, or give --resume=auto for whichever is possible",
+                            "--resume=PATH, or use --resume=auto, which starts a new run if there is none",
                             experiment.config.name, experiment.config.run_dir.value));
-  throw Error(
-      ErrorKind::kCheckpoint,
-      fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, or "
-                  "give --resume=auto for whichever is possible",
-                  run, file));
+  throw Error(ErrorKind::kCheckpoint,
+              fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, "
+                          "or use --resume=auto, which starts a new run if there is none",
+                          run, file));
 }
 
 /// With --init-optimizer a file with the optimizer's state, which model.h5 lacks.
@@ -221,7 +220,7 @@ formats::OptimizerState initial_optimizer(const std::string& initial, session::S
   const std::string file = !initial.empty() ? initial : weights ? weights->file.value : "";
   if (file.empty())
     throw Error(ErrorKind::kUsage,
-                "--init-optimizer takes the state of the optimizer from the file of the weights: give --init-from, or "
+                "--init-optimizer reads the state of the optimizer from the file of the weights: give --init-from, or "
                 "model.weights in the config");
   return formats::read_optimizer_state(file, session.experiment().config.train.optimizer, session.model());
 }
@@ -508,17 +507,17 @@ void add_fit(App& app) {
       .option("--run-dir", "DIR", flags->run_dir, "where everything goes (default runs/<name>/NNN)")
       .flag("--overwrite", flags->overwrite, "replace what a run has written in --run-dir")
       .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
-                      "go on: the newest run of that name in its own folder, or a checkpoint in a new one; auto starts "
-                      "fresh if there is none")
+                      "continue the newest run of that name in its own folder, or a checkpoint in a new one; auto "
+                      "starts fresh if there is none")
       .option("--init-from", "FILE", flags->init_from,
               "all weights, from a checkpoint or a file of Keras (.h5, .weights.h5, .keras), or a .safetensors")
       .flag("--init-optimizer", flags->init_optimizer,
-            "with the weights the optimizer's slots and steps, where the file has them (.keras, .h5)")
+            "also load the state of the optimizer, where the file has it (.keras, .h5)")
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--init-optimizer"})
       .exclusive({"--resume", "--overwrite"})
       .optional_value("--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
-                      "instead of training: some steps (--steps, 100) with a growing learning rate, and which is good")
+                      "run a learning-rate range test of --steps (100) steps and print a suggestion")
       .exclusive({"--find-lr", "--resume", "--dry-run"})
       .exclusive({"--find-lr", "--overwrite"});
   add_training_flags(command, *flags);

@@ -54,7 +54,7 @@ void run_or_warn(const char* otherwise, const Work& work) {
 std::optional<LastEvaluation> evaluate(session::Session& session, const train::RunDirectory& run,
                                        train::ProgressMode progress) {
   // SIGINT and SIGTERM request a stop.
-  const train::Training no_more("leaving out the evaluation; press Ctrl-C again to quit at once",
+  const train::Training no_more("skipping the evaluation; press Ctrl-C again to quit at once",
                                 "stopped at once; the run is saved, its evaluation is missing");
   const session::SharedFile weights(session.processes(),
                                     run.is_here() ? train::RunDirectory::weights_of(run.path()) : "");
@@ -62,9 +62,9 @@ std::optional<LastEvaluation> evaluate(session::Session& session, const train::R
   std::optional<evaluation::EvaluationResult> evaluation_result = evaluate_weights(session, weights.path(), progress);
   session.warn_about_bad_samples();
   if (!evaluation_result)
-    log::info("the evaluation was stopped and is left out");
+    log::info("the evaluation was stopped");
   else if (run.is_here())
-    run_or_warn("the evaluation is not written whole",
+    run_or_warn("cannot write the evaluation completely",
                 [&] { write_evaluation(session, run, weights.path(), *evaluation_result); });
   if (!evaluation_result) return std::nullopt;
   return LastEvaluation{.checkpoint = weights.path(), .evaluation_result = std::move(*evaluation_result)};
@@ -83,10 +83,10 @@ std::optional<LastEvaluation> write_final_report(session::Session& session, cons
     if (session.processes() != nullptr)  // an error in one process is an error in all
       last = evaluate(session, run, progress);
     else
-      run_or_warn("the last evaluation is left out", [&] { last = evaluate(session, run, progress); });
+      run_or_warn("the last evaluation failed", [&] { last = evaluate(session, run, progress); });
   }
   if (run.is_here())
-    run_or_warn("report.html is not written", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
+    run_or_warn("cannot write report.html", [&] { report::write_page({run.path()}, run.file(experiment::kReport)); });
   return last;
 }
 

@@ -284,7 +284,7 @@ void add_man(App& app) {
       "Prints the manual page of dptrain or of one command, for `man -l -`. With --output writes all of them as files; "
       "`cmake --install` does so.");
   command.example("fit | man -l -").example("--output ~/.local/share/man/man1");
-  command.positional("COMMAND", flags->command, "whose page (that of dptrain)");
+  command.positional("COMMAND", flags->command, "command of the page (dptrain itself)");
   command.section("Pages").option("--output,-o", "DIR", flags->output, "a folder for all pages");
   command.run([&app, flags](const Context&) { return run(app, *flags); });
 }

@@ -120,14 +120,14 @@ std::string data_advice(const fs::path& config, std::string_view text) {
   std::error_code error;
   if (fs::exists(folder, error)) return "";
   return fmt::format(
-      "the data of this config are missing: no folder {}. datasets/README.md in dptrain's source names the sources; "
+      "the data of this config are missing: no folder {}. datasets/README.md in dptrain's source lists the sources; "
       "change the paths in the config, or train on generated data: dptrain fit {} --data synthetic",
       folder.string(), config.string());
 }
 
 int run(const InitFlags& flags) {
   if (flags.from) return draft(flags);
-  if (flags.target) throw Error(ErrorKind::kUsage, "--target belongs to --from");
+  if (flags.target) throw Error(ErrorKind::kUsage, "--target needs --from");
   if (!flags.name) return list();
   const config::BundledFile& file = find(*flags.name);
   const fs::path path = (fs::path(flags.directory.value_or(".")) / fs::path(file.name).filename()).lexically_normal();
@@ -144,9 +144,9 @@ void add_init(App& app) {
   const auto flags = std::make_shared<InitFlags>();
   Command& command = app.command("init", "write a config: one of the bundled ones, or one for your data");
   command.describe(
-      "Without NAME lists the configs that come with dptrain; with it writes one, comments and all, for you to "
-      "change. With --from looks at your data, says what it sees, and writes a config that trains on them as it is: "
-      "then the only argument is the folder to write it in.");
+      "Without NAME lists the configs that are bundled with dptrain; with NAME writes one, with its comments, for you "
+      "to change. With --from reads your data, reports what it found, and writes a config that trains on them without "
+      "changes; the only argument is then the folder to write it in.");
   command.example("")
       .example("fashion_mnist my-experiments/")
       .example("--from prices.csv --target price")

@@ -20,12 +20,14 @@ data::table::PassthroughColumns passthrough_columns(const std::vector<std::strin
     for (std::size_t i = 0; i < row.fields.size(); ++i) {
       passthrough.all = passthrough.all || (row.fields[i] == "all" && !row.quoted[i]);
       if (std::ranges::find(passthrough.names, row.fields[i]) != passthrough.names.end())
-        throw Error(ErrorKind::kUsage, fmt::format("--keep: names the column '{}' twice", printable(row.fields[i])));
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("--keep: the column '{}' is listed twice", printable(row.fields[i])));
       passthrough.names.push_back(row.fields[i]);
     }
   }
   if (passthrough.all && passthrough.names.size() > 1)
-    throw Error(ErrorKind::kUsage, "--keep: all stands alone; a column of that name is '\"all\"'");
+    throw Error(ErrorKind::kUsage,
+                "--keep: all cannot be combined with other names; write '\"all\"' for a column called all");
   return passthrough;
 }
 

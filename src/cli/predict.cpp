@@ -188,7 +188,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
   if (processes != nullptr && std::ranges::find(flags.inputs, "-") != flags.inputs.end())
-    throw Error(ErrorKind::kUsage, "--input -: the launcher gives stdin to one process alone; write it to a file");
+    throw Error(ErrorKind::kUsage, "--input -: with a launcher only one process can read stdin; write it to a file");
   const data::PredictSource input = open_inputs(flags, source);
   options.foreign_samples = input.samples;
   session::Session session(source.experiment, options);
@@ -209,9 +209,9 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     if (one.one_per_sample()) most = std::max(most, one.count());
   if (most == 0 && (flags.top || flags.probabilities))
     throw Error(ErrorKind::kUsage,
-                "--top and --probabilities need a model that tells classes apart; this one's loss compares values");
+                "--top and --probabilities need an output with one class per sample; this model has none");
   if (flags.top.value_or(1) > most && most > 0)
-    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model tells {} classes apart", *flags.top, most));
+    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model has {} classes", *flags.top, most));
 
   std::vector<PredictColumns> columns;
   std::vector<std::vector<float>> outputs;
@@ -281,8 +281,7 @@ void add_predict(App& app) {
   Command& command = app.command("predict", "classes, probabilities or values for samples without labels, as CSV");
   command.describe(
       "Runs the checkpoint on images, clips, rows of tables, or every sample of a file of arrays, with the evaluation "
-      "transforms, vocabularies and class names that the checkpoint holds. Folders are taken with all below them, "
-      "sorted.");
+      "transforms, vocabularies and class names of the checkpoint. Folders are read recursively, sorted.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/flowers/001 --input photos --top 3")
       .example("runs/prices/001 --input new.csv --keep street,number --output priced.csv")
@@ -297,10 +296,9 @@ void add_predict(App& app) {
               "a folder of images, clips or texts, such a file, or a CSV file; rows or lines from stdin (-); or one "
               "IDX (plain or .gz), .npy, .npz or HDF5 file")
       .required()
-      .choice(
-          "--on-error", {"fail", "skip"}, flags->on_error,
-          "images that cannot be read: the end (exit 3), or left out with a warning (default: as the data set of the "
-          "checkpoint)")
+      .choice("--on-error", {"fail", "skip"}, flags->on_error,
+              "on images that cannot be read: fail (exit 3), or skip them with a warning (default: as the data set of "
+              "the checkpoint)")
       .option("--keep", "COLUMN", flags->keep,
               "columns of a table to copy next to the answers: names with commas between them, or all")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")

@@ -90,16 +90,15 @@ const std::map<std::string, ParseKey>& keys() {
 
 void check_prediction(const bench::PredictionRequest& flags) {
   if (flags.gpus && (flags.cpus || flags.processes || flags.cores))
-    refuse_prediction("gpus goes without cpus, processes and cores; gpus and nodes say how many there are");
+    refuse_prediction("gpus cannot be combined with cpus, processes or cores; gpus and nodes are the counts");
   if (!flags.gpus && !flags.processes && !flags.nodes)
-    refuse_prediction("say how many: gpus=8,nodes=64, or processes=4 for CPUs");
+    refuse_prediction("a count is missing: gpus=8,nodes=64, or processes=4 for CPUs");
   const int nodes = flags.nodes.value_or(1);
   if (nodes == 1 && (flags.link || flags.latency))
-    refuse_prediction("link and latency are between nodes, of which there is one; inner and inner_latency are within");
-  if (nodes > 1 && !flags.link)
-    refuse_prediction("link is missing: what messages between nodes reach, as in link=200Gbit");
+    refuse_prediction("link and latency apply between nodes, but there is one node; use inner and inner_latency");
+  if (nodes > 1 && !flags.link) refuse_prediction("link is missing: the bandwidth between nodes, as in link=200Gbit");
   if (nodes > 1 && !flags.latency)
-    refuse_prediction("latency is missing: of a message between nodes, as in latency=3us");
+    refuse_prediction("latency is missing: the latency between nodes, as in latency=3us");
   if (flags.processes && *flags.processes < nodes)
     refuse_prediction(fmt::format("processes={} are fewer than nodes={}", *flags.processes, nodes));
   if (!flags.gpus && flags.algorithm && *flags.algorithm != bench::SumAlgorithm::kDirect)

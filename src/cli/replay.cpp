@@ -53,15 +53,13 @@ int run(const ReplayFlags& flags) {
 
 void add_replay(App& app) {
   const auto flags = std::make_shared<ReplayFlags>();
-  Command& command = app.command("replay", "do the step again at which a run failed");
+  Command& command = app.command("replay", "repeat the step at which a run failed");
   command.describe(
-      "Reads the folder 'fault' of a run. Where values were not finite (exit code 6) it has the state before that step "
-      "and "
-      "which samples it had: replay does the step once more, names the first layer whose values are not finite, and "
-      "ends "
-      "with 6 again; with 0 where --on or --set have made it finite. Where an error of the data, a device or dptrain "
-      "ended "
-      "the run, replay goes on from the last checkpoint until the error comes again, or says that it does not.");
+      "Reads the folder 'fault' of a run. Where values were not finite (exit code 6) it contains the state before that "
+      "step and the samples of the step: replay repeats the step, names the first layer whose values are not finite, "
+      "and ends with 6 again, or with 0 if --on or --set made it finite. Where an error of the data, a device or "
+      "dptrain ended the run, replay continues from the last checkpoint until the error occurs again, and reports if "
+      "it does not.");
   command.example("runs/net/001/fault")
       .example("runs/net/001/fault --on cpu")
       .example("runs/net/001/fault --set train.loss.mse={}");

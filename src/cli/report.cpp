@@ -95,9 +95,8 @@ void add_report(App& app) {
   command.describe(
       "Writes report.html: learning curves, metrics, confusion matrix and scores of classes, predicted values and "
       "residuals of a regression, the samples that the model does worst on, layers, where the time went, faults and "
-      "warnings, config and environment; of several runs also "
-      "their figures and what differs. The page needs nothing besides itself. A run that has a checkpoint newer than "
-      "its eval.json is evaluated first.");
+      "warnings, config and environment; of several runs also their figures and what differs. The page is one file "
+      "without external resources. A run that has a checkpoint newer than its eval.json is evaluated first.");
   command.example("runs/fashion-mnist/001")
       .example("runs/fashion-mnist/001 runs/fashion-mnist/002 -o compare.html")
       .example("runs/fashion-mnist/001 --no-eval");
@@ -105,7 +104,7 @@ void add_report(App& app) {
   command.section("Page")
       .option("--output,-o", "FILE.html", flags->output,
               "default: report.html in the run's folder; of several runs, in the current one")
-      .flag("--no-eval", flags->no_eval, "evaluate nothing: what the folders hold is all")
+      .flag("--no-eval", flags->no_eval, "evaluate nothing; use only what the folders contain")
       .choice("--data", {"real", "synthetic"}, flags->data,
               "synthetic: evaluate on generated data in place of the data set");
   flags->devices.add(command);

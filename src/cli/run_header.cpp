@@ -154,7 +154,7 @@ std::string devices_line(const session::Session& session) {
 void warn_of_large_batch(session::Session& session) {
   const std::int64_t batch = session.global_batch(), samples = session.train_loader().samples();
   if (batch > samples)
-    log::warn(fmt::format("a batch of {} is more than the {} of the train set: every step takes all of them",
+    log::warn(fmt::format("a batch size of {} exceeds the training set ({}): every step uses all samples",
                           with_commas(batch), counted(samples, "sample")));
 }
 

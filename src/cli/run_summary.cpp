@@ -38,7 +38,7 @@ std::vector<std::string> summary_lines(const train::EndReport& report, const Run
   lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
   const std::string run = shell_quoted(facts.run);
   if (exit == "signal" || exit == "max_time")
-    lines.push_back(line("go on", "dptrain resume " + run + facts.resume_flags));
+    lines.push_back(line("continue", "dptrain resume " + run + facts.resume_flags));
   if (exit == "diverged") return lines;
   if (facts.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
   lines.push_back(line("predict", fmt::format("dptrain predict {} --input FILE", run)));

@@ -147,7 +147,7 @@ int report(const SweepFlags& flags, const std::string& folder, const sweep::Swee
     return trial.status == sweep::Status::kWaiting || trial.status == sweep::Status::kRunning;
   };
   const int signal = std::ranges::any_of(sweep.trials, is_left) ? train::Signals::stop_signal() : 0;
-  if (signal != 0) log::info("  go on    dptrain resume " + run + flags.devices.text());
+  if (signal != 0) log::info("  continue dptrain resume " + run + flags.devices.text());
   if (sweep.trials.size() > 1) log::info("  compare  dptrain report " + run);
   const auto best = sweep::best_of(sweep);
   if (best) {
@@ -168,7 +168,7 @@ void wait_for_orphans(const std::string& folder, const sweep::Sweep& sweep) {
     if (trial.status != sweep::Status::kRunning) continue;
     const std::string run = (fs::path(folder) / trial.folder()).string();
     if (sweep::wait_until_free(run, 0)) continue;
-    log::info(fmt::format("trial {} of the sweep before is still saving; waiting for it", trial.number));
+    log::info(fmt::format("trial {} of the interrupted sweep is still saving; waiting for it", trial.number));
     if (!sweep::wait_until_free(run, kOrphanSeconds))
       throw Error(ErrorKind::kUsage, fmt::format("{}: another process still trains there; stop it first", run));
   }
@@ -194,7 +194,7 @@ int run_trials(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& 
   if (!sweep.plan.rungs.empty()) {
     std::vector<std::string> rungs;
     for (const std::int64_t epochs : sweep.plan.rungs) rungs.push_back(std::to_string(epochs));
-    log::info(fmt::format("rungs    of {} epochs; of {} trials one goes on", join(rungs, ", "), sweep.plan.eta));
+    log::info(fmt::format("rungs    of {} epochs; one of {} trials continues", join(rungs, ", "), sweep.plan.eta));
   }
   Screen screen(folder, sweep, context.quiet || context.json ? train::ProgressMode::kOff : train::ProgressMode::kAuto);
   {
@@ -232,8 +232,8 @@ int resume(const SweepFlags& flags, const Context& context) {
   sweep = sweep::read_sweep(folder);  // as the previous owner of the lock left it
   const std::string config = (fs::path(sweep.plan.directory) / sweep.plan.config).string();
   if (checksum_of(config) != sweep.plan.config_checksum)
-    throw Error(ErrorKind::kUsage, fmt::format("--resume: {} is not as it was when the sweep began, so its trials "
-                                               "could not be compared; put it back, or start another sweep",
+    throw Error(ErrorKind::kUsage, fmt::format("--resume: {} has changed since the sweep began, so its trials could "
+                                               "not be compared; restore it, or start another sweep",
                                                config));
   wait_for_orphans(folder, sweep);
   return run_trials(flags, sweep, folder, load_trial(sweep.plan, sweep.trials.front(), config), context);
@@ -257,8 +257,8 @@ void add_sweep(App& app) {
   Command& command = app.command("sweep", "train with many values of some keys, and compare");
   command.describe(
       "Trains CONFIG with other values of the keys that --vary names, some trials side by side, each as a run of its "
-      "own, and ends with a table, best first. A trial that fails is a row. A sweep can be stopped at any time with "
-      "Ctrl-C (the trials save first) or killed, and goes on with --resume DIR.");
+      "own, and ends with a table, best first. A trial that fails is a row of the table. A sweep can be stopped at any "
+      "time with Ctrl-C (the trials save first) or killed, and continued with --resume DIR.");
   command
       .example(
           "net.yaml --vary train.optimizer.learning_rate=1e-4..1e-2:log --vary model.layers.hidden.units=32,64,128 "

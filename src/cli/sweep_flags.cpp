@@ -51,14 +51,13 @@ void choose_strategy(const SweepFlags& flags, sweep::Plan& plan) {
       const auto range = std::ranges::find_if(
           space, [](const sweep::SweepParameter& v) { return v.kind != sweep::SweepParameter::Kind::kChoices; });
       refuse_sweep(
-          fmt::format("--strategy grid: {} has a range; name its values, as in {}=1,2,4, or take --strategy random",
+          fmt::format("--strategy grid: {} has a range; name its values, as in {}=1,2,4, or use --strategy random",
                       range->key, range->key));
     }
     if (flags.trials && *flags.trials < *points)
-      refuse_sweep(
-          fmt::format("--strategy grid: the grid has {} points, --trials allows {}; raise it, leave it out, or take "
-                      "--strategy random",
-                      *points, *flags.trials));
+      refuse_sweep(fmt::format(
+          "--strategy grid: the grid has {} points, --trials allows {}; raise it, remove it, or use --strategy random",
+          *points, *flags.trials));
     plan.trials = *points;
   } else {
     if (!flags.trials) refuse_sweep("--trials N is needed where a key has a range: how many values are drawn");
@@ -119,7 +118,7 @@ Objective objective_of(const SweepFlags& flags, const experiment::Experiment& ex
 
 void choose_rungs(const SweepFlags& flags, const experiment::Experiment& experiment, sweep::Plan& plan) {
   if (plan.strategy != sweep::Strategy::kHalving) {
-    if (flags.eta || flags.min_epochs) refuse_sweep("--eta and --min-epochs belong to --strategy halving");
+    if (flags.eta || flags.min_epochs) refuse_sweep("--eta and --min-epochs need --strategy halving");
     return;
   }
   plan.eta = flags.eta.value_or(3);
@@ -191,28 +190,28 @@ void SweepFlags::add(Command& command) {
   command.section("Trials")
       .option("--vary", "KEY=SPEC", vary,
               "a key of --set and its values: 1e-4..1e-2:log, 0.1..0.5, 16..128:int (:int:log), or choices: adam,sgd")
-      .whole("--trials", "N", trials, "how many; a grid has as many as it has points")
+      .whole("--trials", "N", trials, "number of trials; for a grid the number of its points")
       .choice("--strategy", {"grid", "random", "halving"}, strategy,
-              "every point of the choices; drawn ones; drawn ones of which the best train on (default: grid where all "
-              "keys have choices and --trials allows it, else random)")
-      .whole("--seed", "N", seed, "of what is drawn (0); that of weights and data is the config's", 0)
+              "every point of the choices; random points; random points of which the best train on (default: grid "
+              "where all keys have choices and --trials allows it, else random)")
+      .whole("--seed", "N", seed, "seed of random points (0); weights and data use the config's", 0)
       .option("--objective", "NAME[:max|min]", objective,
               "the value that counts, the best of a trial's epochs (default: what the config's callbacks monitor, else "
               "the first metric, of validation where there is some)")
-      .whole("--eta", "N", eta, "halving: of N trials one goes on, for N times the epochs (3)", 2)
-      .whole("--min-epochs", "N", min_epochs, "halving: of the first rung, at least (1)");
+      .whole("--eta", "N", eta, "halving: one of N trials continues, for N times the epochs (3)", 2)
+      .whole("--min-epochs", "N", min_epochs, "halving: least epochs of the first rung (1)");
   command.section("Run")
       .option("--run-dir", "DIR", run_dir, "where everything goes (default runs/<name>/sweep-NNN)")
-      .option("--resume", "DIR", resume, "go on with the sweep in this folder")
+      .option("--resume", "DIR", resume, "continue the sweep in this folder")
       .flag("--dry-run", dry_run, "list the trials and check their configs; writes nothing")
-      .whole("--epochs", "N", epochs, "of each trial; with halving of those that get to the end")
+      .whole("--epochs", "N", epochs, "epochs of each trial; with halving of those that reach the end")
       .option("--name", "NAME", name, "of the experiment; the sweep goes to runs/NAME/sweep-NNN");
   devices.add(command);
   command.whole("--parallel", "N", parallel, "trials side by side (default: one on each GPU, else on each core)")
       .exclusive({"--parallel", "--cpus"});
   command.section("Config")
       .option("--set", "KEY=VALUE", sets, "change any key of the config, for all trials")
-      .option("--var", "NAME=VALUE", variables, "what $NAME in the config stands for (else the environment is asked)");
+      .option("--var", "NAME=VALUE", variables, "value of $NAME in the config (default: environment)");
 }
 
 experiment::Experiment load_trial(const sweep::Plan& plan, const sweep::Trial& trial, const std::string& file) {
@@ -259,7 +258,7 @@ NewSweep plan_sweep(const SweepFlags& flags) {
       all.experiment = std::move(experiment);
     } catch (const config::ConfigError&) {
       if (trial.number > 1)
-        log::error(fmt::format("trial {} has a config that is refused: {}", trial.number,
+        log::error(fmt::format("trial {} has an invalid config: {}", trial.number,
                                join(sweep::assignments(plan, trial), " ")));
       throw;
     }
@@ -273,7 +272,7 @@ SweepDevices devices_of(const SweepFlags& flags, std::int64_t trials, bool auto_
   if (flags.devices.cpus) {
     const session::DeviceRequest request = parse_cpus(*flags.devices.cpus);
     if (request.grouped)
-      refuse_sweep("--cpus: a sweep takes N trials of T threads each, as in 2x1; slots have no place here");
+      refuse_sweep("--cpus: expected N trials of T threads each, as in 2x1; a sweep does not support slots");
     const std::int64_t slots = std::min<std::int64_t>(request.replicas, most);
     return trials_on_cpus(slots,
                           request.threads > 0 ? request.threads : std::max<std::int64_t>(1, cores / request.replicas),

@@ -86,8 +86,8 @@ int run(const VerifyFlags& flags, distributed::Processes* processes) {
                              experiment::name_of(experiment.config.train.dtype_policy)));
   if (result.normalisation_synchronised && result.micro_batches > 1)
     print_fitted(
-        "note: batch normalisation takes its moments per micro-batch; with accumulation it computes something else "
-        "than one big batch");
+        "note: batch normalisation computes its moments per micro-batch; with accumulation its results differ from "
+        "those of one big batch");
   if (result.normalisation_synchronised && !experiment.config.parallel.sync_batchnorm)
     print_fitted("batch normalisation is synchronised for this comparison (parallel.sync_batchnorm)");
   log::print(terminal::fitted(STDOUT_FILENO, table(result, flags.all)));

@@ -38,7 +38,7 @@ std::string other_config(const std::string& path) {
       return fmt::format("; 'dptrain init {}' writes that config", fs::path(file.name).replace_extension().string());
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, error))
-    return fmt::format("; the folder '{}' is not there either", folder.string());
+    return fmt::format("; the folder '{}' does not exist either", folder.string());
   return what_to_try_for(path);
 }
 

@@ -194,7 +194,7 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
                         percentile(scan.frames, 50));
   constexpr std::size_t kMisnamed = 10;
   if (!scan.misnamed.empty())
-    text += fmt::format("{} not what the name says (read all the same):\n",
+    text += fmt::format("{} in another format than the suffix (read anyway):\n",
                         scan.misnamed.size() == 1 ? "one file is" : fmt::format("{} files are", scan.misnamed.size()));
   for (std::size_t i = 0; i < std::min(kMisnamed, scan.misnamed.size()); ++i) text += "  " + scan.misnamed[i] + "\n";
   if (scan.misnamed.size() > kMisnamed) text += fmt::format("  and {} more\n", scan.misnamed.size() - kMisnamed);
@@ -295,7 +295,7 @@ DataStats data_stats(const Source& source, int input, const Pipeline& pipeline, 
     stats.pixels += sums.pixels;
     if (sums.height >= 0) stats.heights.push_back(sums.height), stats.widths.push_back(sums.width);
   }
-  if (stats.pixels == 0) throw Error(ErrorKind::kData, "no sample can be read; dptrain data scan says why");
+  if (stats.pixels == 0) throw Error(ErrorKind::kData, "no sample can be read; dptrain data scan lists the reasons");
   for (const Channel& c : total) {
     stats.mean.push_back(c.mean);
     stats.variance.push_back(c.squares / static_cast<double>(stats.pixels));

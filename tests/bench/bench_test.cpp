@@ -32,9 +32,8 @@ TEST(BenchVerdict, NamesWhatTakesTheStep) {
   row.loader_examples_per_second = 120;
   row.workers = 1;
   EXPECT_EQ(verdict(row, BenchData::kReal),
-            "input-bound: 50 % of a step waits for data; more data.loader.workers help; alone the network takes 200 "
-            "samples/s, "
-            "the loader delivers 120 (1 worker)");
+            "input-bound: 50 % of a step waits for data; more data.loader.workers help; the network alone reaches 200 "
+            "samples/s, the loader alone 120 (1 worker)");
 }
 
 TEST(BenchVerdict, SaysWhichPassesAreFarthestFromTheirBounds) {

@@ -120,7 +120,7 @@ TEST(BoundsTable, ShowsEveryPassAndTheNetworksOwnLimit) {
 }
 
 TEST(BoundsTable, SaysThatCachesAreNotKnown) {
-  EXPECT_THAT(levels_text({}), HasSubstr("does not say how large the caches are"));
+  EXPECT_THAT(levels_text({}), HasSubstr("does not report the sizes of the caches"));
 }
 
 TEST(BenchReport, ABaselineOfBeforeThereWasAShareOfThePeakIsRead) {

@@ -126,7 +126,7 @@ TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
 TEST_F(ExitCode, UsageIs2) {
   expect(2, "Usage: dptrain COMMAND", {});
   expect(2, "error: unknown command 'train'; did you mean 'fit'?", {"train", "tiny.yaml"});
-  expect(2, "error: the command comes first, found '--quiet'", {"--quiet", "fit"});
+  expect(2, "error: expected a command first, found '--quiet'", {"--quiet", "fit"});
   expect(2, "error: fit: unknown flag '--memory-limit'", {"fit", "tiny.yaml", "--memory-limit", "8GiB"});
   expect(2, "missing.yaml: cannot read the config: No such file", {"check", "missing.yaml"});
   expect(2, "error: --assert: expected a metric", {"fit", "tiny.yaml", "--assert", "accuracy"});

@@ -30,8 +30,8 @@ TEST(PassthroughColumns, RefuseWhatIsNoList) {
     }
     return "";
   };
-  EXPECT_THAT(refusal({"age,kind", "age"}), HasSubstr("--keep: names the column 'age' twice"));
-  EXPECT_THAT(refusal({"all,age"}), HasSubstr("--keep: all stands alone"));
+  EXPECT_THAT(refusal({"age,kind", "age"}), HasSubstr("--keep: the column 'age' is listed twice"));
+  EXPECT_THAT(refusal({"all,age"}), HasSubstr("--keep: all cannot be combined with other names"));
   EXPECT_THAT(refusal({""}), HasSubstr("--keep: found '', expected names of columns"));
   EXPECT_THAT(refusal({"\"age"}), HasSubstr("expected names of columns"));
 }

@@ -63,9 +63,9 @@ TEST(PredictionFlags, RefuseWhatTheyCannotRead) {
 }
 
 TEST(PredictionFlags, RefuseWhatDoesNotGoTogether) {
-  EXPECT_THAT(refused("step=85ms"), HasSubstr("say how many"));
-  EXPECT_THAT(refused("gpus=8,cores=4"), HasSubstr("gpus goes without cpus, processes and cores"));
-  EXPECT_THAT(refused("gpus=8,link=1Gbit"), HasSubstr("between nodes, of which there is one"));
+  EXPECT_THAT(refused("step=85ms"), HasSubstr("a count is missing"));
+  EXPECT_THAT(refused("gpus=8,cores=4"), HasSubstr("gpus cannot be combined with cpus, processes or cores"));
+  EXPECT_THAT(refused("gpus=8,link=1Gbit"), HasSubstr("apply between nodes, but there is one node"));
   EXPECT_THAT(refused("gpus=8,nodes=2,latency=3us"), HasSubstr("link is missing"));
   EXPECT_THAT(refused("gpus=8,nodes=2,link=1Gbit"), HasSubstr("latency is missing"));
   EXPECT_THAT(refused("processes=2,nodes=3,link=1Gbit,latency=3us"), HasSubstr("processes=2 are fewer than nodes=3"));

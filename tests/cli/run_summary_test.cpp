@@ -50,7 +50,7 @@ TEST(RunSummary, WithoutValidationTheTrainingCounts) {
 TEST(RunSummary, WhatWasStoppedSaysHowItGoesOn) {
   for (const char* const exit : {"signal", "max_time"})
     EXPECT_THAT(summary_lines(ended(exit), kFacts),
-                testing::Contains("  go on    dptrain resume 'runs/my net/001' --cpus 2"));
+                testing::Contains("  continue dptrain resume 'runs/my net/001' --cpus 2"));
   EXPECT_THAT(summary_lines(ended("diverged"), kFacts), testing::Not(testing::Contains(testing::HasSubstr("predict"))));
 }
 

@@ -24,7 +24,7 @@ TEST_F(Commands, ErrorsOfOpenDataShowTheLineOfTheConfig) {
          "unknown class 'bird'; expected cat, dog, owl or 0..2\n   18 |   class_weight: {bird: 2}\n      |             "
          "    ^",
          {"fit", "weights.yaml"});
-  expect(0, "warning: a batch of 100 is more than the 50 samples of the train set",
+  expect(0, "warning: a batch size of 100 exceeds the training set (50 samples)",
          {"check", "tiny.yaml", "--with-data", "--batch-size", "100"});
 }
 
@@ -45,7 +45,7 @@ TEST_F(Commands, DiceRefusesClassNumbersOfSeveralClasses) {
 }
 
 TEST_F(Commands, AFormerNameOfAFlagIsAcceptedWithAWarning) {
-  expect(0, "warning: --lr is called --plot-schedule now, and the next version will refuse --lr",
+  expect(0, "warning: --lr is deprecated: --plot-schedule replaces it, and the next version will not accept --lr",
          {"summary", "tiny.yaml", "--lr", "lr.svg"});
   EXPECT_FALSE(here_.read("lr.svg").empty());
   EXPECT_EQ(dptrain({"summary", "--help"}).out.find("--lr"), std::string::npos);

@@ -110,8 +110,8 @@ TEST(Load, FileThatIsNotThere) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::kUsage);
     EXPECT_STREQ(e.what(),
-                 "no/such/file.yaml: cannot read the config: No such file or directory; the folder 'no/such' is not "
-                 "there either");
+                 "no/such/file.yaml: cannot read the config: No such file or directory; the folder 'no/such' does not "
+                 "exist either");
   }
 }
 

@@ -53,8 +53,8 @@ TEST(TerminalWrap, BreaksALongWordAfterASlashOrAComma) {
 }
 
 TEST(TerminalWrap, KeepsAShellCommandOneCommand) {
-  EXPECT_EQ(wrapped("  go on    dptrain fit runs/a/001/config.yaml --run-dir runs/a/001 --resume", 60),
-            "  go on    dptrain fit runs/a/001/config.yaml --run-dir \\\n           runs/a/001 --resume");
+  EXPECT_EQ(wrapped("  continue dptrain fit runs/a/001/config.yaml --run-dir runs/a/001 --resume", 60),
+            "  continue dptrain fit runs/a/001/config.yaml --run-dir \\\n           runs/a/001 --resume");
 }
 
 TEST(TerminalWrap, KeepsACommandAfterAShortGap) {

@@ -18,13 +18,13 @@ grep -q dptrain_version a.onnx || fail "a.onnx does not say who wrote it"
 
 say "a config alone: what a run would begin with, and it says so"
 run 0 export small.yaml f.onnx --opset 13
-says "names no weights"
+says "has no weights: exporting"
 
 say "what is refused leaves no file"
 run 2 export run g.onnx --opset 12
 says "13 to 21"
 run 2 export run g.h5 --opset 17
-says "--opset is of .onnx files"
+says "--opset applies to .onnx files"
 run 2 export run g.pb
 says ".onnx (ONNX)"
 run 2 export small.yaml g.onnx --ema

@@ -109,7 +109,7 @@ says "the folder has no config.resolved.yaml"
 run 0 fit plain.yaml --cpus 1x1 --run-dir blocked --steps 2
 rm blocked/report.html && mkdir -p blocked/report.html
 run 0 fit plain.yaml --cpus 1x1 --run-dir blocked --resume --epochs 1
-says "warning: report.html is not written: "
+says "warning: cannot write report.html: "
 
 say "predict"
 run 0 predict run --input data/t10k-images-idx3-ubyte --output preds.csv

@@ -82,4 +82,4 @@ fit "$config" "${shards[@]}" --cpus 2x1 --run-dir moved --resume=stopped/checkpo
 same_bits shards-1 moved
 run 0 verify "$config" "${data[@]}" --set parallel.virtual_shards=8 --cpus 4x1 --batch-size 40 --steps 3 --tol 0
 run 2 fit "$config" "${data[@]}" "${shards[@]}" --cpus 3x1
-says "parallel.virtual_shards: 8 goes with 1, 2, 4 or 8 replicas, found 3"
+says "parallel.virtual_shards: 8 needs 1, 2, 4 or 8 replicas, found 3"

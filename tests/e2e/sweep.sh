@@ -17,7 +17,7 @@ say "refusals come before anything is trained"
 run 2 sweep small.yaml --vary train.optimiser.learning_rate=1,2
 says "did you mean 'optimizer'?"
 run 2 sweep small.yaml --vary model.layers.conv.filters=4,-1
-says "trial 2 has a config that is refused: model.layers.conv.filters=-1"
+says "trial 2 has an invalid config: model.layers.conv.filters=-1"
 run 2 sweep small.yaml --vary train.optimizer.learning_rate=0.1..0.01:log --trials 3
 run 2 sweep small.yaml "${vary[@]}"
 says '--trials N is needed'
@@ -81,7 +81,7 @@ python3 "$support" json out.json '[t["status"] for t in j["trials"]] == 4 * ["do
 [ "$(results stopped)" = "$(results whole)" ] || fail "a sweep that is done changes when it is resumed"
 echo '# other' >>small.yaml
 run 2 sweep --resume stopped
-says 'is not as it was when the sweep began'
+says 'has changed since the sweep began'
 
 say "a learning rate is looked for on all replicas, and leaves no run"
 run 0 fit small.yaml --find-lr=1e-4..100 --steps 60 --cpus 2x1 --run-dir rates

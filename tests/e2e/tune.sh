@@ -47,7 +47,7 @@ run 2 bench tiny.yaml --tune --set runtime.conv_cache=none
 run 2 bench --tune
 says 'CONFIG is missing'
 run 2 bench tiny.yaml --filter conv
-says '--filter goes with --kernels'
+says '--filter needs --kernels'
 
 say "kernels by themselves, where Google Benchmark is built in"
 code=0
