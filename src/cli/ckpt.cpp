@@ -191,9 +191,10 @@ void add_ckpt(App& app) {
       "FILE", flags->files,
       "checkpoints, or runs' folders (show, diff: their last.h5; convert, average: the weights that eval uses)");
   command.section("Comparison").option("--tol", "X", flags->tolerance, "differences up to this count as equal (0)");
-  command.section("Average").option("--output,-o", "FILE", flags->output, "where the mean goes");
+  command.section("Average").option("--output,-o", "FILE", flags->output, "file for the mean");
   command.section("Conversion")
-      .option("--input-shape", "H,W,C", flags->input_shape, "of the model's one input, where the file leaves it open");
+      .option("--input-shape", "H,W,C", flags->input_shape,
+              "shape of the model's only input, if the file does not set it");
   command.run([flags](const Context&) { return run(*flags); });
 }
 

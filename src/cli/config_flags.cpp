@@ -49,24 +49,24 @@ void ConfigFlags::add_batch(Command& command) {
              "cut each replica's share into N micro-batches: less memory, the same result")
       .option("--split", "W:W", split, "shares of the replicas, as in 2:1")
       .choice("--conv", {"auto", "direct"}, conv, "convolutions by rule, or without Winograd")
-      .whole("--seed", "N", seed, "of weights, order and augmentation", 0)
+      .whole("--seed", "N", seed, "seed of weights, order and augmentation", 0)
       .flag("--deterministic", deterministic, "the same bits every time (the default of the config)");
 }
 
 void ConfigFlags::add_training(Command& command) {
   command.section("Shorthands of config keys")
-      .option("--learning-rate", "X", learning_rate, "of the optimizer; of a schedule its highest rate")
+      .option("--learning-rate", "X", learning_rate, "learning rate of the optimizer; for a schedule its highest rate")
       .whole("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
       .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
       .option("--max-time", "TIME", max_time, "stop after a time such as 30m")
-      .option("--log-every", "EVERY", log_every, "between log lines, as in '50 steps' or 10s")
+      .option("--log-every", "EVERY", log_every, "interval between log lines, as in '50 steps' or 10s")
       .optional_value("--tensorboard", "DIR", "logs", tensorboard,
-                      "a callback TensorBoard: its files of events in this folder below the run's");
+                      "write TensorBoard event files into this folder below the run's");
 }
 
 void ConfigFlags::add_name(Command& command) {
   command.section("Shorthands of config keys")
-      .option("--name", "NAME", name, "of the experiment; the run goes to runs/NAME/NNN");
+      .option("--name", "NAME", name, "name of the experiment; the run is written to runs/NAME/NNN");
 }
 
 experiment::Overrides ConfigFlags::overrides() const {

@@ -151,7 +151,7 @@ void add_init(App& app) {
       .example("fashion_mnist my-experiments/")
       .example("--from prices.csv --target price")
       .example("--from photos/");
-  command.positional("NAME", flags->name, "of the config; with --from the folder");
+  command.positional("NAME", flags->name, "name of the config; with --from the folder");
   command.positional("DIR", flags->directory, "where to write it (the current folder)");
   command.section("Your data")
       .option("--from", "PATH", flags->from,

@@ -205,7 +205,7 @@ void SweepFlags::add(Command& command) {
       .option("--resume", "DIR", resume, "continue the sweep in this folder")
       .flag("--dry-run", dry_run, "list the trials and check their configs; writes nothing")
       .whole("--epochs", "N", epochs, "epochs of each trial; with halving of those that reach the end")
-      .option("--name", "NAME", name, "of the experiment; the sweep goes to runs/NAME/sweep-NNN");
+      .option("--name", "NAME", name, "name of the experiment; the sweep is written to runs/NAME/sweep-NNN");
   devices.add(command);
   command.whole("--parallel", "N", parallel, "trials side by side (default: one on each GPU, else on each core)")
       .exclusive({"--parallel", "--cpus"});

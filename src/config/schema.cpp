@@ -96,7 +96,7 @@ struct Reading {
     const auto gone = std::find_if(deprecated_key.begin(), deprecated_key.end(),
                                    [&](const auto& one) { return one.first == entry.key; });
     std::string hint = gone != deprecated_key.end() ? "; " + gone->second : hint_for(entry.key, name, known);
-    if (hint.empty()) hint = names.empty() ? "; there are none" : "; known are " + join(names, ", ");
+    if (hint.empty()) hint = names.empty() ? "; there are none" : "; expected " + join(names, ", ");
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, hint));
     const Synonym* synonym = find_synonym(entry.key, name, known);
     const std::string near = synonym == nullptr ? nearest(entry.key, known) : std::string(synonym->answer);

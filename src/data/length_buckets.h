@@ -18,7 +18,7 @@ struct LengthBuckets {
 
 inline constexpr const char* kNoLengths =
     "bucket_by_length: no input of the model has a length; it is that of ids (Input with dtype: int32), or of steps "
-    "that a Masking leaves out, as the first layer behind the Input";
+    "that a Masking leaves out, as the first layer after the Input";
 
 /// Length of each sample: steps from the first to the last that is not padding, in its longest input with
 /// ModelSide::has_lengths(). Reads every sample once. Throws Error{kUsage} if no input has lengths or samples must be

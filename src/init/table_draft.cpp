@@ -338,7 +338,7 @@ class TableDraft {
     if (column.type == data::table::ColumnType::kNumber && facts.filled > 0)
       text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
     else
-      text += fmt::format(" {} different", with_commas(facts.distinct));
+      text += fmt::format(" {} distinct", with_commas(facts.distinct));
     if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
     if (facts.mismatches > 0) text += fmt::format(", {} of another type", with_commas(facts.mismatches));
     switch (column.use) {

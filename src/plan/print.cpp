@@ -184,7 +184,7 @@ std::string slot_list(const Plan& plan, const std::vector<MemoryPlan>& others) {
     std::int64_t floats = 0;
     for (std::size_t p = 0; p < used.size(); ++p) floats += used[p] ? plan.parameters[p].elements() : 0;
     rows.push_back({slot_name(plan, slot), human_bytes(memory.arena_bytes + memory.packed_bytes),
-                    fmt::format("and parameters of {}, where it does not read them at home", bytes_of(floats))});
+                    fmt::format("plus copies of {} of parameters, unless it reads them in place", bytes_of(floats))});
   }
   return table(rows);
 }
@@ -202,7 +202,7 @@ std::string memory_list(const Plan& plan, const MemoryPlan& memory, int states) 
     rows.push_back({"packed weights", human_bytes(memory.packed_bytes), "copies in layouts of their ops"});
   if (trains) {
     rows.push_back({"gradients", bytes_of(plan.statistics_end)});
-    if (plan.table_floats > 0) rows.back().push_back("and of tables the rows that a step reads");
+    if (plan.table_floats > 0) rows.back().push_back("plus the table rows that a step reads");
     rows.push_back({"optimizer", bytes_of(states * plan.slot_floats()), fmt::format("{} per weight", states)});
   }
   rows.push_back({"tensors", human_bytes(memory.arena_bytes),

@@ -205,17 +205,17 @@ std::string DryPlan::text() const {
   std::string text = plan::print(plan, memory, choices, slots, other_memories);
   if (micro_batches > 1)
     text +=
-        fmt::format("a step takes {} micro-batches of {} rows (train.accumulate_steps)\n", micro_batches, memory.rows);
+        fmt::format("a step has {} micro-batches of {} rows (train.accumulate_steps)\n", micro_batches, memory.rows);
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
-      {"staging", human_bytes(staging_bytes), "batches on their way: two sets of inputs and labels"}};
+      {"staging", human_bytes(staging_bytes), "batches in transfer: two sets of inputs and labels"}};
   for (const DatasetMemory& input : inputs)
     lines.push_back({"data." + input.name, human_bytes(input.samples + input.working),
                      input.resident ? fmt::format("resident: {} of samples, up to {} to make batches",
                                                   human_bytes(input.samples), human_bytes(input.working))
-                                    : "uploaded as it is: up to so much to make batches"});
-  lines.push_back({"all", human_bytes(all_bytes()), "the total above and this"});
-  text += "on the device besides\n";
+                                    : "uploaded as it is: at most this to make batches"});
+  lines.push_back({"all", human_bytes(all_bytes()), "the total above plus these"});
+  text += "additional memory of the device\n";
   for (const auto& [name, bytes, note] : lines) text += fmt::format("  {:<16}  {:>10}  {}\n", name, bytes, note);
   if (!inputs_unknown.empty()) text += fmt::format("  without the data sets: {}\n", inputs_unknown);
   return text;

@@ -274,7 +274,7 @@ void SessionData::warn_about_bad_samples(const std::string& listed_in) {
   }
   if (count == bad_samples_told_) return;
   bad_samples_told_ = count;
-  log::warn(fmt::format("{} cannot be read and {} left out: {}{}{}",
+  log::warn(fmt::format("{} with errors {} skipped: {}{}{}",
                         count == 1 ? "a " + word.substr(0, word.size() - 1) : fmt::format("{} {}", count, word),
                         count == 1 ? "is" : "are", count == 1 ? "" : "the last one ", last,
                         listed_in.empty() ? "" : "; all are listed in " + listed_in));

@@ -217,7 +217,8 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
   EXPECT_TRUE(off.inputs.empty());
   EXPECT_THAT(off.text(), HasSubstr("staging"));
   session::make_dry_plan(tiny, {.replicas = 1, .threads = 1}, {.data = true}, cpu);
-  EXPECT_EQ(cpu.text().find("on the device besides"), std::string::npos) << "the CPU reads batches where they are";
+  EXPECT_EQ(cpu.text().find("additional memory of the device"), std::string::npos)
+      << "the CPU reads batches where they are";
 }
 
 TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {

@@ -105,7 +105,7 @@ run 0 summary "$config" --plan --gpus emu:0 --batch-size 64
 says "emu:0 emulated GPU"
 says "memory of one replica"
 says "plan of fashion-mnist, 64 rows"
-says "on the device besides"
+says "additional memory of the device"
 run 0 summary "$config" --plan --gpus emu:0 --set train.dtype_policy=mixed_bfloat16
 says "parameters in bfloat16"
 run 0 check "$config" --data synthetic --gpus emu:0,emu:1

@@ -88,7 +88,7 @@ ln -s gone.jpg photos/light/broken.jpg
 all="broken.jpg cut.jpg notes.jpeg zero.jpg "
 config skip
 run 0 fit photos.yaml --run-dir skipped
-says "4 files cannot be read and are left out"
+says "4 files with errors are skipped"
 [ "$(bad skipped)" = "$all" ] || fail "listed: $(bad skipped)"
 grep -q 'photos/dark/zero.jpg,0,the file is empty$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 grep -q 'light/notes.jpeg,0,"\{0,1\}not a readable image but a text file' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"

@@ -33,7 +33,7 @@ says "test.csv in the same folder is the test set"
 config=$(ls ./*.yaml)
 run 0 check "$config" --with-data
 run 0 data stats "$config"
-says "3 different, "
+says "3 distinct, "
 run 0 data preview "$config" --samples 2
 
 say "killed, and on with two replicas"
@@ -224,4 +224,4 @@ run 3 fit homes.yaml --cpus 2x1 --run-dir damaged
 says "homes.csv:9: column 'photo': "
 run 0 fit homes.yaml --cpus 2x1 --epochs 1 --run-dir damaged-skip --set data.train.CSV.on_error=skip
 says "homes.csv:9"
-says "a row cannot be read and is left out"
+says "a row with errors is skipped"

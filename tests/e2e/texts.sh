@@ -15,7 +15,7 @@ for k in $(seq 1 60); do
 done
 small=(--var TEXTS="$PWD/texts" --batch-size 8 --epochs 6 --set train.optimizer.Adam.learning_rate=0.03 --cpus 2x1)
 run 0 fit "$config" "${small[@]}" --run-dir whole
-says "words, 1 for padding and 1 for unknown ones"
+says "words, 1 for padding and 1 for unknown words"
 run 0 eval whole --output .
 accuracy=$(sed -n 's/.*"accuracy": *\([0-9.]*\).*/\1/p' eval.json | head -n 1)
 awk -v x="$accuracy" 'BEGIN { exit !(x > 0.95) }' || fail "the accuracy on texts of the same words is $accuracy"

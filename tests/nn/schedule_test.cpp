@@ -180,7 +180,7 @@ TEST(Schedule, RefusesWhatCannotBe) {
   EXPECT_EQ(read(optimizer_family(), "SGD: {learning_rate: -0.1}").errors,
             "SGD: learning_rate must be >= 0, found -0.1\n");
   EXPECT_EQ(read(optimizer_family(), "SGD: {learning_rate: ExpDecay}").errors.substr(0, 49),
-            "SGD: unknown learning-rate schedule 'ExpDecay'; k");
+            "SGD: unknown learning-rate schedule 'ExpDecay'; e");
 }
 
 }  // namespace

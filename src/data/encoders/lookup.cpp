@@ -130,7 +130,7 @@ class StringLookup final : public WordEncoder {
   }
   std::string describe() const override {
     return fmt::format("{}{}", counted(words_.size(), "word"),
-                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));
+                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown words", unknown_));
   }
   nlohmann::json fitted_state() const override {
     nlohmann::json fitted_state{{"vocabulary", words_}};
@@ -249,7 +249,7 @@ class IntegerLookup final : public WordEncoder {
   }
   std::string describe() const override {
     return fmt::format("{} whole numbers{}", numbers_.size(),
-                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown ones", unknown_));
+                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown numbers", unknown_));
   }
   nlohmann::json fitted_state() const override {
     nlohmann::json fitted_state{{"vocabulary", numbers_}};

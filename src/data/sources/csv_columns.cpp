@@ -239,7 +239,7 @@ std::string CsvFeature::contents() const {
   if (texts_ != nullptr) return "texts";
   if (files_ != nullptr) return "paths";
   if (words_ != nullptr)
-    return fmt::format("{} different{}", with_commas(static_cast<std::int64_t>(index_of_code_.size())), missed);
+    return fmt::format("{} distinct{}", with_commas(static_cast<std::int64_t>(index_of_code_.size())), missed);
   if (least > most) return "nothing but missing values";
   if (!dates_) return fmt::format("{:.6g} to {:.6g}{}", least, most, missed);
   return fmt::format("{} to {}{}", table::date_text(static_cast<std::int32_t>(least)),

@@ -237,7 +237,7 @@ class TextVectorization final : public TextEncoder {
   }
 
   std::string describe() const override {
-    return fmt::format("{}{} and 1 for unknown ones", counted(words_.size(), "word"),
+    return fmt::format("{}{} and 1 for unknown words", counted(words_.size(), "word"),
                        first_ == 2 ? ", 1 for padding" : "");
   }
   nlohmann::json fitted_state() const override {
