@@ -42,7 +42,7 @@ ATTEMPTS = 200
 LOSSES = {"mse": keras.losses.MeanSquaredError, "mae": keras.losses.MeanAbsoluteError,
           "categorical_crossentropy": lambda: keras.losses.CategoricalCrossentropy(from_logits=True)}
 LOSS_KEYS = {"mse": "mse", "mae": "mae", "categorical_crossentropy": {"CategoricalCrossentropy": {"from_logits": True}}}
-REFUSED = "the file gives it a mask that no layer of the model makes"  # the layer that made it is not in the model
+REFUSED = "its mask is not made by a layer of the model"  # the layer that made it is not in the model
 ROUNDING = 2.0 ** -22  # of a weight near 1, before and behind the step
 
 

@@ -114,7 +114,7 @@ void check_has_model(const std::string& from, const std::string& to) {
 int convert(const CkptFlags& flags) {
   if (flags.files.size() != 2)
     throw Error(ErrorKind::kUsage,
-                fmt::format("ckpt convert takes two files, from and to, found {}", flags.files.size()));
+                fmt::format("ckpt convert needs two files, from and to, found {}", flags.files.size()));
   const std::string from = train::weights_file(flags.files[0]), &to = flags.files[1];
   const std::string suffix = fs::path(to).extension().string();
   const bool config = suffix == ".yaml" || suffix == ".yml";
@@ -135,7 +135,7 @@ int convert(const CkptFlags& flags) {
 
 int average(const CkptFlags& flags) {
   if (flags.files.size() < 2 || !flags.output)
-    throw Error(ErrorKind::kUsage, "ckpt average takes two files or more, and --output for their mean");
+    throw Error(ErrorKind::kUsage, "ckpt average needs two files or more, and --output for their mean");
   const formats::Exporter& exporter = formats::exporter_of(*flags.output);
   std::vector<std::string> files;
   for (const std::string& file : flags.files) files.push_back(train::weights_file(file));

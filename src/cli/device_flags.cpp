@@ -257,7 +257,8 @@ session::DeviceRequest parse_device(const std::string& text, const std::string& 
   if (!text.starts_with("gpu:") && !text.starts_with("emu:"))
     throw Error(ErrorKind::kUsage, fmt::format("{} must be cpu, or one GPU as in gpu:0, found '{}'", flag, text));
   session::DeviceRequest request = parse_gpus(text, flag);
-  if (request.replicas != 1) throw Error(ErrorKind::kUsage, fmt::format("{} takes one device, found '{}'", flag, text));
+  if (request.replicas != 1)
+    throw Error(ErrorKind::kUsage, fmt::format("{} must be one device, found '{}'", flag, text));
   return request;
 }
 

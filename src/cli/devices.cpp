@@ -229,7 +229,7 @@ int run(const DevicesFlags& flags, distributed::Processes* processes) {
     return measure_messages(flags, *processes);
   if (processes != nullptr && !processes->is_first()) return 0;  // only the first process prints
   if (flags.check && flags.p2p)
-    throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; leave out --p2p");
+    throw Error(ErrorKind::kUsage, "devices: --check measures the sums over GPUs, too; remove --p2p");
   if (flags.check) return check(flags);
   if (flags.gpus && !flags.p2p)
     throw Error(ErrorKind::kUsage, "devices: --gpus needs --check or --p2p; add one of them");

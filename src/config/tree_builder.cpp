@@ -195,7 +195,7 @@ void TreeBuilder::add_merge(Open& map, const Node& node, const Mark& at) {
   bool good = node.is_map() || node.is_sequence();
   for (const Node& item : node.items()) good = good && item.is_map();
   if (!good) {
-    diagnostics_.error(at, fmt::format("'<<' takes a mapping or a list of mappings, found {}",
+    diagnostics_.error(at, fmt::format("'<<' must be a mapping or a list of mappings, found {}",
                                        node.is_sequence() ? "a list of other things" : node.describe()));
     return;
   }

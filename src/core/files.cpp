@@ -39,7 +39,7 @@ class BytesOnDisk final : public FileBytes {
       const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
-      if (got == 0) damaged("it became shorter while it was read");
+      if (got == 0) damaged("it was truncated while it was read");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }

@@ -111,10 +111,9 @@ void BatchWriter::match_exact(Input& input, const std::string& name) const {
     throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model expects {}", name, input.sample.str(),
                                               input.wanted.str()));
   if (!source_->can_read_exact(input.from, input.type))
-    throw Error(ErrorKind::kData,
-                fmt::format("the model's input '{}' is {}, but the data set does not hold integers for it; store them "
-                            "as {}, or give the Input dtype: float32",
-                            name, name_of(input.type), name_of(input.type)));
+    throw Error(ErrorKind::kData, fmt::format("the model's input '{}' is {}, but the data set does not contain "
+                                              "integers for it; store them as {}, or give the Input dtype: float32",
+                                              name, name_of(input.type), name_of(input.type)));
 }
 
 void BatchWriter::fill_exact(const Input& input, std::int64_t index, std::byte* out) const {
@@ -124,11 +123,12 @@ void BatchWriter::fill_exact(const Input& input, std::int64_t index, std::byte* 
   const std::string name = source_->input_name(input.from);
   for (std::int64_t i = 0; i < input.elements; ++i)
     if (ids[i] < 0 || ids[i] >= input.id_limit)
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}{} holds the id {} at place {}; the model's Embedding has the ids 0 to {}; "
-                              "raise its input_dim",
-                              source_->label_place(index), name.empty() ? "" : fmt::format(": input '{}'", name),
-                              ids[i], i, input.id_limit - 1));
+      throw Error(
+          ErrorKind::kData,
+          fmt::format(
+              "{}{} contains the id {} at place {}; the model's Embedding has the ids 0 to {}; raise its input_dim",
+              source_->label_place(index), name.empty() ? "" : fmt::format(": input '{}'", name), ids[i], i,
+              input.id_limit - 1));
 }
 
 /// Throws if most of a few peeked samples do not fit: photos without a Resizing, or with one to another size, are an

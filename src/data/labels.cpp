@@ -118,10 +118,9 @@ void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::
     }
     const std::int64_t place = one_hot_position(room.data() + at * classes_each(), classes_each());
     if (place < 0)
-      throw Error(ErrorKind::kData,
-                  fmt::format("{}: the row is not one-hot; expected a single 1 among zeros, or a loss that "
-                              "takes rows, such as categorical_crossentropy",
-                              source_->label_place(index, which_)));
+      throw Error(ErrorKind::kData, fmt::format("{}: the row is not one-hot; expected a single 1 among zeros, or a "
+                                                "loss of rows, such as categorical_crossentropy",
+                                                source_->label_place(index, which_)));
     out[at] = static_cast<std::int32_t>(place);
   }
 }

@@ -49,7 +49,7 @@ std::vector<formats::ImageStep> steps_of(const std::vector<config::Typed>& trans
     } else if (auto step = transform->image_step()) {
       steps.push_back(*std::move(step));
     } else {
-      refuse(fmt::format("data.transforms.eval has {}, which", spec.name()), "has no form outside of dptrain");
+      refuse(fmt::format("data.transforms.eval has {}, which", spec.name()), "cannot be exported");
     }
   }
   return steps;
@@ -89,7 +89,7 @@ class FittedTable {
       auto prepared = encoder->prepared(name);
       if (!prepared)
         refuse(fmt::format("column '{}' becomes numbers by {}, which", name, config::to_json(column.encoder.write())),
-               "has no form outside of dptrain");
+               "cannot be exported");
       input.columns.push_back(*std::move(prepared));
     }
     return input;
@@ -105,9 +105,9 @@ class FittedTable {
 formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
                                  const std::vector<config::Typed>& transforms, const ModelSide& model) {
   if (find_set<TextSpec>(datasets) != nullptr)
-    refuse("the model reads texts, and cutting them into words", "has no form outside of dptrain");
+    refuse("the model reads texts, and cutting them into words", "cannot be exported");
   if (find_set<JoinSpec>(datasets) != nullptr)
-    refuse("the model reads several data sets side by side, which", "has no form outside of dptrain");
+    refuse("the model reads several data sets side by side, which", "cannot be exported");
   const CSVSpec* const csv = find_set<CSVSpec>(datasets);
   if (csv != nullptr && model.fitted_state.empty())
     throw Error(

@@ -45,7 +45,7 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
         "and {} against {}, between which right answers vary {:.1f} times as much as sample by "
         "sample, ",
         counted(counts.runs(), "run"), counts.baseline_runs(), gate.dispersion.factor);
-  note += fmt::format("a drop of {:.4f} is found with {:.0f} %", seen, 100 * kPower);
+  note += fmt::format("a drop of {:.4f} is detected with a probability of {:.0f} %", seen, 100 * kPower);
   if (seen <= gate.limit.value) return note;
   // models need more samples, trainings need more runs; with many runs the quantile is nearly normal
   const double needed = gate.limit.value / (normal_quantile(1 - level) + normal_quantile(kPower));
@@ -87,7 +87,7 @@ std::vector<Verdict> check_share_gates(const std::vector<ShareGate>& gates, cons
                                                          : verdict.interval->low >= sides[i].limit);
     if (verdict.failed)
       verdict.message =
-          fmt::format("{} is {:.4f} of {} samples, surely no {} than {:.4f}; the limit is {} {}", gate.name,
+          fmt::format("{} is {:.4f} of {} samples, with confidence no {} than {:.4f}; the limit is {} {}", gate.name,
                       verdict.found, with_commas(std::llround(gate.samples)), sides[i].at_most ? "less" : "more",
                       sides[i].at_most ? verdict.interval->low : verdict.interval->high,
                       sides[i].at_most ? "at most" : "at least", shortest(sides[i].limit));

@@ -96,7 +96,7 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
   }
   if ((needs_classes(*section_) && !tells) || (section_->pairs() && !pairs))
     diagnostics.error(
-        {}, fmt::format("gates: {} need an output that gives each sample one class; this model has none", kOfClasses));
+        {}, fmt::format("gates: {} need an output with one class per sample; this model has none", kOfClasses));
   for (std::size_t i = 0; tells && i < section_->classes.classes.size(); ++i) {
     const std::string& name = section_->classes.classes[i].first;
     if (std::ranges::find(known, name) == known.end())

@@ -56,7 +56,7 @@ FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   const Safetensors file = read_safetensors(bytes);
   if (const auto format = file.metadata.find("format"); format != file.metadata.end() && format->second == "pt")
     bytes->refuse(
-        "holds weights of PyTorch (format: pt), whose axes have another order; transpose them to the order of Keras "
+        "contains weights of PyTorch (format: pt), whose axes have another order; transpose them to the order of Keras "
         "and write the file again without this format");
   Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {

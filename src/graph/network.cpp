@@ -185,11 +185,11 @@ std::string input_error(const Network& network, const Shape& shape) {
   if (images) {
     wanted = "an image [height, width, channels]";
     if (network.smallest > 1) wanted += fmt::format(" of at least {0}x{0}", network.smallest);
-    if (shape.rank() == 2) hint = "; Transformer takes sequences [steps, features]";
+    if (shape.rank() == 2) hint = "; Transformer expects sequences [steps, features]";
   } else if (shape.rank() == 1) {
     hint = "; an Embedding above makes vectors of ids, a Reshape steps of numbers";
   } else {
-    hint = "; ViT takes images, a Reshape above makes steps of them";
+    hint = "; ViT expects images, a Reshape above makes steps of them";
   }
   return fmt::format("{}, found {}{}", wanted, shape.str(), hint);
 }

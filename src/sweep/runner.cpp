@@ -102,7 +102,7 @@ std::string reason_of(int status, const std::string& words, const std::string& l
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     return fmt::format("killed by signal {} ({}){}", signal, strsignal(signal),
-                       signal == SIGKILL ? "; if nothing else killed it, the system ran out of memory" : behind);
+                       signal == SIGKILL ? "; unless it was killed by hand, the system ran out of memory" : behind);
   }
   const int code = WEXITSTATUS(status);
   if (code == static_cast<int>(ErrorKind::kDiverged)) return words.empty() ? "diverged" : words;

@@ -163,7 +163,7 @@ TEST(DatasetFamily, ReadsRecordsAndArrays) {
   EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2], label_bytes: 3}"),
               HasSubstr("label_bytes must be 0, 1, 2 or 4, found 3"));
   EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2, 2], record_bytes: 4}"),
-              HasSubstr("record_bytes is 4, but label and data take 5"));
+              HasSubstr("record_bytes is 4, but label and data need 5"));
   EXPECT_THAT(refusal(dataset_family(), "FixedRecords: {files: a, shape: [2, 0]}"), HasSubstr("found 0"));
   EXPECT_EQ(read(dataset_family(), "CIFAR10: {directory: d, subset: test}").as<CIFAR10Spec>().subset,
             CifarSubset::kTest);

@@ -151,13 +151,12 @@ TEST(LoaderLabels, ClassesOutOfRows) {
   };
   EXPECT_THAT(classes({{0, 0, 0, 1}, {0, 1, 0, 0}}), ElementsAre(3, 1));
   EXPECT_THAT(classes({{2}, {0}}), ElementsAre(2, 0));
-  EXPECT_EQ(
-      error_of(ErrorKind::kData,
-               [&] {
-                 classes({{0, 0, 0, 1}, {0, 0.5F, 0.5F, 0}});
-               }),
-      "labels, item 1: the row is not one-hot; expected a single 1 among zeros, or a loss that takes rows, such as "
-      "categorical_crossentropy");
+  EXPECT_EQ(error_of(ErrorKind::kData,
+                     [&] {
+                       classes({{0, 0, 0, 1}, {0, 0.5F, 0.5F, 0}});
+                     }),
+            "labels, item 1: the row is not one-hot; expected a single 1 among zeros, or a loss of rows, such as "
+            "categorical_crossentropy");
   EXPECT_EQ(error_of(ErrorKind::kData,
                      [&] {
                        classes({{1}, {1.5F}});

@@ -186,9 +186,9 @@ TEST(GatesOfABaseline, NoteSaysWhatCanBeSeenAndWhatIsMissing) {
   counts.add({1, 1}, 950);
   const auto notes =
       check_drop_gates({{.name = "recall of a", .counts = counts, .limit = {.value = 0.02}}}, 0.99).notes;
-  EXPECT_EQ(notes,
-            std::vector<std::string>{"recall of a: with 1,000 samples, of which two runs answer 5.0 % differently, a "
-                                     "drop of 0.0281 is found with 95 %; a drop of 0.02 needs about 1,971 samples"});
+  EXPECT_EQ(notes, std::vector<std::string>{
+                       "recall of a: with 1,000 samples, of which two runs answer 5.0 % differently, a drop of 0.0281 "
+                       "is detected with a probability of 95 %; a drop of 0.02 needs about 1,971 samples"});
 }
 
 }  // namespace

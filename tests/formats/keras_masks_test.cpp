@@ -146,7 +146,7 @@ TEST(KerasMasks, ThatTheUserGaveAreUsed) {
   };
   EXPECT_EQ(refused(masked(), 0), "");
   for (const std::string& message : {refused(masked(), 3), refused(Model().embedding("words", false), 0)})
-    EXPECT_THAT(message, HasSubstr("layer 'lstm' (LSTM): the file gives it a mask that no layer of the model makes"));
+    EXPECT_THAT(message, HasSubstr("layer 'lstm' (LSTM): its mask is not made by a layer of the model"));
   EXPECT_THAT(masked()
                   .operation("Equal", "same", args(tensor("x"), 0))
                   .lstm(args(tensor("words")), {{"mask", tensor("same")}})
@@ -166,7 +166,7 @@ TEST(KerasMasks, OfMaskingAreFoundByItsNumber) {
     return all.layer("Concatenate", "all", json::object(), args(args(tensor("lstm"), tensor("b"))));
   };
   EXPECT_THAT(model(0.5).masks(), ElementsAre("lstm: valid"));
-  EXPECT_THAT(model(0.25).refusal(), HasSubstr("a mask that no layer of the model makes"));
+  EXPECT_THAT(model(0.25).refusal(), HasSubstr("its mask is not made by a layer of the model"));
 }
 
 TEST(KerasMasks, AreNotUsedWithAnInitialStateUnlessTheCallNamesThem) {
@@ -222,7 +222,8 @@ TEST(KerasMasks, OfAnAttentionLayerAreOnePerInput) {
   EXPECT_THAT(model(args(tensor("valid"), nullptr)).masks(), ElementsAre());
   EXPECT_THAT(model(args(tensor("valid"), tensor("valid"))).masks(), ElementsAre("out: words"));
   EXPECT_THAT(model(args(nullptr, nullptr)).masks(), ElementsAre("out: none"));
-  EXPECT_THAT(model(args(nullptr, tensor("valid"))).refusal(), HasSubstr("a mask that no layer of the model makes"));
+  EXPECT_THAT(model(args(nullptr, tensor("valid"))).refusal(),
+              HasSubstr("its mask is not made by a layer of the model"));
 }
 
 TEST(KerasOperations, AreTheLayersOfTheirMeaning) {

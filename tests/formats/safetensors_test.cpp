@@ -81,7 +81,7 @@ TEST(Safetensors, OfPyTorchAreNamed) {
     FAIL() << "must throw";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
-    EXPECT_THAT(error.what(), HasSubstr("'t.safetensors' holds weights of PyTorch (format: pt), whose axes have"));
+    EXPECT_THAT(error.what(), HasSubstr("'t.safetensors' contains weights of PyTorch (format: pt), whose axes have"));
   }
 }
 

@@ -130,20 +130,20 @@ TEST(TransformerNetworks, AValueThatTheFileHasNotIsTaken) {  // the defaults are
 
 TEST(TransformerNetworks, WrongInputs) {
   EXPECT_EQ(errors("{Input: [128, 64]}, ViT"),
-            "1:30 ViT: 'input_layer' must be an image [height, width, channels], found 128x64; Transformer takes "
+            "1:30 ViT: 'input_layer' must be an image [height, width, channels], found 128x64; Transformer expects "
             "sequences [steps, features]\n");
   EXPECT_EQ(errors("{Input: [32, 32, 3]}, Transformer"),
-            "1:32 Transformer: 'input_layer' must be a sequence [steps, features], found 32x32x3; ViT takes images, a "
-            "Reshape above makes steps of them\n");
+            "1:32 Transformer: 'input_layer' must be a sequence [steps, features], found 32x32x3; ViT expects images, "
+            "a Reshape above makes steps of them\n");
   EXPECT_EQ(errors("{Input: [128]}, Transformer"),
             "1:26 Transformer: 'input_layer' must be a sequence [steps, features], found 128; an Embedding above makes "
             "vectors of ids, a Reshape steps of numbers\n");
   EXPECT_EQ(errors("{ViT: {input_shape: [128, 64]}}"),
-            "1:30 ViT: input_shape must be an image [height, width, channels], found 128x64; Transformer takes "
+            "1:30 ViT: input_shape must be an image [height, width, channels], found 128x64; Transformer expects "
             "sequences [steps, features]\n");
   EXPECT_EQ(errors("{Input: [128, 64]}, VGG16"),
             "1:30 VGG16: 'input_layer' must be an image [height, width, channels] of at least 32x32, found 128x64; "
-            "Transformer takes sequences [steps, features]\n");
+            "Transformer expects sequences [steps, features]\n");
 }
 
 TEST(TransformerNetworks, WrongArguments) {

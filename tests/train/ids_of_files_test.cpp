@@ -149,7 +149,7 @@ TEST_F(IdsOfFiles, AnIdThatTheEmbeddingDoesNotHaveIsNamed) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kData);
-    EXPECT_NE(std::string(error.what()).find("row 1 holds the id 47"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("row 1 contains the id 47"), std::string::npos) << error.what();
   }
 }
 

@@ -147,10 +147,11 @@ Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
     others = encoder_family().make(rest);
   }
   if (others.write(true).is_map())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("columns gives the label '{}' {}, but a label has no arguments other than the vocabulary "
-                            "of StringLookup; write `{}: {}`",
-                            printable(name), config::to_json(others.write(true)), printable(name), encoder.name()));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format(
+            "the label '{}' has {} in columns, but a label accepts only the vocabulary of StringLookup; write `{}: {}`",
+            printable(name), config::to_json(others.write(true)), printable(name), encoder.name()));
   return words;
 }
 

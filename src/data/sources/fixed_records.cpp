@@ -310,7 +310,7 @@ std::string check(const FixedRecordsSpec& spec) {
   natural.record_bytes.reset();
   const std::int64_t needed = layout_of(natural).record;
   if (*spec.record_bytes < needed)
-    return fmt::format("record_bytes is {}, but label and data take {}", *spec.record_bytes, needed);
+    return fmt::format("record_bytes is {}, but label and data need {}", *spec.record_bytes, needed);
   return "";
 }
 

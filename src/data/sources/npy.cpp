@@ -95,8 +95,9 @@ class NpyHeader {
   void value_of(const std::string& key) {
     if (key == "descr") {
       if (next_is('['))
-        npy_fail(place_,
-                 "holds records of several fields; save each as an array of its own, as numpy.save(file, a['field'])");
+        npy_fail(
+            place_,
+            "contains records of several fields; save each as an array of its own, as numpy.save(file, a['field'])");
       descr = quoted();
     } else if (key == "fortran_order") {
       fortran = take_word("True");
@@ -144,15 +145,14 @@ void set_type(NpyArray& array, const std::string& descr) {
     array.kind = kKinds[k].second;
     array.element_bytes = static_cast<std::uint64_t>(type[1] - '0');
     if (descr[0] == '>' && array.element_bytes > 1)
-      npy_fail(array.place,
-               fmt::format("holds big-endian numbers ({}); save it as numpy.save(file, a.astype('<{}'))", descr, type));
+      npy_fail(
+          array.place,
+          fmt::format("contains big-endian numbers ({}); save it as numpy.save(file, a.astype('<{}'))", descr, type));
     return;
   }
-  npy_fail(array.place,
-           fmt::format(
-               "holds elements of the type '{}'; expected bool, whole numbers of 8 to 64 bits, or floats of 16, 32 or "
-               "64 bits: numpy.save(file, a.astype('float32'))",
-               printable(descr)));
+  npy_fail(array.place, fmt::format("contains elements of the type '{}'; expected bool, whole numbers of 8 to 64 bits, "
+                                    "or floats of 16, 32 or 64 bits: numpy.save(file, a.astype('float32'))",
+                                    printable(descr)));
 }
 
 void set_shape(NpyArray& array, const std::vector<std::int64_t>& shape) {
@@ -320,7 +320,7 @@ void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std
         for (std::size_t i = 0; i < block.size(); ++i) {
           if (!std::in_range<std::int32_t>(block[i]))
             npy_fail(fmt::format("{}, row {}", array.place, first + (static_cast<std::int64_t>(at + i)) / row),
-                     fmt::format("holds {}; int32 ends at {} and {}", block[i],
+                     fmt::format("contains {}; int32 ranges from {} to {}", block[i],
                                  std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
           out[at + i] = is_bool && block[i] != 0 ? 1 : static_cast<std::int32_t>(block[i]);
         }

@@ -146,7 +146,7 @@ void check_class_names(const config::Typed& spec, const Source& source) {
     if (std::ranges::find(labels, entry.output) == labels.end())
       fail_at(spec, ErrorKind::kUsage,
               fmt::format("class_names names the label '{}'; the data set has {}{}", entry.output,
-                          labels == std::vector<std::string>{""} ? "one label without a name, which takes a list"
+                          labels == std::vector<std::string>{""} ? "one label without a name, which needs a list"
                                                                  : join(labels, ", "),
                           did_you_mean(entry.output, labels)));
 }

@@ -149,7 +149,7 @@ const RegisteredDataset kSplitSet =
                             .above(0)
                             .below(1)
                             .doc("share of that data set's samples"))
-            .key(key("stratified", &SplitSpec::stratified).doc("take the same fraction of every class"))
+            .key(key("stratified", &SplitSpec::stratified).doc("use the same fraction of every class"))
             .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
             .key(key("seed", &SplitSpec::seed).doc("seed of the draw; default: the config's seed"))
             .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {

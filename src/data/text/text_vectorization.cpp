@@ -271,7 +271,7 @@ std::string check_vectorization(const TextVectorizationSpec& spec) {
   const bool ints = spec.output_mode == TextOutput::kInt;
   if (ints && !spec.output_sequence_length)
     return "output_sequence_length is missing: shapes are fixed here, so ids need the number of words that a text is "
-           "cut or padded to, as in {output_sequence_length: 200}; or take output_mode: multi_hot, count or tf_idf";
+           "cut or padded to, as in {output_sequence_length: 200}; or write output_mode: multi_hot, count or tf_idf";
   if (!ints && spec.output_sequence_length) return "output_sequence_length needs output_mode: int";
   if (spec.pad_to_max_tokens && (ints || !spec.max_tokens))
     return "pad_to_max_tokens needs max_tokens and an output_mode other than int";

@@ -189,8 +189,8 @@ class MaskPlanner {
     }
     node.mask.reset();
     refuse_mask(node,
-                "the file gives it a mask that no layer of the model makes; remove the mask, or take that of an "
-                "Embedding with mask_zero or of a Masking layer");
+                "its mask is not made by a layer of the model; remove the mask, or use that of an Embedding with "
+                "mask_zero or of a Masking layer");
   }
 
   bool agrees(const graph::Node& node, const std::vector<MaskValue>& expected) const {

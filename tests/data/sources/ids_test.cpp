@@ -119,12 +119,13 @@ TEST(Ids, WrongOnesAreNamed) {
     return "";
   };
   const auto beyond = make_idx_source(idx_ids(0x0C, big_endian(std::vector<std::int32_t>{1, 2, 3, 4}), 2, 2), {}, side);
-  EXPECT_THAT(message([&] { all_ids(beyond, side); }),
-              HasSubstr(", item 1 holds the id 4 at place 1; the model's Embedding has the ids 0 to 3; raise "
-                        "its input_dim"));
+  EXPECT_THAT(
+      message([&] { all_ids(beyond, side); }),
+      HasSubstr(
+          ", item 1 contains the id 4 at place 1; the model's Embedding has the ids 0 to 3; raise its input_dim"));
   const auto floats = make_idx_source(idx_ids(0x0D, Bytes(16, 0), 2, 2), {}, side);
   EXPECT_THAT(message([&] { all_ids(floats, side); }),
-              HasSubstr("the model's input 'input' is int32, but the data set does not hold integers for it"));
+              HasSubstr("the model's input 'input' is int32, but the data set does not contain integers for it"));
   EXPECT_THAT(message([&] { all_ids(make_idx_source(idx_ids(0x08, Bytes(6, 1), 2, 3), {}, side), side); }),
               HasSubstr("samples of 'input' are 3, the model expects 2"));
 }

@@ -302,7 +302,7 @@ TEST_F(NumpyFiles, IdsThatNoFloatHolds) {
                            std::vector<std::int32_t> row(2);
                            open_numpy(spec, side, memory)->read_exact(1, 0, DType::kI32, row.data());
                          }),
-                HasSubstr("x.npy, row 1: holds 2147483648"));
+                HasSubstr("x.npy, row 1: contains 2147483648"));
 }
 
 TEST_F(NumpyFiles, FilesThatDoNotFitTogether) {
@@ -332,7 +332,7 @@ TEST_F(NumpyFiles, AFileCutShortWhileItIsReadIsAnError) {
   const auto source = open_numpy(spec, {}, kNothingInMemory);
   std::filesystem::resize_file(x, 140);
   Array out;
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { source->read(4, 0, out); }), HasSubstr("became shorter"));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { source->read(4, 0, out); }), HasSubstr("was truncated"));
 }
 
 }  // namespace
