@@ -120,7 +120,7 @@ void IgnoredFiles::add(const char* name) {
 
 void IgnoredFiles::log_warning(const std::string& directory, const char* what) const {
   if (count_ > 0)
-    log::warn(fmt::format("{}: {} {} skipped: no {} suffix, such as {}", directory, with_commas(count_),
+    log::warn(fmt::format("{}: {} {} skipped: no {} suffix (e.g. {})", directory, with_commas(count_),
                           count_ == 1 ? "file is" : "files are", what, first_));
 }
 
