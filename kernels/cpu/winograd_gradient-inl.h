@@ -75,13 +75,13 @@ class Gradient {
     group_ = blocks_at_once();
     group_point_ = odd_lines(group_ * kChannelBlock * kTileColumns);
 
-    WorkspaceParts parts(workspace);
-    zeros_ = parts.take(std::max(s_.in_channels, s_.out_channels));
-    sums_ = parts.take(group_ > 0 ? kProducts * group_point_ * threads : sum_ * parts_);
-    bias_ = parts.take(bias_step() * parts_);
+    WorkspaceParts areas(workspace);
+    zeros_ = areas.take(std::max(s_.in_channels, s_.out_channels));
+    sums_ = areas.take(group_ > 0 ? kProducts * group_point_ * threads : sum_ * parts_);
+    bias_ = areas.take(bias_step() * parts_);
     points_slot_ = kProducts * (x_point_ + dy_point_) + bias_step();
-    points_ = parts.take(points_slot_ * (divides_sum_ ? 1 : threads));
-    workspace_ = parts.taken();
+    points_ = areas.take(points_slot_ * (divides_sum_ ? 1 : threads));
+    workspace_ = areas.taken();
   }
 
   int64_t workspace() const { return workspace_; }
