@@ -240,7 +240,7 @@ class KeyMask {
   int64_t limit(int64_t query, int64_t first, int64_t count) const {
     return causal_ ? std::clamp<int64_t>(query + 1 - first, 0, count) : count;
   }
-  /// Sets `hidden` to 0 (visible) or minus infinity for each key; returns whether any key is visible.
+  /// Sets `mask_bias` to 0 (visible) or minus infinity for each key; returns whether any key is visible.
   bool apply_mask(int64_t first, int64_t count, float* mask_bias) const {
     bool any = false;
     for (int64_t c = 0; c < padded(count); ++c) {
@@ -250,7 +250,8 @@ class KeyMask {
     }
     return any;
   }
-  /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_seen`: result of hide().
+  /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_seen`: result of
+  /// apply_mask().
   bool skips(int64_t query, int64_t queries, int64_t first, bool any_seen) const {
     const bool beyond = causal_ && first >= query + queries;
     return (beyond || !any_seen) && !any_fully_masked(query, queries);

@@ -36,7 +36,7 @@ struct AttentionInputs {
 struct AttentionForward {
   AttentionInputs of;
   float* y = nullptr;              ///< [rows, queries, heads * value_dim]
-  float* saved_tensors = nullptr;  ///< saved for backward, attention_kept() floats; null: not saved
+  float* saved_tensors = nullptr;  ///< saved for backward, attention_saved_floats() floats; null: not saved
 };
 struct AttentionBackward {
   AttentionInputs of;

@@ -20,13 +20,13 @@ void first_conv_forward(const ConvWindow& window, const float* x, const float* w
                         int64_t rows, float* workspace, float* y);
 
 /// Fused with a 2x2 max-pooling: pooled [rows, out_h / 2, out_w / 2, out_channels]; an odd last row or column is
-/// ignored. `taken` (size of pooled, may be null): see kNothingTaken.
+/// ignored. `argmax` (size of pooled, may be null): see kNoArgmax.
 void first_conv_pool_forward(const ConvWindow& window, const float* x, const float* weights, const float* bias,
                              bool relu, int64_t rows, float* workspace, float* pooled, uint8_t* argmax);
 
 int64_t first_conv_gradient_workspace(const ConvWindow& window, bool pool, int64_t rows, int slots);
 
-/// dweights and dbias (may be null) from dy. With `taken`, dy is the gradient of the pooled output.
+/// dweights and dbias (may be null) from dy. With `argmax`, dy is the gradient of the pooled output.
 void first_conv_backward_weights(const ConvWindow& window, const float* x, const float* dy, const uint8_t* argmax,
                                  int64_t rows, float* workspace, float* dweights, float* dbias);
 

@@ -18,7 +18,7 @@ struct FirstConvGradient {
   const float* dy;        ///< with taken: gradient of the pooled output
   const uint8_t* argmax;  ///< or null
   int64_t wide;           ///< output channels rounded up to vectors
-  int64_t pixels;         ///< pixels of a line processed at once; even with `taken`
+  int64_t pixels;         ///< pixels of a line processed at once; even with `argmax`
   LineBlocks blocks;
   InputBlocks input;
 };
@@ -160,7 +160,7 @@ HWY_INLINE void copy_wide(const float* from, int64_t pixels, int64_t channels, i
     sweep(channels, [&](int64_t c, auto io) HWY_ATTR { hn::StoreU(io.load(from + c), kFloats, to + c); });
 }
 
-/// Pixels [first, first + pixels) of the lines of the block: in place, or copied to `room`, `wide` floats each.
+/// Pixels [first, first + pixels) of the lines of the block: in place, or copied to `scratch`, `wide` floats each.
 HWY_INLINE GradientBlock gradient_of(const FirstConvGradient& job, const LineBlock& block, const InputLines& in,
                                      int64_t first, int64_t pixels, float* scratch) {
   const ConvWindow& w = job.window;

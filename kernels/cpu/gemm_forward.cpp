@@ -87,7 +87,7 @@ class ForwardProducts {
     workspace_ = parts.taken();
     at_once_ = even_block(std::max<int64_t>(1, kWeightsAtOnce / (depth_ * kChannelBlock * kTileColumns)), columns_, 1);
     if (f_.prologue != nullptr || f_.epilogue != nullptr) at_once_ = columns_;
-    // Threads share the chunks evenly, but `after` may require a multiple of its step.
+    // Threads share the chunks evenly, but `epilogue` may require a multiple of its step.
     const int64_t step = f_.epilogue == nullptr ? 1 : f_.epilogue->step;
     const int64_t even = even_block(most_chunk(), pieces_of(positions_, threads), kTallRows);
     chunk_ = std::max<int64_t>(1, std::min(even, most_chunk()) / step) * step;
@@ -159,7 +159,8 @@ class ForwardProducts {
       });
   }
 
-  /// The prefetches during `blocks` blocks: the next rows, or the inputs of `before` for these rows of the next chunk.
+  /// The prefetches during `blocks` blocks: the next rows, or the inputs of `prologue` for these rows of the next
+  /// chunk.
   NextRows next_of(int64_t row, int64_t there, DepthRange k, int64_t blocks) const {
     NextRows next;
     if (k.first > 0) return next;

@@ -4,8 +4,8 @@
 // in the L1 cache, while the packed weights are read from the L2 cache. Sums stay in registers and are stored at their
 // final place. The next inputs and the output memory are prefetched. NHWC images, weights [kernel_h, kernel_w, in,
 // out]. Nothing is allocated; `threads` is the maximum number of threads. Conventions: parallel.h. Passes of other
-// layers can be fused (piece_pass.h): `before` computes a chunk of x, `after` reads a chunk of y, both while it is in
-// the L2 cache. The bits of a sample depend neither on them nor on the number of rows or threads.
+// layers can be fused (piece_pass.h): `prologue` computes a chunk of x, `epilogue` reads a chunk of y, both while it is
+// in the L2 cache. The bits of a sample depend neither on them nor on the number of rows or threads.
 
 #include "kernels/cpu/piece_pass.h"
 #include "kernels/geometry.h"
@@ -21,7 +21,8 @@ struct GemmForward {
   bool relu = false;                ///< applies max(y, 0) last; keeps NaN
   int64_t rows = 0;                 ///< images
   float* y = nullptr;
-  const PiecePass* prologue = nullptr;  ///< over positions of x, requires gemm_forward_pairs(); null: x is complete
+  const PiecePass* prologue =
+      nullptr;  ///< over positions of x, requires gemm_forward_is_pointwise(); null: x is complete
   const PiecePass* epilogue = nullptr;  ///< over positions of y
 };
 

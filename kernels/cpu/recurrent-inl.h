@@ -141,7 +141,7 @@ class BlockRows {
     for (int64_t r = 0; r < count_; ++r) numbers_[is_valid(steps_, rows_[r], t) ? active_++ : --first_skipped] = r;
   }
   int64_t active() const { return active_; }
-  /// The row of a slot; from taking() to count(): rows that skip the step.
+  /// The row of a slot; from active() to count(): rows that skip the step.
   int64_t at(int64_t slot) const { return numbers_[slot]; }
   /// From here to count(): rows that skip the step but have a position for it.
   int64_t first_skipped() const { return steps_.places == nullptr ? active_ : count_; }

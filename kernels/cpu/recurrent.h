@@ -40,7 +40,7 @@ struct RecurrentWork {
   void (*run)(const void* pass, int64_t piece, float* scratch) = nullptr;
 };
 void run_recurrent(std::span<const RecurrentWork> works, float* workspace);
-/// Floats of workspace for works of `room` floats per piece on at most `threads` threads.
+/// Floats of workspace for works of `scratch` floats per piece on at most `threads` threads.
 int64_t recurrent_workspace(int64_t scratch, int threads);
 
 /// Floats of a recurrent kernel [units, gates * units], packed for one of the passes.

@@ -97,7 +97,7 @@ class ThreadPool {
   static constexpr int64_t kMostSlots = kSlots - 1;  // no call is kEnd
   static int64_t slots_of(uint64_t call) noexcept { return static_cast<int64_t>(call & kSlots); }
 
-  /// States of a helper. A caller that goes to sleep changes kAtWork to kAwaited.
+  /// States of a helper. A caller that goes to sleep changes kRunning to kAwaited.
   static constexpr uint32_t kIdle = 0, kRunning = 1, kAwaited = 2;
   /// Maximum number of helpers that a thread wakes before it takes pieces: waking one takes a microsecond or two.
   static constexpr int kMaxWakes = 4;

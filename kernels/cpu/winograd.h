@@ -22,7 +22,7 @@ struct WinogradShape : ConvWindow {
   bool relu = false;  ///< forward: max(y, 0) after the bias
   /// Fuses a 2x2 max-pooling with stride 2 after bias and ReLU: y and dy are [rows, out_h / 2, out_w / 2,
   /// out_channels]. `taken` has a byte for each: position 2 * row + column of the (first) largest value in the window,
-  /// or kNothingTaken if the ReLU blocked all. An odd last row or column is ignored.
+  /// or kNoArgmax if the ReLU blocked all. An odd last row or column is ignored.
   bool pool = false;
 };
 

@@ -73,7 +73,7 @@ struct Taps {
   int64_t tap_step, row_step;
 };
 
-/// The taps in place if they are complete and need no transposition; else copied to `room`
+/// The taps in place if they are complete and need no transposition; else copied to `scratch`
 /// [kernel^2][16][kTileColumns], padded with zeros.
 template <class W>
 HWY_INLINE Taps gather_taps(const Filters& f, int64_t row, int64_t column, float* scratch) {

@@ -213,7 +213,7 @@ __device__ inline bool any_fully_masked(const AttentionShape& s, const float* sa
   return false;
 }
 
-/// Gradients of one block of queries; writes `along` for the kernel of keys.
+/// Gradients of one block of queries; writes `delta` for the kernel of keys.
 template <class T>
 __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tiles, const T* y, const T* dy,
                                          const float* saved_tensors, float* delta, T* dq, std::int64_t dq_stride) {

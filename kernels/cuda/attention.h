@@ -29,7 +29,7 @@ struct AttentionInputs {
   const StepState* state = nullptr;  ///< device memory: the step that dropout uses
 };
 
-/// Floats of `kept`: per query the largest score and 1 / sum, negative if no key is visible to it.
+/// Floats of `saved_tensors`: per query the largest score and 1 / sum, negative if no key is visible to it.
 std::int64_t attention_saved_floats(const AttentionShape& shape, std::int64_t rows);
 /// Whether the dimensions fit shared memory.
 bool attention_fits(const AttentionShape& shape);
@@ -37,7 +37,7 @@ bool attention_fits(const AttentionShape& shape);
 /// y [rows, queries, heads * value_dim]. kept: may be null.
 void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* saved_tensors);
 
-/// Gradients; each may be null, and none may overwrite an input. `along`: scratch of rows * heads * queries floats.
+/// Gradients; each may be null, and none may overwrite an input. `delta`: scratch of rows * heads * queries floats.
 struct AttentionGradients {
   AttentionRows dq, dk, dv;
   /// Gradients of the additive weights and the scale: attention_parts() rows of score_gradients() floats; or null.

@@ -200,7 +200,7 @@ bool has_op(DeviceKind kind, std::type_index spec);
 /// Null where there is no such op.
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec);
 
-/// `const RegisteredOp kDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {takes_activation()}});`
+/// `const RegisteredOp kDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});`
 /// The op's constructor takes (const Spec&, const OpContext&, Device&).
 using RegisteredOp = DeviceRegistration<op_registry>;
 template <class Spec, class OpType>

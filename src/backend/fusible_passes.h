@@ -1,7 +1,7 @@
 #pragma once
 
-// PieceWise: passes of an op's forward that an adjacent step runs piece by piece (kernels/cpu/piece_pass.h). A piece is
-// about to be read or has just been written, so it is in the caches. The results have the same bits.
+// FusiblePasses: passes of an op's forward that an adjacent step runs piece by piece (kernels/cpu/piece_pass.h). A
+// piece is about to be read or has just been written, so it is in the caches. The results have the same bits.
 
 #include <cstddef>
 #include <memory>
@@ -22,7 +22,7 @@ class FusiblePasses {
   virtual bool defers_last_pass() const = 0;
   /// The first pass, for the previous op, with the arguments of the next call. That call has `followed` set.
   virtual kernels::cpu::PiecePass first_pass(const OpArgs& args) = 0;
-  /// The last pass of the latest call, which had `leads` set, for the next op.
+  /// The last pass of the latest call, which had `defers_last_pass` set, for the next op.
   virtual kernels::cpu::PiecePass last_pass() = 0;
 
  protected:

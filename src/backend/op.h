@@ -81,10 +81,10 @@ struct OpArgs {
   void* saved = nullptr;
   void* scratch = nullptr;
   void* prologue_scratch = nullptr;  ///< memory of plan::Need::beside
-  // Passes of the adjacent steps (piecewise.h), for an op that takes_along(); null: there is none.
+  // Passes of the adjacent steps (piecewise.h), for an op that fused_pass_support(); null: there is none.
   const kernels::cpu::PiecePass* prologue = nullptr;
   const kernels::cpu::PiecePass* epilogue = nullptr;
-  // For a PieceWise op.
+  // For a FusiblePasses op.
   bool first_pass_done = false;               ///< forward: the previous op has run its first pass
   bool defers_last_pass = false;              ///< forward: the next op will run its last pass
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
@@ -166,7 +166,7 @@ struct LossArgs {
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training
   double* sums = nullptr;  ///< added to: [0] the loss summed over samples; then the metric states of a MeasuredLoss
-  /// Written if knows_hits(): whether the first largest prediction of each row is the right class, as
+  /// Written if computes_hits(): whether the first largest prediction of each row is the right class, as
   /// MetricArgs::hits. Null: not needed.
   void* hits = nullptr;
   void* scratch = nullptr;

@@ -3,7 +3,7 @@
 // RowTable: a trainable weight [rows, width] of which a step reads only some rows (Embedding), so that only these have
 // a gradient. With momenta, an update also changes rows whose gradient is zero. These updates of a row are deferred
 // until the row is read, and then applied one by one with their step numbers. Values have the same bits as after
-// updates of the whole table. At most kMostBehind updates of a row are deferred.
+// updates of the whole table. At most kMaxDeferred updates of a row are deferred.
 //
 // Belongs to one replica and its thread. The weights and slots are in the replica's arenas; call catch_up() before
 // reading them there outside of a step. Lists grow to what the largest step needs.

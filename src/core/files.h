@@ -28,7 +28,7 @@ struct FileErrors {
 
 class FileBytes {
  public:
-  /// `voice` must outlive the file and all objects made from it.
+  /// `file_errors` must outlive the file and all objects made from it.
   static std::shared_ptr<const FileBytes> of_file(const std::string& path, const FileErrors& file_errors);
   static std::shared_ptr<const FileBytes> of_memory(std::string name, std::vector<std::byte> bytes,
                                                     const FileErrors& file_errors);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Filler: maps source inputs to model inputs, and writes samples to the rows of a buffer. Immutable; shared by the
+// BatchWriter: maps source inputs to model inputs, and writes samples to the rows of a buffer. Immutable; shared by the
 // loader's threads, each with its own Scratch.
 
 #include <cstdint>

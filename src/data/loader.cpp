@@ -458,7 +458,7 @@ Batch Loader::next() {
       impl_->done.wait(lock, [&] { return entry.ready; });
     }
     if (entry.error) std::rethrow_exception(entry.error);  // the ticket stays, so the next call fails again
-    lock.unlock();  // settle() may wait for other processes; workers ignore ready entries
+    lock.unlock();  // remove_bad_rows() may wait for other processes; workers ignore ready entries
     impl_->remove_bad_rows(*entry.buffer);
     lock.lock();
     std::shared_ptr<Batch::Buffer> buffer = std::move(entry.buffer);

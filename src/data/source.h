@@ -99,8 +99,8 @@ class Source {
   virtual bool draws() const { return false; }
   /// Whether read_exact() supports the input as kI32 (ids), kU8 (masks) or kF32 (the values of read()).
   virtual bool can_read_exact(int /*input*/, DType /*type*/) const { return false; }
-  /// Reads all elements of one sample's input without a conversion to float. Only if gives(). Any thread; throws as
-  /// read().
+  /// Reads all elements of one sample's input without a conversion to float. Only if can_read_exact(). Any thread;
+  /// throws as read().
   virtual void read_exact(std::int64_t index, int input, DType type, void* out) const;
   /// Prefetches a sample in memory that this thread reads soon.
   virtual void prefetch_sample(std::int64_t /*index*/) const {}
@@ -139,7 +139,7 @@ class Source {
   /// Fits vocabularies and means to `samples` and returns them as JSON, which is saved with the model. "": nothing to
   /// fit. Throws Error{kData}.
   virtual std::string fit(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
-  /// Returns the samples encoded with the result of learn(); null if nothing is fitted. Before, a source that must be
+  /// Returns the samples encoded with the result of fit(); null if nothing is fitted. Before, a source that must be
   /// fitted has labels and a size, but shapes are unknown and read() must not be called. Throws Error{kData}.
   virtual std::shared_ptr<const Source> fitted_source(const std::string& /*learned*/) const { return nullptr; }
 
@@ -196,7 +196,7 @@ struct ModelSide {
   std::vector<LabelUse> label_uses{};
   /// Synthetic generates bytes 0..255 instead of floats around 0. See expect_pixels() in transform.h.
   bool pixels = false;
-  /// Result of Source::learn() for the training data, from a checkpoint or the training set; "": none yet.
+  /// Result of Source::fit() for the training data, from a checkpoint or the training set; "": none yet.
   std::string fitted_state{};
   FittedUse fitted_use = FittedUse::kExact;
   /// Whether labels are fitted to data.train although inputs are not.

@@ -35,7 +35,7 @@ class Transport {
   virtual void finalize() = 0;
 };
 
-/// Message tags. Other messages use kFirstFree to kMostTag, which every MPI supports.
+/// Message tags. Other messages use kFirstFree to kMaxTag, which every MPI supports.
 enum Tag : int {
   kStatus = 1,
   kGatherHead,

@@ -277,7 +277,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     stream_->synchronize();
   }
 
-  /// Also loads the kernels, as make_room() does.
+  /// Also loads the kernels, as allocate_gather_buffer() does.
   void allocate_bfloat16_buffer() {
     const auto n = static_cast<std::size_t>(largest_bucket());
     exchange_buffer_ = device_->allocate(n * size_of(DType::kBf16));
@@ -350,7 +350,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
 class NcclConnector final : public runtime::Connector {
  public:
-  /// `together`: null if this process is the only one.
+  /// `peers`: null if this process is the only one.
   NcclConnector(int local_ranks, const NcclOptions& options, const NcclProcesses* peers, const nccl::Api& api)
       : api_(api),
         processes_(peers != nullptr ? &peers->processes : nullptr),

@@ -38,7 +38,7 @@ struct NcclProcesses {
 /// One rank per GPU, in this order. Throws Error{kDevice} if a GPU occurs twice or libnccl.so.2 is missing.
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const nccl::Api& api = nccl::library());
-/// As above in each of several processes, with the ranks of `seats`. Process 0 creates the communicator ids.
+/// As above in each of several processes, with the ranks of `rank_layout`. Process 0 creates the communicator ids.
 std::unique_ptr<runtime::Connector> make_nccl(const std::vector<int>& gpus, const NcclOptions& options,
                                               const NcclProcesses& peers, const nccl::Api& api = nccl::library());
 

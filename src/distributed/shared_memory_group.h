@@ -1,6 +1,6 @@
 #pragma once
 
-// LaneGroup: the CPU replicas of all processes that share memory with this one (distributed/processes.h), their
+// SharedMemoryGroup: the CPU replicas of all processes that share memory with this one (distributed/processes.h), their
 // gradient arenas, and a shared board with their progress. A group may consist of this process alone. Members are the
 // ranks of the group, numbered from its first one; lanes are the ranks of this process.
 //

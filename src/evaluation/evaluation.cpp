@@ -9,7 +9,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// The data set to evaluate: the requested one, else usual_set().
+/// The data set to evaluate: the requested one, else default_set().
 std::string choose(const EvaluationRequest& request, const experiment::Experiment& experiment) {
   const experiment::DataSection& data = experiment.config.data;
   if (request.on) {

@@ -25,8 +25,8 @@ struct EvaluationRequest {
 
 class Evaluation {
  public:
-  /// Reads the checkpoint's config and chooses the data set: the requested one, else usual_set(). Throws Error{kUsage}
-  /// if the loss, the weights or the data set is missing, and the errors of open_model_source().
+  /// Reads the checkpoint's config and chooses the data set: the requested one, else default_set(). Throws
+  /// Error{kUsage} if the loss, the weights or the data set is missing, and the errors of open_model_source().
   Evaluation(EvaluationRequest request, distributed::Processes* processes);
 
   const train::ModelSource& source() const { return source_; }
@@ -38,7 +38,7 @@ class Evaluation {
   /// Loads the weights into the replicas and logs the checkpoint. Throws Error{kCheckpoint}, and Error{kData} if the
   /// classes of the data set differ from the checkpoint's.
   void load_weights();
-  /// A result of judge() with its context. It refers to `judgement` and to this object.
+  /// A result of judge() with its context. It refers to `evaluation_result` and to this object.
   EvaluatedModel evaluated(const EvaluationResult& evaluation_result) const;
 
  private:

@@ -44,7 +44,8 @@ struct EvaluationResult {
 };
 
 /// Judges the weights in the session's replicas on its open data set `on`. `classes`: one for each output of the model.
-/// Calls `go_on` after each batch. If it returns false in any process, all stop a few batches later and return nothing.
+/// Calls `should_continue` after each batch. If it returns false in any process, all stop a few batches later and
+/// return nothing.
 std::optional<EvaluationResult> evaluate(session::Session& session, const std::vector<Classes>& classes,
                                          const std::string& on, train::ProgressMode progress,
                                          const std::function<bool()>& should_continue);
@@ -53,7 +54,7 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
 
 /// Losses, metrics and, with classes, the averages "precision", "recall" and "f1". `classes`: one for each output.
 std::vector<std::string> result_names(const plan::Plan& plan, const std::vector<Classes>& classes);
-/// The judged_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
+/// The result_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
 std::vector<std::pair<std::string, double>> result_values(const EvaluationResult& evaluation_result);
 /// Names of the metrics whose value is the proportion of samples that are right.
 std::vector<std::string> sample_shares(const plan::Plan& plan);

@@ -21,7 +21,7 @@ struct ShareGate {
   double share = 0, samples = 0;
   experiment::Limit limit;
 };
-/// Judges by intervals of that confidence; without one, each gate like judge_value().
+/// Judges by intervals of that confidence; without one, each gate like check_limit().
 std::vector<Verdict> check_share_gates(const std::vector<ShareGate>& gates, const std::optional<double>& confidence);
 
 /// Judges a value without an interval; NaN fails. A limit with two sides gives two verdicts.

@@ -22,7 +22,7 @@ struct GateOptions {
 
 class Gates {
  public:
-  /// Reads the gates from --gates, else from the config; there are none without `judged`. `on`: the data set to
+  /// Reads the gates from --gates, else from the config; there are none without `evaluated`. `on`: the data set to
   /// evaluate. Checks that the folders of the baseline and of other runs exist. Throws Error{kUsage}, Error{kData}.
   Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on,
         bool evaluated = true);
@@ -56,7 +56,7 @@ class Gates {
 
   const GateOptions flags_;
   std::optional<experiment::GatesSection> section_;
-  std::string set_;  ///< part of file names; "" for usual_set()
+  std::string set_;  ///< part of file names; "" for default_set()
   std::vector<Run> runs_;
   std::vector<std::string> notes_;
   bool skipped_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads and writes ByOutput (experiment/sections.h): an argument of training for all outputs of the model, or one per
+// Reads and writes OutputMap (experiment/sections.h): an argument of training for all outputs of the model, or one per
 // output by name. `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
 
 #include <string>

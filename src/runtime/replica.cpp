@@ -296,7 +296,7 @@ struct Replica::Impl {
     }
   }
 
-  /// Runs `at_home` while the other slots run follow().
+  /// Runs `on_primary` while the other slots run run_secondary_slot().
   void with_secondary_slots(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                             const kernels::StepState& state, std::size_t host_index,
                             const std::function<void()>& on_primary) {

@@ -79,7 +79,7 @@ struct ReplicaOptions {
   /// are the shards, and gradients and sums are added in the order of kernels/sum_tree.h.
   int shards = 1;
   backend::Graphs graphs = backend::Graphs::kAuto;
-  bool continue_after_nonfinite = false;  ///< see UpdateContext::goes_on
+  bool continue_after_nonfinite = false;  ///< see UpdateContext::continue_after_nonfinite
   /// Allocates the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
   bool pairs = true;               ///< steps run passes of their neighbours (backend/fusible_passes.h); same results

@@ -72,7 +72,7 @@ struct SetOptions {
   std::uint64_t seed = 0;
   std::int64_t check_every = 0;  ///< steps between comparisons of the replicas' hashes; 0: never
   backend::Graphs graphs = backend::Graphs::kAuto;
-  bool continue_after_nonfinite = false;  ///< see UpdateContext::goes_on
+  bool continue_after_nonfinite = false;  ///< see UpdateContext::continue_after_nonfinite
   double exit_seconds = 60;  ///< time for devices to stop after a failure, before the process is terminated
   Timeouts timeouts{};       ///< for devices with a driver: the longest time without progress of a thread
 };
@@ -101,7 +101,7 @@ class ReplicaSet {
   void queue_step(const BatchView& batch, const StepInputs& in);
   /// Queues forward and loss in inference mode of a batch, after queued work; otherwise as queue_step().
   void queue_evaluation(const BatchView& batch);
-  /// Number of steps queued and not collected: at most Replica::kMostQueued.
+  /// Number of steps queued and not collected: at most Replica::kMaxQueued.
   std::size_t queued() const;
   /// Whether collect() would return at once. Always false for several processes on asynchronous devices.
   bool done();

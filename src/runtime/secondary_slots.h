@@ -1,6 +1,6 @@
 #pragma once
 
-// OtherSlots: the slots of a replica after the first. Each has its own long-lived thread, device, stream and
+// SecondarySlots: the slots of a replica after the first. Each has its own long-lived thread, device, stream and
 // StepRunner. Made and used on the replica's thread, which is the thread of the first slot.
 
 #include <functional>
@@ -22,8 +22,8 @@ class SecondarySlots {
                  SlotSync& sync, const ReplicaOptions& options);
   ~SecondarySlots();
 
-  /// Runs `other` on every slot's thread and `home` on the calling thread; returns when all are done. The first failure
-  /// aborts waits in all slots and is rethrown. A failure of another slot begins with its name, "slot b".
+  /// Runs `other` on every slot's thread and `primary` on the calling thread; returns when all are done. The first
+  /// failure aborts waits in all slots and is rethrown. A failure of another slot begins with its name, "slot b".
   using Work = std::function<void(StepRunner& runner)>;
   void run(const Work& other, const std::function<void()>& primary);
   void drain() noexcept;

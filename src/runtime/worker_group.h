@@ -34,7 +34,7 @@ class WorkerGroup {
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// Runs the command once on every thread and waits for all. Rethrows the first exception; see failed_lane().
+  /// Runs the command once on every thread and waits for all. Rethrows the first exception; see failed_worker().
   void run(const Command& command);
   /// run() in two parts, so that the caller can work in between. Throws Error{kInternal} with First::kCaller. The
   /// command must outlive end().

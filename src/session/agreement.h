@@ -29,7 +29,7 @@ int processes_here(const distributed::Processes* processes);
 /// Number of processes, including this one, with the same cores of the same machine, which they have to divide.
 int processes_on_these_cores(distributed::Processes* processes);
 
-/// Gathers the number of replicas of every process; `lanes`: replicas of this one.
+/// Gathers the number of replicas of every process; `local_ranks`: replicas of this one.
 distributed::RankLayout make_rank_layout(distributed::Processes* processes, int local_ranks);
 World world_of(const distributed::RankLayout& rank_layout);
 

@@ -49,8 +49,8 @@ struct FeatureJob {
   std::unique_ptr<data::Loader> loader;
 };
 
-/// Runs the prefix over the jobs on its own devices, which are released afterwards. Calls `go_on` after each batch with
-/// the number of finished samples. If it returns false, stops and returns nothing.
+/// Runs the prefix over the jobs on its own devices, which are released afterwards. Calls `should_continue` after each
+/// batch with the number of finished samples. If it returns false, stops and returns nothing.
 std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features(
     const experiment::Experiment& experiment, const graph::Model& model, const DeviceRequest& devices,
     const std::shared_ptr<backend::ConvChoices>& conv_choices, const CacheDecision& decision, std::int64_t global_batch,

@@ -88,7 +88,8 @@ class Session {
   bool caches_prefix() const { return cache_.on; }
   std::int64_t prefix_samples() const { return data_->samples(); }  ///< samples with cached features, in all sets
   /// If the prefix is cached: runs it over the data sets with the current weights of model(), and passes the features
-  /// to the loaders. Calls `go_on` with the number of finished samples. If it returns false, stops and returns false.
+  /// to the loaders. Calls `should_continue` with the number of finished samples. If it returns false, stops and
+  /// returns false.
   bool compute_features(const std::function<bool(std::int64_t done)>& should_continue);
 
   /// Rate of the next update from the config alone: schedule times lr_scaling.

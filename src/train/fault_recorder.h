@@ -1,6 +1,6 @@
 #pragma once
 
-// FaultKeeper: writes RUN/fault (train/fault.h) while the run's state still exists. Owned by the trainer, on its
+// FaultRecorder: writes RUN/fault (train/fault.h) while the run's state still exists. Owned by the trainer, on its
 // thread; a replica's final error is reported from another thread while the trainer's is blocked.
 
 #include <exception>

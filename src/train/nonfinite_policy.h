@@ -1,6 +1,6 @@
 #pragma once
 
-// NonfiniteAccount: counts non-finite values of a run and chooses the reaction (train.on_nonfinite). Trainer's thread.
+// NonFinitePolicy: counts non-finite values of a run and chooses the reaction (train.on_nonfinite). Trainer's thread.
 
 #include <cstdint>
 #include <utility>

@@ -83,7 +83,7 @@ std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& conne
   return arenas;
 }
 
-/// Results of lane_steps() for every rank. `per_host`: as in FakeNetwork.
+/// Results of local_rank_steps() for every rank. `per_host`: as in FakeNetwork.
 std::vector<std::vector<float>> steps_of_all(const std::vector<int>& local_ranks, std::uint64_t seed, int per_host) {
   const plan::Plan plan = small_buckets();
   std::vector<std::vector<float>> seen(at(sum_of(local_ranks)));

@@ -124,7 +124,7 @@ TEST_P(Failing, SilentProcessIsDetected) {
   EXPECT_GE(fitted_state, 3);
 }
 
-/// Calls a function from advance(), and counts give_up().
+/// Calls a function from advance(), and counts cancel().
 class Custom final : public Exchange {
  public:
   explicit Custom(std::function<Progress(Transport&)> advance) : advance_(std::move(advance)) {}

@@ -84,7 +84,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
 }
 
 TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
-  // Eager or recorded, the host waits only for the event of the oldest step when kMostQueued are queued, so the device
+  // Eager or recorded, the host waits only for the event of the oldest step when kMaxQueued are queued, so the device
   // still has the newer ones to do.
   for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn}) {
     const QueuedStepsOutcome queued = train("emu:0", 1, Replica::kMaxQueued, graphs);

@@ -37,7 +37,7 @@ class LeftRows {
   SampleBatch rows_;
 };
 
-/// One of several processes with `lanes_` replicas.
+/// One of several processes with `local_ranks_` replicas.
 struct Process {
   Process(const World& world_, int local_ranks_, std::vector<double> weights_)
       : world(world_), local_ranks(local_ranks_), weights(std::move(weights_)), model(model_of(kSmallNet)) {

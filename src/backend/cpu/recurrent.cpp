@@ -92,7 +92,7 @@ class RecurrentOp : public RecurrentPasses {
   struct Scratch {
     float *inputs, *factors, *more, *valid, *workspace;
   };
-  /// Tensors of keep(), in saved memory if for_backward, else in scratch; and the rest of scratch.
+  /// Tensors of allocate_saved(), in saved memory if for_backward, else in scratch; and the rest of scratch.
   auto places(const OpArgs& a, bool for_backward) const {
     kernels::cpu::WorkspaceParts saved(static_cast<float*>(a.saved)), scratch(static_cast<float*>(a.scratch));
     const auto passing = cell().allocate_saved(scratch, false);
@@ -100,7 +100,7 @@ class RecurrentOp : public RecurrentPasses {
   }
   auto places_of_forward(const OpArgs& a) const { return places(a, has_backward_ && a.training); }
 
-  /// Calls begin_back() and computes the sums of the inputs.
+  /// Calls prepare_backward() and computes the sums of the inputs.
   void begin(const OpArgs& a, float* sums, const Scratch& own) {
     prepare_backward(a, own);
     inputs_.forward(a, valid_, sums, own.inputs);

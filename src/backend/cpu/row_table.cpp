@@ -185,7 +185,7 @@ class CpuRowTable final : public RowTable {
     return true;
   }
 
-  /// Adds the row to the list of make_up() if it has deferred updates.
+  /// Adds the row to the list of apply_deferred() if it has deferred updates.
   void note(std::int64_t row) {
     std::int64_t& made = made_[count_of(row)];
     if (made == kUntouched || made == updates_) return;
@@ -239,7 +239,7 @@ class CpuRowTable final : public RowTable {
     for (std::size_t s = 0; s < slots_.size(); ++s) one(slots_[s], buffer.slots[s].data());
   }
 
-  /// Catches up with the next part of the table, so that at most kMostBehind updates of a row are deferred.
+  /// Catches up with the next part of the table, so that at most kMaxDeferred updates of a row are deferred.
   void catch_up_some() {
     const std::int64_t end = std::min(next_ + pieces(), rows_);
     for (; next_ < end; ++next_) note(next_);
@@ -265,7 +265,7 @@ class CpuRowTable final : public RowTable {
   std::vector<std::int64_t> made_;   ///< per row: number of applied updates, or kUntouched
   std::int64_t updates_ = 0;         ///< since restart()
   std::vector<UpdateArgs> history_;  ///< update u is at u % kHistory
-  std::int64_t next_ = 0;            ///< next row of keep_near()
+  std::int64_t next_ = 0;            ///< next row of catch_up_some()
 
   // Reused buffers.
   std::vector<RowBuffers> row_buffers_;  ///< per thread

@@ -46,7 +46,7 @@ class CudnnTuner {
   std::mutex measuring_;  // guards handle_ and warned_
   bool warned_ = false;
   std::once_flag asked_;
-  bool stores_measurements_ = false;  // set by the first remembers()
+  bool stores_measurements_ = false;  // set by the first stores_measurements()
 };
 
 /// Number of runs between two events for runs of this length: more for short runs, to reduce the effect of jitter.

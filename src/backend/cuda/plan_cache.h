@@ -16,7 +16,7 @@ std::string plan_cache_path(std::string_view cudnn_version, std::string_view gpu
 /// The file, locked during the object's life. Lines: `key TAB engine TAB microseconds`; a key's last line is valid.
 class PlanCache {
  public:
-  /// Waits for the lock. If the file cannot be opened or created, the cache is empty and kept() is false.
+  /// Waits for the lock. If the file cannot be opened or created, the cache is empty and is_open() is false.
   explicit PlanCache(const std::string& path);
   ~PlanCache();
   PlanCache(const PlanCache&) = delete;

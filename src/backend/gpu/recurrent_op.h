@@ -116,7 +116,7 @@ class RecurrentOp : public GpuOp {
 
 /// `Spec` derives from nn::RecurrentSpec. `Cell` derives from this class and defines its saved tensors and scratch:
 ///   Kept keep(Parts&, bool for_backward) const;
-///   Own take_own(Parts&) const;   optional
+///   Own allocate_cell_scratch(Parts&) const;   optional
 template <class Cell, class Spec>
 class RecurrentCellOp : public RecurrentOp {
  public:
@@ -139,7 +139,8 @@ class RecurrentCellOp : public RecurrentOp {
   struct NoScratch {};
   NoScratch allocate_cell_scratch(Parts&) const { return {}; }
 
-  /// Draws dropout factors. Returns the tensors of keep() (saved or scratch), common scratch, cell scratch, steps.
+  /// Draws dropout factors. Returns the tensors of allocate_saved() (saved or scratch), common scratch, cell scratch,
+  /// steps.
   auto start(const OpArgs& a, bool for_backward) const {
     Parts saved(a.saved), scratch(a.scratch);
     const auto passing = cell().allocate_saved(scratch, false);

@@ -23,7 +23,7 @@ void activate_backward(const kernel::Launch& at, DType type, nn::Activation f, c
 /// The innermost extent of a sample, over which softmax is computed; 1 for a scalar.
 inline std::int64_t width_of(const Shape& shape) { return shape.rank() > 0 ? shape.back() : 1; }
 
-/// The activation in a step's tail (backend::takes_activation): applied to its output in place, undone in the output's
+/// The activation in a step's tail (backend::fuses_activation): applied to its output in place, undone in the output's
 /// gradient in place.
 class Epilogue {
  public:

@@ -63,7 +63,7 @@ config::Typed default_encoder(table::ColumnType type) {
 
 namespace {
 
-/// Ignored columns have no encoder. Callers check for the type Ignore before they call learn() or restore().
+/// Ignored columns have no encoder. Callers check for the type Ignore before they call fit() or restore().
 struct Nothing {
   [[noreturn]] static std::unique_ptr<const Encoder> fit(const IgnoreSpec&, const TrainingColumn&) { fail(); }
   [[noreturn]] static std::unique_ptr<const Encoder> restore(const IgnoreSpec&, const nlohmann::json&) { fail(); }

@@ -4,7 +4,7 @@
 // preprocessing layers. An encoder is fitted once to the training rows. Its state is JSON, stored with the model.
 //
 //   const auto encoder = learn(spec, column);                // training
-//   const auto same = restore(spec, encoder->learned());     // from a checkpoint
+//   const auto same = restore(spec, encoder->fitted_state());     // from a checkpoint
 
 #include <cstdint>
 #include <functional>
@@ -134,7 +134,7 @@ config::Family& encoder_family();
 
 /// Fits an encoder. Throws Error{kData} for a rejected value, or if an encoder that requires values finds none.
 std::unique_ptr<const Encoder> fit(const config::Typed& spec, const TrainingColumn& column);
-/// Restores an encoder from Encoder::learned(). Throws Error{kCheckpoint} for JSON of another form.
+/// Restores an encoder from Encoder::fitted_state(). Throws Error{kCheckpoint} for JSON of another form.
 std::unique_ptr<const Encoder> restore(const config::Typed& spec, const nlohmann::json& fitted_state);
 /// Type of the columns that the encoder reads.
 table::ColumnType column_type_of(const config::Typed& spec);

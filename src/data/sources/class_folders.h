@@ -53,8 +53,8 @@ struct ClassSamples {
   std::vector<std::int64_t> ends;  ///< none: no labels
 };
 /// Calls `add` for each class folder. It appends the folder's samples to a list and returns the list's new size. Then
-/// warns about `strays` and about classes without samples. Throws Error{kData} if there is no sample at all. `what`
-/// and `kind` name a sample in messages.
+/// warns about `ignored_files` and about classes without samples. Throws Error{kData} if there is no sample at all.
+/// `what` and `kind` name a sample in messages.
 ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
                            const char* kind, const IgnoredFiles& ignored_files,
                            const std::function<std::int64_t(const std::string& folder)>& add);

@@ -17,7 +17,7 @@ namespace dptrain::data {
 
 struct CsvRows {
   table::Table table;
-  FittedCsv plan;                    ///< `learned` of a column is empty until it is fitted or taken from a model
+  FittedCsv plan;                    ///< `fitted_state` of a column is empty until it is fitted or taken from a model
   std::vector<std::int64_t> rows{};  ///< rows of the table that are samples; empty: all rows
   std::vector<LabelColumn> labels{};
   std::vector<float> sample_weights{};

@@ -47,7 +47,7 @@ std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
   return hash;
 }
 
-/// Base class of CsvSamples and CsvUntaught.
+/// Base class of CsvSamples and UnfittedCsv.
 class CsvBase : public LabelledSource {
  public:
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {

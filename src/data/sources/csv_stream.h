@@ -14,8 +14,8 @@ namespace dptrain::data {
 
 class CsvStream {
  public:
-  /// `spec`: the model's data set; `model.learned`: from its checkpoint; `path` "-": stdin; `kept`: columns whose
-  /// fields kept_field() returns. Throws Error{kData, kCheckpoint, kUsage}.
+  /// `spec`: the model's data set; `model.learned`: from its checkpoint; `path` "-": stdin; `passthrough`: columns
+  /// whose fields passthrough_field() returns. Throws Error{kData, kCheckpoint, kUsage}.
   CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path,
             const table::PassthroughColumns& passthrough = {});
   ~CsvStream();
@@ -25,7 +25,7 @@ class CsvStream {
   std::shared_ptr<const Source> next(std::int64_t most);
   /// Names of the kept columns.
   std::vector<std::string> passthrough() const;
-  /// Field of column kept()[which] for a sample of the last next(), without quotes.
+  /// Field of column passthrough()[which] for a sample of the last next(), without quotes.
   std::string passthrough_field(std::int64_t sample, std::size_t which) const;
   /// Rows skipped since the last call (`on_error: skip`).
   std::vector<BadSample> take_bad();

@@ -1,6 +1,6 @@
 #pragma once
 
-// CsvLearned: the state fitted to a table and saved with the model: columns of each input, their encoders with
+// FittedCsv: the state fitted to a table and saved with the model: columns of each input, their encoders with
 // vocabularies and means, and classes of labels. Source::learn() returns it as JSON.
 
 #include <map>
@@ -16,7 +16,7 @@ struct FittedCsv {
     std::string name;
     table::DateForm form{};
     config::Typed encoder;
-    std::string fitted_state;  ///< Encoder::learned() as text; "": not fitted yet
+    std::string fitted_state;  ///< Encoder::fitted_state() as text; "": not fitted yet
   };
   struct Label {
     std::string name;                  ///< name of the output; "" for the only one
@@ -39,8 +39,8 @@ struct FittedCsv {
   static FittedCsv of(const std::string& text);
 };
 
-/// Class names of a model: `stored` in its file, or those of each label in `learned` if an older version wrote one list
-/// for all labels.
+/// Class names of a model: `stored` in its file, or those of each label in `fitted_state` if an older version wrote one
+/// list for all labels.
 ClassNames class_names_of_model(const std::string& fitted_state, const ClassNames& stored);
 
 }  // namespace dptrain::data

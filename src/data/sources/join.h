@@ -37,7 +37,7 @@ std::shared_ptr<const Source> join_sources(std::vector<JoinedPart> parts, const 
 
 /// `model` reduced to the input `name`, or unchanged if it has no such input.
 ModelSide model_of_part(const ModelSide& model, const std::string& name);
-/// Splits the `learned` text of a Join by part; all "" if it is empty. Throws Error{kCheckpoint}.
+/// Splits the `fitted_state` text of a Join by part; all "" if it is empty. Throws Error{kCheckpoint}.
 std::vector<std::string> split_fitted_state(const std::string& fitted_state, std::size_t parts);
 
 }  // namespace dptrain::data

@@ -223,7 +223,7 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
   }
 }
 
-/// Fits to data.train if learn() returns a text. The other roles use exactly that.
+/// Fits to data.train if fit() returns a text. The other roles use exactly that.
 void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
   if (std::string fitted = train.fit(samples); !fitted.empty()) model.fitted_state = std::move(fitted);
   model.fitted_use = FittedUse::kExact;

@@ -1,4 +1,4 @@
-// Text files in class folders as a Source. Stores file names; read() and learn() open the files.
+// Text files in class folders as a Source. Stores file names; read() and fit() open the files.
 
 #include "data/sources/text.h"
 

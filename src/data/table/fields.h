@@ -106,7 +106,7 @@ struct Row {
 };
 
 /// Parses the row at the beginning of `text`, for headers and samples, where speed does not matter. `all`: `text` ends
-/// with the file. Skips empty lines. Returns a whole Row without fields if there is none, and at most kMostColumns + 1
+/// with the file. Skips empty lines. Returns a whole Row without fields if there is none, and at most kMaxColumns + 1
 /// fields. Pure; any thread.
 Row take_row(std::string_view text, char separator, bool all);
 

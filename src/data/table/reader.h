@@ -40,16 +40,16 @@ struct ReadOptions {
 /// and columns that the schema lacks are ignored; without one each row has the schema's number of fields. A vocabulary
 /// in the schema is not extended.
 ///
-/// A row is bad if it has another number of fields, more than most_row_bytes, a NUL byte, or a quote that does not end
+/// A row is bad if it has another number of fields, more than max_row_bytes, a NUL byte, or a quote that does not end
 /// or is within an unquoted field. A category or text that is not UTF-8, a field of another type, and a number beyond
 /// the range of floats are also bad. Reading continues after the row or, after a quote that does not end, on the next
 /// line. Throws Error{kData} for a bad row unless `skip` is set, and for a file that cannot be read.
 Table read(const std::vector<std::string>& files, const Schema& schema, const ReadOptions& options);
-/// Reads files that are open already, or in memory. Open them with csv_voice() (data/table/bytes.h).
+/// Reads files that are open already, or in memory. Open them with csv_file_errors() (data/table/bytes.h).
 Table read(const std::vector<std::shared_ptr<const FileBytes>>& files, const Schema& schema,
            const ReadOptions& options);
 
-// Feed: the blocks of several files, file after file. next() is called by one thread at a time.
+// BlockStream: the blocks of several files, file after file. next() is called by one thread at a time.
 
 struct FileBlock {
   Block block;

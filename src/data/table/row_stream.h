@@ -21,7 +21,7 @@ struct PassthroughColumns {
 class RowStream {
  public:
   /// Opens a plain or gzip file and reads its header. Ignores `options.threads`. Throws Error{kUsage} if the file lacks
-  /// a column of `kept`.
+  /// a column of `passthrough`.
   RowStream(const std::string& path, Schema schema, ReadOptions options, PassthroughColumns passthrough = {});
   /// Reads a descriptor, which the caller owns. `name`: for messages, "stdin".
   RowStream(int descriptor, std::string name, Schema schema, ReadOptions options, PassthroughColumns passthrough = {});

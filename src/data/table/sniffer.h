@@ -55,7 +55,7 @@ struct SniffResult {
 ///
 /// Formats of numbers: each column has the one that fits the most fields. If several fit equally well,
 /// `dialect.decimal` decides, else the mark of a column that has only one, else the first of kNumberMarks. A column of
-/// fields like 1,234 alone then has `trouble`.
+/// fields like 1,234 alone then has `format_problem`.
 ///
 /// Rows that break RFC 4180 are skipped here and reported when they are read. Throws Error{kData} for files that cannot
 /// be opened, are empty or differ in their columns (with headers: in names; another order is fine), for a header with a
@@ -64,7 +64,7 @@ SniffResult sniff(const std::vector<std::string>& files, const SniffOptions& opt
 /// For files that are open already, or in memory.
 SniffResult sniff(const std::vector<std::shared_ptr<const FileBytes>>& files, const SniffOptions& options);
 
-// ColumnSample: statistics of the first fields of a column, and the type that they suggest. Owned by look(); one
+// ColumnSample: statistics of the first fields of a column, and the type that they suggest. Owned by sniff(); one
 // thread.
 
 /// Formats that the numbers of a column may have.

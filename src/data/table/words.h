@@ -101,7 +101,7 @@ class WordTable {
   }
   static constexpr std::int32_t kNew = -16;
 
-  /// New words since the last settle().
+  /// New words since the last assign_codes().
   const std::vector<std::string>& new_words() const { return new_words_; }
   /// Assigns codes to new_words().
   void assign_codes(std::span<const std::int32_t> codes);

@@ -35,7 +35,7 @@ class ClipList {
   void add_clip(const std::string& path, bool frames) { clips_.push_back({path, frames}); }
   /// Adds all clips below a folder: its files sorted by bytes, then its sub-folders. A sub-folder with images and no
   /// possible video files is a clip; others are searched. Follows links; enters each folder once. Skips hidden names,
-  /// and counts in `strays` images next to video files and names that it rejects.
+  /// and counts in `ignored_files` images next to video files and names that it rejects.
   void add_folder(const std::string& folder, IgnoredFiles& ignored_files);
 
   std::int64_t size() const { return std::ssize(clips_); }

@@ -29,7 +29,7 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-constexpr std::int64_t kAmxTaps = 64, kAmxPixels = 14 * 14;  // amx_pays
+constexpr std::int64_t kAmxTaps = 64, kAmxPixels = 14 * 14;  // amx_is_faster
 constexpr std::int64_t kWinogradChannels = 12;               // fewer leave half of a vector or block of 16 empty
 
 /// An algorithm for convolution passes.
@@ -73,7 +73,7 @@ ConvShape without_pooling(ConvShape shape) {
   return shape;
 }
 
-/// The pass is null if `way` does not support the shape.
+/// The pass is null if `algorithm` does not support the shape.
 ChosenConv make(const ConvAlgorithm& algorithm, ConvPassKind kind, const ConvShape& shape, Dnnl& dnnl) {
   if (algorithm.bfloat16 && !shape.bfloat16) return {};
   if (algorithm.pools || !shape.pool) return {algorithm.name, algorithm.make(kind, shape, dnnl)};
@@ -104,7 +104,7 @@ bool rounds(ConvPassKind kind, const ConvShape& shape, ConvChoice choice) {
   return own_algorithm(kind, shape, choice) == nullptr;
 }
 
-/// The first of `ways` for which oneDNN has a generated kernel. The pass is null if there is none.
+/// The first of `algorithms` for which oneDNN has a generated kernel. The pass is null if there is none.
 ChosenConv first_fast(std::initializer_list<const ConvAlgorithm*> algorithms, ConvPassKind kind, const ConvShape& shape,
                       Dnnl& dnnl) {
   for (const ConvAlgorithm* const algorithm : algorithms)

@@ -55,7 +55,7 @@ class DataAsForwardConv final : public ConvPass {
  private:
   std::int64_t rows_;
   kernels::cpu::ZeroInsertion zero_insertion_;
-  std::size_t pixels_bytes_ = 0;  // size of the nonzero pixels, before spread_pixels()
+  std::size_t pixels_bytes_ = 0;  // size of the nonzero pixels, before insert_zero_pixels()
   std::unique_ptr<ConvPass> forward_;
 };
 

@@ -41,7 +41,7 @@ struct ConvTensors {
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
   /// With pool, one per y; kNothingTaken where ReLU blocked the window. Forward: written, unless null. Others: read.
   std::uint8_t* argmax = nullptr;
-  /// Forward, if takes_pieces(): `before` writes x, `after` reads y. Null: none.
+  /// Forward, if supports_fused_passes(): `prologue` writes x, `epilogue` reads y. Null: none.
   const kernels::cpu::PiecePass* prologue = nullptr;
   const kernels::cpu::PiecePass* epilogue = nullptr;
 };

@@ -13,7 +13,7 @@
 namespace dptrain::data::libav {
 namespace {
 
-/// First error that the libraries logged on this thread since forget_words().
+/// First error that the libraries logged on this thread since clear_error().
 thread_local std::array<char, 256> first_error{};
 thread_local bool demuxer_failed = false;
 

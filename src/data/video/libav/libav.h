@@ -56,10 +56,10 @@ struct Functions {
 /// Loads the libraries at the first call. Throws Error{kData} if they are not installed.
 const Functions& functions();
 
-/// Text of an error code, and the first error that the libraries logged on this thread since forget_words().
+/// Text of an error code, and the first error that the libraries logged on this thread since clear_error().
 std::string error_text(int error);
 void clear_error();
-/// Whether a demuxer has logged an error on this thread since forget_words().
+/// Whether a demuxer has logged an error on this thread since clear_error().
 bool has_demuxer_error();
 
 /// Owns an object of a library.
