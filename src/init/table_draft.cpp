@@ -64,7 +64,7 @@ PhotoColumns find_photo_columns(const std::string& path, const data::table::Sche
     std::vector<Shape> shapes;
     for (std::int64_t row = 0; row < rows.rows(); row += step) {
       std::string cell;
-      rows.append_text(stream.kept()[c], row, cell);
+      rows.append_text(stream.passthrough()[c], row, cell);
       const std::string name(data::table::trimmed(cell));
       if (name.empty()) continue;
       ++named;
