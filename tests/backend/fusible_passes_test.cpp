@@ -91,8 +91,8 @@ layers:
 )");
   const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .prologue_scratch = 50}};
   const MemoryPlan memory = plan_memory(plan, needs, {}, 2, Mode::kTraining);
-  EXPECT_GE(memory.beside_offset, 300U);
-  EXPECT_EQ(memory.scratch_bytes, memory.beside_offset + 50);
+  EXPECT_GE(memory.prologue_scratch_offset, 300U);
+  EXPECT_EQ(memory.scratch_bytes, memory.prologue_scratch_offset + 50);
   EXPECT_GE(memory.arena_bytes, memory.scratch_offset + memory.scratch_bytes);
   EXPECT_EQ(plan_memory(plan, {{.scratch = 300}, {}}, {}, 2, Mode::kTraining).scratch_bytes, 300U);
 }

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/apart.h"
+#include "runtime/independent_connector.h"
 #include "runtime/sample_batch.h"
 
 namespace dptrain::runtime {

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "runtime/apart.h"
 #include "runtime/arenas.h"
+#include "runtime/independent_connector.h"
 #include "runtime/shares.h"
 #include "runtime/small_net.h"
 
