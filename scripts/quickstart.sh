@@ -152,7 +152,7 @@ Done. What to look at, and what to try next:
       how fast it is, and where the time goes
   $dptrain init
       the bundled configs, to start your own
-  docs/guide/photos.md, tables.md
+  docs/guide/first-network.md, photos.md, tables.md
       from a folder of photos or a CSV file to a trained model
   scripts/quickstart.sh --cuda
       the same with the CUDA backend (docs/reference/gpus.md); it is built without asking where there is a GPU
