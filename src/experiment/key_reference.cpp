@@ -27,7 +27,7 @@ constexpr FamilyPage kFamilies[] = {
     {"initializer", "initializers.md", "Initializers", "initializer"},
     {"regularizer", "regularizers.md", "Regularizers", "regularizer"},
     {"optimizer", "optimizers.md", "Optimizers", "optimizer"},
-    {"schedule", "schedules.md", "Learning-rate schedules", "schedule"},
+    {"learning-rate_schedule", "schedules.md", "Learning-rate schedules", "schedule"},
     {"loss", "losses.md", "Losses", "loss"},
     {"metric", "metrics.md", "Metrics", "metric"},
     {"data_set", "datasets.md", "Data sets", "data set"},

@@ -49,7 +49,7 @@ TEST(PredictFilesOf, ArraysAreKnownByTheirFirstBytesWhateverTheModelWasTrainedOn
   EXPECT_EQ(error_of_predict({.paths = {images}, .skip = true}),
             "--on-error applies to files of images or clips and to rows of tables, but --input is an IDX file");
   const std::string archive = write_plain(folder.file("a.npz"), {'P', 'K', 3, 4, 0, 0});
-  EXPECT_THAT(error_of_predict({.paths = {archive}}), HasSubstr("and this one was not trained on Numpy"));
+  EXPECT_THAT(error_of_predict({.paths = {archive}}), HasSubstr("but this model was not trained on Numpy"));
 }
 
 TEST(PredictFilesOf, RefusesWhatTheDataSetDoesNotTake) {
@@ -82,7 +82,7 @@ TEST(PredictFilesOf, AWindowsIsNoPartOfAJoin) {
   JoinSpec spec;
   spec.of.parts = {{"a", dataset_family().make(windows)}};
   EXPECT_THAT(error_of_predict({.paths = {"x"}, .sets = {dataset_family().make(spec)}}),
-              HasSubstr("the Windows of the model's Join, which predict does not read"));
+              HasSubstr("the Windows part of the model's Join, which predict does not read"));
 }
 
 TEST(PredictFilesOf, WindowsAreMadeOfArraysAndHaveScales) {
