@@ -62,7 +62,7 @@ BucketSum::BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, 
 
 namespace {
 
-/// Sums the node's lanes over a part into `sum`. For a single lane, returns its arena instead.
+/// Sums the node's ranks over a part into `sum`. For a single rank, returns its arena instead.
 const float* node_sum(const SumTree::Node& node, int first_rank, const std::vector<float*>& arenas,
                       const plan::Bucket& part, std::vector<float>& sum) {
   std::vector<const float*> local_ranks;

@@ -32,8 +32,8 @@ struct RankLayout {
 
 class BucketSum final : public Exchange {
  public:
-  /// `arenas`: gradients of the replicas of this process, by lane. The sum begins when `ready` returns true. `done`
-  /// gets null when all arenas hold the sum, else the error. Both are called on the communication thread.
+  /// `arenas`: gradients of the replicas of this process, by local rank. The sum begins when `ready` returns true.
+  /// `done` gets null when all arenas hold the sum, else the error. Both are called on the communication thread.
   BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
             std::function<bool()> ready, std::function<void(const Error* failed)> done);
 

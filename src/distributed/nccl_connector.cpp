@@ -43,7 +43,7 @@
 namespace dptrain::distributed {
 namespace {
 
-/// Barrier of all ranks: first the lanes of this process, then the processes. Pending exchanges share its ownership.
+/// Barrier of all ranks: first those of this process, then the processes. Pending exchanges share its ownership.
 class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
  public:
   RankBarrier(int local_ranks, Processes* processes) : local_ranks_(local_ranks), processes_(processes) {}
@@ -408,9 +408,9 @@ class NcclConnector final : public runtime::Connector {
                                                   api_.last_error(nullptr)));
   }
 
-  /// Aborts the lanes of this process.
+  /// Aborts the ranks of this process.
   void stop(const Error& why) noexcept {
-    place_->counts().abort(why.what());  // first, so that a lane whose communicator is gone throws the reason
+    place_->counts().abort(why.what());  // first, so that a rank whose communicator is aborted throws the reason
     for (NcclRank& rank : ranks_) rank.abort();
   }
 

@@ -22,8 +22,8 @@
 namespace dptrain::distributed {
 namespace {
 
-/// State shared by the lanes of this process. Exchanges own a reference, too: the communication thread may still report
-/// the end of one after the lane that waited for it has ended.
+/// State shared by the ranks of this process. Exchanges also own a reference: the communication thread may report the
+/// end of an exchange after the rank that waited for it has ended.
 struct LocalRanks {
   LocalRanks(const RankLayout& rank_layout_, Processes& processes_)
       : rank_layout(rank_layout_),
@@ -36,14 +36,14 @@ struct LocalRanks {
   const RankLayout rank_layout;
   Processes& processes;
   SharedMemoryGroup group;
-  std::vector<plan::Bucket> buckets;             ///< set when all lanes are attached
+  std::vector<plan::Bucket> buckets;             ///< set when all local ranks are attached
   std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in the leader of its group
   std::uint64_t posted = 0;                      ///< number of sums posted over all steps; guarded by `posting`
-  std::vector<std::uint64_t> arrived;            ///< per lane: buckets ready over all steps; guarded by `posting`
+  std::vector<std::uint64_t> arrived;            ///< per local rank: buckets ready over all steps; as `posted`
   std::mutex posting;
 
-  // all_gather over several groups: each lane writes its input to its part of `given`, and the last lane posts it. Two
-  // alternating sets, as in local.cpp.
+  // all_gather over several groups: each rank writes its input to its part of `given`, and the last rank of this
+  // process posts it. Two alternating sets, as in local.cpp.
   struct Round {
     std::string given;
     Gather::Result all;
@@ -53,7 +53,7 @@ struct LocalRanks {
   std::atomic<std::uint64_t> gave = 0, gathered = 0;
 };
 
-/// In a group of all ranks, every lane sums its part of each bucket in the memory of all members. Otherwise the leader
+/// In a group of all ranks, each rank sums its part of each bucket in the memory of all members. Otherwise the leader
 /// of the group exchanges sums with other groups on its communication thread.
 class ProcessSink final : public runtime::GradientSink {
  public:
@@ -106,8 +106,7 @@ class ProcessSink final : public runtime::GradientSink {
     group_.signal_summed(local_rank_);
   }
 
-  /// Posts the sum when all lanes of this process have the bucket ready. The exchange itself waits for the rest of the
-  /// group.
+  /// Posts the sum when the bucket is ready in all ranks of this process. The exchange waits for the rest of the group.
   void post() {
     if (!group_.is_leader()) return;
     const std::lock_guard lock(local_ranks_.posting);
@@ -188,7 +187,7 @@ class ProcessConnector final : public runtime::Connector {
       collectives_.emplace_back(local_ranks_, local_rank);
     }
   }
-  ~ProcessConnector() override { local_ranks_->sums.clear(); }  // they own references to the lanes
+  ~ProcessConnector() override { local_ranks_->sums.clear(); }  // the sums own references to local_ranks_
   ProcessConnector(const ProcessConnector&) = delete;
   ProcessConnector& operator=(const ProcessConnector&) = delete;
 

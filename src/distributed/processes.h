@@ -9,7 +9,7 @@
 //
 //   Processes processes([&] { return open_mpi(*launch); }, {});
 //   const std::vector<std::string> all = processes.gather("text of this process");
-//   auto connector = make_processes(seats, processes);  // sums of the CPU replicas of all processes
+//   auto connector = make_processes(rank_layout, processes);  // sums of the CPU replicas of all processes
 
 #include <atomic>
 #include <condition_variable>
@@ -70,7 +70,7 @@ class Processes {
   /// Returns the argument of process 0.
   std::string broadcast(std::string of_first);
 
-  /// Any thread. After a failure the exchange is given up at once.
+  /// Any thread. After a failure the exchange is canceled at once.
   void post(std::shared_ptr<Exchange> exchange);
 
   /// Marks that a thread only waits for an exchange, so that its core is idle. While one exists, the communication
@@ -86,7 +86,7 @@ class Processes {
     std::atomic<int>& waiting_;
   };
 
-  /// Called when this process cannot continue: sends the reason to the others and gives up everything that is posted.
+  /// Called when this process cannot continue: sends the reason to the others and cancels all posted exchanges.
   /// Returns when the reason has been sent. Called at most once, and not after another process has failed.
   void fail(const Error& why) noexcept;
   /// The failure of another process: "process 1 (node-b): ...", with its kind. A process that fails to call this within
@@ -134,7 +134,7 @@ class Processes {
   std::exception_ptr open_error_;
   std::function<void(const Error& why)> listener_;
 
-  std::atomic<int> waiting_ = 0;      ///< Hurry
+  std::atomic<int> waiting_ = 0;      ///< number of BusyPollScopes
   std::atomic<bool> failed_ = false;  ///< `failure_` is set
 
   // Used by the communication thread only.

@@ -26,18 +26,18 @@ struct GpuGroup {
   float* sums = nullptr;                        ///< the leader's gradient arena
   std::unique_ptr<backend::Buffer> gathered;    ///< all replicas' inputs of a gather, GPU by GPU; owned by the leader
   std::unique_ptr<backend::Event> leader_done;  ///< recorded after the leader's work of a step or gather
-  std::vector<backend::Event*> copied_marks;    ///< per number: recorded after the lane's copies
-  EventCounts::Counter arrived = 0, attached = 0;  ///< lanes that have called attach(); whether the leader is attached
+  std::vector<backend::Event*> copied_marks;    ///< per number: recorded after the replica's copies
+  EventCounts::Counter arrived = 0, attached = 0;  ///< replicas that have called attach(); 1 if the leader is attached
   EventCounts::Counter exchanged = 0, copied = 0;  ///< steps and gathers queued by the leader, and by the others
 
   int size() const { return static_cast<int>(local_ranks.size()); }
 };
 
-/// State shared by all lanes.
+/// State shared by all local ranks.
 struct GpuGroups {
   EventCounts counts;
   std::deque<GpuGroup> groups;              ///< one for each GPU
-  std::vector<std::pair<int, int>> places;  ///< per lane: its group and its number in the group
+  std::vector<std::pair<int, int>> places;  ///< per local rank: its group and its number in the group
   int widest = 0;                           ///< largest number of replicas on a GPU
   std::unique_ptr<runtime::Connector> leaders;
 };
@@ -149,7 +149,7 @@ class SharedGpuRank final : public runtime::GradientSink, public backend::Collec
     waits_.store(false, std::memory_order_relaxed);
   }
 
-  /// Runs `work` on the leader's thread. Later work on every lane's stream waits for the work queued by `work`.
+  /// Runs `work` on the leader's thread. Later work on the stream of each replica waits for the work queued by `work`.
   template <class Work>
   void run_on_leader(backend::Stream& stream, const Work& work) {
     ++rounds_;
@@ -163,7 +163,7 @@ class SharedGpuRank final : public runtime::GradientSink, public backend::Collec
     }
   }
 
-  /// Makes the leader's stream wait until all other lanes have copied.
+  /// Makes the leader's stream wait until all other replicas of the GPU have copied.
   void wait_for_members(backend::Stream& stream) {
     const std::uint64_t others = at(group_.size() - 1);
     if (!is_leader()) {

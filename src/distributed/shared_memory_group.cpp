@@ -55,7 +55,7 @@ void SharedMemoryGroup::find_group(const RankLayout& rank_layout) {
       rank_layout.first_ranks[at(rank_layout.process + 1)] - rank_layout.first_ranks[at(rank_layout.process)];
 }
 
-/// The leader allocates the board. All processes gather, because gathers involve the whole run.
+/// The leader allocates the shared memory. All processes gather, because gathers involve the whole run.
 void SharedMemoryGroup::make_shared_memory() {
   const std::size_t lines = sizeof(SharedHeader), gathers = lines + at(members_) * sizeof(RankCounters);
   SharedMemory::Handle made;
@@ -66,7 +66,7 @@ void SharedMemoryGroup::make_shared_memory() {
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
   if (!is_leader_)
     shared_memory_ = reach(SharedMemory::unpacked(all[at(first_process_)]).front(), processes_.name(first_process_));
-  processes_.gather("");  // all have opened the board, so the leader may release it
+  processes_.gather("");  // all have opened the shared memory, so the leader may release it
   auto& header = *shared_memory_->as<SharedHeader>();
   counts_.emplace(header.place);
   exchanged_ = &header.exchanged;

@@ -35,7 +35,7 @@ class StatusMessages {
   void send_shutdown();
   /// Whether all sends are complete.
   bool all_sent();
-  /// Whether all other processes have sent a failure or a goodbye.
+  /// Whether all other processes have sent a failure or a shutdown message.
   bool all_ended() const;
 
  private:
