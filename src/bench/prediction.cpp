@@ -144,7 +144,7 @@ struct Letters {
 
 double all_reduce_seconds(SumAlgorithm algorithm, const Cluster& cluster, double bytes) {
   const Letters c(cluster);
-  // First, the lanes of a process are summed in its memory.
+  // First, the replicas of a process are summed in its memory.
   const double in_memory = cluster.local_ranks > 1 ? (cluster.local_ranks - 1) * bytes / c.inner : 0;
   if (cluster.ranks == 1) return in_memory;
   switch (algorithm) {

@@ -14,12 +14,12 @@
 
 namespace dptrain {
 
-// World: this process among all processes of a run. A replica has a lane (its number in the process, for memory,
+// World: this process among all processes of a run. A replica has a local rank (its number in the process, for memory,
 // threads and devices) and a rank (its number in the run, for shares, random numbers, sums and messages).
 
 struct World {
   int process = 0, processes = 1;
-  int first_rank = 0;  ///< rank of lane 0
+  int first_rank = 0;  ///< rank of local rank 0
   int ranks = 1;       ///< replicas of all processes
 
   static World of_one_process(int replicas) { return {.ranks = replicas}; }

@@ -3,9 +3,9 @@
 // The plan: the steps that every replica executes, computed once on the host from the Model. Pure data, the same for
 // every replica, printable (`dptrain summary --plan`). Read-only after make_plan: any thread.
 //
-// A replica has one or several device slots, the first of which is its home. Every step and every tensor has a slot. A
-// separate step copies each tensor that is read in another slot; gradients are copied back the same way (slots.cpp,
-// backward.cpp). The parameter arenas are in the home slot.
+// A replica has a primary device slot (slot 0) and any number of secondary ones. Every step and every tensor has a
+// slot. A separate step copies each tensor that is read in another slot; gradients are copied back likewise (slots.cpp,
+// backward.cpp). The parameter arenas are in the primary slot.
 //
 // Tensors are [rows, shape...] of their own type: the compute type, int32 ids, or masks of bytes. Rows are the samples
 // of one micro-batch of one replica. Parameters are in one flat arena of floats. It has the same order on the host and
@@ -165,7 +165,7 @@ struct LossStep {
   /// ops transform thresholds, or read values with the activation applied (MetricReads).
   Fusion fusion = Fusion::kNone;
   bool from_logits = false;  ///< whether the loss reads logits, by its key or through fusion
-  int slot = 0;              ///< slot of the prediction; a masked loss is computed in the home slot
+  int slot = 0;              ///< slot of the prediction; a masked loss is computed in the primary slot
   int prediction = kAbsent;  ///< tensor
   int prediction_gradient = kAbsent;
   nn::LabelKind labels = nn::LabelKind::kClass;

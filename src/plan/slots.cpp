@@ -33,7 +33,7 @@ class SlotCrossing {
       plan_.steps.push_back(std::move(step));
     }
     for (LossStep& loss : plan_.losses) {
-      // All replicas add up the number of valid positions, which they do in the home slot.
+      // Replicas add up the number of valid positions in the primary slot.
       const Tensor& prediction = plan_.tensors[at(root(plan_, loss.prediction))];
       loss.slot = loss.masked() || prediction.external ? 0 : prediction.slot;
       loss.prediction = brought(loss.prediction, loss.slot);
@@ -42,7 +42,7 @@ class SlotCrossing {
   }
 
  private:
-  /// Refuses synchronized BatchNormalization outside the first slot, the only one in which replicas synchronize.
+  /// Refuses synchronized BatchNormalization in secondary slots: replicas synchronize only in the primary slot.
   void check(const Step& step) const {
     const auto* norm = step.spec.get_if<nn::BatchNormalizationSpec>();
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;

@@ -12,7 +12,7 @@ bool read_by_row(const Draft& draft, int parameter) {
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
       if (step.parameters[k] == parameter) {
         used = true;
-        if (!draft.device.reads_rows(step.spec, k) || step.slot != 0) return false;  // tables are in the home slot
+        if (!draft.device.reads_rows(step.spec, k) || step.slot != 0) return false;  // tables are in the primary slot
       }
   return used;
 }

@@ -17,7 +17,7 @@ std::size_t label_bytes(const plan::Plan& plan, const plan::LossStep& loss) {
   return static_cast<std::size_t>(shape.elements() / classes) * sizeof(std::int32_t);
 }
 
-/// Whether the slot reads the graph input. Predictions are read in the home slot.
+/// Whether the slot reads the graph input. Predictions are read in the primary slot.
 bool reads(const plan::Plan& plan, int input, int slot) {
   const auto is_input = [&](int tensor) { return plan::root(plan, tensor) == input; };
   const auto step_reads = [&](const plan::Step& step) {

@@ -185,8 +185,8 @@ struct Replica::Impl {
            (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !runner.profiler().is_on();
   }
 
-  /// One launch of a recording: the state from the post, the work of run_step() for one micro-batch, and the sums to
-  /// the post. False: no recording is available.
+  /// One launch of a recording: the state from the host buffers, the work of run_step() for one micro-batch, and the
+  /// sums to the host buffers. False: no recording is available.
   bool replay_step(const BatchView& slice, const StepInputs& in, std::size_t host_index) {
     check_same(slice, in);
     const int set = last_set = static_cast<int>(host_index % kSets);
@@ -224,7 +224,7 @@ struct Replica::Impl {
     built_in = now;
   }
 
-  /// Whether the step that produced `account` was left out.
+  /// Whether the update of the step that produced `account` was skipped.
   bool left_out(const kernels::LossScale& account) {
     const bool more = arenas.has_new_skips(account);
     return !arenas.scales_loss() && (account.found_inf != 0 || more);
@@ -279,7 +279,7 @@ struct Replica::Impl {
     return all;
   }
 
-  /// The counterpart of run_step() in the other slots: their part of the same micro-batches.
+  /// The counterpart of run_step() in a secondary slot: its part of the same micro-batches.
   void run_secondary_slot(StepRunner& slot, const std::vector<BatchView>& micro_batches, const StepInputs& in) const {
     auto next = [set = 0]() mutable { return set = (set + 1) % kSets; };
     slot.buffers().clear_sums();
@@ -296,7 +296,7 @@ struct Replica::Impl {
     }
   }
 
-  /// Runs `on_primary` while the other slots run run_secondary_slot().
+  /// Runs `on_primary` while the secondary slots run run_secondary_slot().
   void with_secondary_slots(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                             const kernels::StepState& state, std::size_t host_index,
                             const std::function<void()>& on_primary) {
@@ -341,7 +341,7 @@ struct Replica::Impl {
   backend::Collective* const collective;
   ParameterArenas arenas;
   std::unique_ptr<SlotSync> sync;  ///< null: the only slot
-  StepRunner runner;               ///< the first slot's
+  StepRunner runner;               ///< of the primary slot
   std::optional<SecondarySlots> others;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;

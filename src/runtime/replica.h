@@ -1,7 +1,7 @@
 #pragma once
 
 // Replica: a plan bound to one device per slot (most plans have one slot): arenas, ops, forward, backward, update. Made
-// and used on its own thread (see ReplicaSet), which is the thread of the first slot. The other slots have internal
+// and used on its own thread (see ReplicaSet), which is the thread of the primary slot. Secondary slots have internal
 // threads. Arenas and ops are allocated at construction only; add_dataset() and find_not_finite() allocate more memory.
 
 #include <cstddef>
@@ -84,7 +84,7 @@ struct ReplicaOptions {
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
   bool pairs = true;               ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
   Heartbeat* heartbeat = nullptr;  ///< null: no watchdog
-  /// Devices of the slots after the first; they outlive the replica.
+  /// Devices of the secondary slots; they outlive the replica.
   std::vector<backend::Device*> other_slots{};
 };
 
@@ -125,8 +125,8 @@ class Replica {
   static constexpr std::size_t kMaxQueued = 3;
   /// Number of alternating sets of buffers for batches.
   static constexpr int kSets = 2;
-  /// Number of page-locked buffers (posts) for the state and sums of a step, used as a ring. There are at least as many
-  /// as steps may be queued. It is a multiple of kSets, so that each post is always used with the same set.
+  /// Number of HostBuffers (page-locked, for the state and sums of a step) in a ring: at least one per queued step. A
+  /// multiple of kSets, so that each is always used with the same set.
   static constexpr std::size_t kHostBuffers = 4;
   static_assert(kHostBuffers >= kMaxQueued && kHostBuffers % kSets == 0);
 
@@ -162,7 +162,7 @@ class Replica {
   void drain() noexcept;
   const StepTimes& times() const;
   bool replayed() const;                             ///< whether the last step was one launch of a recording
-  const plan::MemoryPlan& memory() const;            ///< of the first slot
+  const plan::MemoryPlan& memory() const;            ///< of the primary slot
   std::vector<std::string> implementations() const;  ///< per plan step
   std::size_t bytes() const;                         ///< all arenas, of all slots
 

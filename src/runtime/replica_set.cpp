@@ -124,7 +124,7 @@ struct ReplicaSet::Impl {
 
   ~Impl() { drop_replicas(); }
 
-  /// Returns the devices of all slots except the first; `devices` keeps the first slots.
+  /// Returns the devices of the secondary slots; those of the primary slots remain in `devices`.
   static Devices take_others(Devices& devices, std::size_t slots) {
     Devices first, rest;
     if (devices.size() % slots != 0)
@@ -182,11 +182,11 @@ struct ReplicaSet::Impl {
       connector.attach(local_rank, device, replica->stream(), replica->arenas().gradients(), plan);
   }
 
-  /// A lane's share of a batch in training.
+  /// The share of a local rank in a training batch.
   std::vector<BatchView> slices(const BatchView& batch, int local_rank) const {
     return shares->slices(batch, world.rank(local_rank), options.accumulate_steps);
   }
-  /// A lane's share of a batch without gradients.
+  /// The share of a local rank in a batch without gradients.
   std::vector<BatchView> inference_slices(const BatchView& batch, int local_rank) const {
     const int rank = world.rank(local_rank);
     return shares->slices(batch, rank, shares->inference_pieces(batch, rank, capacity[at(local_rank)]));
@@ -257,21 +257,21 @@ struct ReplicaSet::Impl {
     return fmt::format("replica {} ({})", world.rank(local_rank), devices[at(local_rank)]->name());
   }
   const plan::Plan& plan;
-  Devices devices;       ///< devices of the first slots, one per lane
-  const Devices others;  ///< devices of the other slots, lane by lane
+  Devices devices;       ///< devices of the primary slots, one per local rank
+  const Devices others;  ///< devices of the secondary slots, replica by replica
   Connector& connector;
   const SetOptions options;
   const World world;
-  std::vector<StepSums> sums;  ///< per lane, of the last command
+  std::vector<StepSums> sums;  ///< per local rank, of the last command
   std::function<std::uint32_t()> local_requests;
-  std::uint32_t control_requests = 0;  ///< requests of all processes, not yet taken
+  std::uint32_t control_requests = 0;  ///< requests of all processes since take_control_requests()
   /// Queued and not yet collected.
   struct Queued {
     std::string where;  ///< ", step 412"; "" for an evaluation
     Whole step{};       ///< its batch
   };
   std::deque<Queued> queued;
-  std::optional<NewShares> new_shares;  ///< not yet taken
+  std::optional<NewShares> new_shares;  ///< for take_new_shares()
   std::vector<std::unique_ptr<Replica>> replicas;
   std::vector<std::int64_t> capacity = std::vector<std::int64_t>(replicas.size(), 1);  ///< rows per slice
   std::optional<Shares> shares;                 ///< set once the options are checked

@@ -33,7 +33,7 @@ class Connector {
   virtual ~Connector() = default;
   virtual GradientSink& sink(int local_rank) = 0;
   virtual backend::Collective* collective(int local_rank) = 0;
-  /// Allocates the memory of the lane's gradients, accessible to its device. Called on the replica's thread.
+  /// Allocates the memory of the replica's gradients, accessible to its device. Called on the replica's thread.
   virtual std::unique_ptr<backend::Buffer> gradient_memory(int local_rank, backend::Device& device, std::size_t bytes) {
     return static_cast<void>(local_rank), device.allocate(bytes);
   }
@@ -42,16 +42,16 @@ class Connector {
   virtual void attach(int local_rank, backend::Device& device, backend::Stream& compute, float* gradients,
                       const plan::Plan& plan) = 0;
   /// Called before replicas are destroyed, attached or not, each on its own thread. First drain(): afterwards no queued
-  /// work of this lane accesses memory of other lanes. After all lanes have returned, detach(), which frees resources
-  /// of the lane's device.
+  /// work of this replica accesses memory of others. After all drain() have returned, detach() frees resources of the
+  /// replica's device.
   virtual void drain(int local_rank) noexcept { static_cast<void>(local_rank); }
   virtual void detach(int local_rank) noexcept { static_cast<void>(local_rank); }
-  /// Whether the lane's thread is waiting for other ranks now. Any thread.
+  /// Whether the replica's thread is waiting for other ranks now. Any thread.
   virtual bool waits(int local_rank) const noexcept { return static_cast<void>(local_rank), false; }
   /// Returns the sums of a step of all ranks, in rank order, given those of this process. All processes call it, on the
   /// thread that collects.
   virtual std::vector<StepSums> all_sums(std::vector<StepSums> local_values) { return local_values; }
-  /// As all_sums(), for one number per lane.
+  /// As all_sums(), for one number per rank.
   virtual std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> local_values) { return local_values; }
   /// Makes all threads that wait for another replica throw, in all processes. Any thread.
   virtual void abort(const Error& why) noexcept = 0;
@@ -85,16 +85,16 @@ class ReplicaSet {
   ~ReplicaSet();
 
   int size() const;
-  /// The device of the replica's first slot, for calls that any thread may make: allocate_host.
+  /// The device of the replica's primary slot, for calls that any thread may make: allocate_host.
   backend::Device& device(int local_rank);
   /// Adds the data set to every replica.
   void add_dataset(int number, const DeviceDataset& dataset);
   void push(const graph::Model& model);
   void push_state(const std::vector<std::vector<float>>& state);
-  void pull(graph::Model& model);  ///< from lane 0: all hold the same bits
+  void pull(graph::Model& model);  ///< from local rank 0: all hold the same bits
   std::vector<std::vector<float>> pull_state();
   void push_loss_scale(const kernels::LossScale& scale);
-  std::optional<kernels::LossScale> pull_loss_scale();  ///< from lane 0
+  std::optional<kernels::LossScale> pull_loss_scale();  ///< from local rank 0
 
   /// Queues a step on every replica. Asynchronous devices may still work on it afterwards, so the batch must stay
   /// unchanged until the step is collected.

@@ -1,7 +1,7 @@
 #pragma once
 
-// SecondarySlots: the slots of a replica after the first. Each has its own long-lived thread, device, stream and
-// StepRunner. Made and used on the replica's thread, which is the thread of the first slot.
+// SecondarySlots: the slots of a replica after the primary one. Each has its own long-lived thread, device, stream and
+// StepRunner. Made and used on the replica's thread, which is the thread of the primary slot.
 
 #include <functional>
 #include <memory>
@@ -22,8 +22,8 @@ class SecondarySlots {
                  SlotSync& sync, const ReplicaOptions& options);
   ~SecondarySlots();
 
-  /// Runs `other` on every slot's thread and `primary` on the calling thread; returns when all are done. The first
-  /// failure aborts waits in all slots and is rethrown. A failure of another slot begins with its name, "slot b".
+  /// Runs `other` on the thread of each secondary slot and `primary` on the calling thread; returns when all are done.
+  /// The first failure aborts waits in all slots and is rethrown, with the name of a secondary slot first ("slot b").
   using Work = std::function<void(StepRunner& runner)>;
   void run(const Work& other, const std::function<void()>& primary);
   void drain() noexcept;

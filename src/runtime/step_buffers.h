@@ -1,15 +1,15 @@
 #pragma once
 
 // StepBuffers: the data that a step exchanges between the host and the device of a slot: the state that kernels read,
-// the sums of losses and metrics, the loss scale. Each queued step uses its own post (page-locked memory), so that the
-// device may run asynchronously. Owned by a StepRunner. Allocates at construction only.
+// the sums of losses and metrics, the loss scale. Each queued step uses its own HostBuffers (page-locked memory), so
+// that the device may run asynchronously. Owned by a StepRunner. Allocates at construction only.
 //
-//   buffers.write_state(state, post);
-//   buffers.send_state(post);
+//   buffers.write_state(state, host_index);
+//   buffers.send_state(host_index);
 //   ...                                    // queue the step
-//   buffers.fetch_sums(post);
-//   buffers.mark_sums(post);
-//   StepSums sums = buffers.read_sums(post);
+//   buffers.fetch_sums(host_index);
+//   buffers.mark_sums(host_index);
+//   StepSums sums = buffers.read_sums(host_index);
 
 #include <memory>
 #include <vector>
@@ -27,7 +27,7 @@ class StepBuffers {
   StepBuffers(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, int shards,
               const kernels::LossScale* loss_scale);
 
-  /// Stores the state that kernels read in a step. Only while no queued work reads the post.
+  /// Stores the state that kernels read in a step. Only while no queued work reads these host buffers.
   void write_state(const kernels::StepState& state, std::size_t host_index) {
     *host_buffers_[host_index].state->as<kernels::StepState>() = state;
   }
@@ -52,7 +52,7 @@ class StepBuffers {
   double* penalty() const { return sums_->as<double>() + plan_.sums(); }
   double* sums() const { return sums_->as<double>(); }
 
-  /// Copies the sums since clear_sums() and the loss scale to the post. May be recorded.
+  /// Copies the sums since clear_sums() and the loss scale to the host buffers. May be recorded.
   void fetch_sums(std::size_t host_index);
   /// Records the event that has_sums() and read_sums() use. Called after fetch_sums().
   void mark_sums(std::size_t host_index) { host_buffers_[host_index].fetched->record(stream_); }

@@ -1,8 +1,8 @@
 #pragma once
 
 // StepRecorder: records whole steps of a replica, so that each is one launch (CUDA graphs). The number of rows and
-// samples, the set of buffers and the post are fixed in a recording, so there is one recording per post. With several
-// replicas all record in the same step; if one cannot, none does. Owned by a Replica, used on its thread.
+// samples, the set of buffers and the HostBuffers are fixed in a recording, so each HostBuffers has a recording. With
+// several replicas all record in the same step; if one cannot, none does. Owned by a Replica, used on its thread.
 
 #include <array>
 #include <cstddef>
@@ -24,8 +24,8 @@ class StepRecorder {
 
   /// Whether to record or replay the step; called once for each step that could be recorded.
   bool should_record() { return able_ && ++steps_ > kEagerSteps; }
-  /// Returns the recording of the post; the first call records `work`. Null: the device cannot record, or recording
-  /// failed on some replica and is not required. This and all later steps are then launched one kernel at a time.
+  /// Returns the recording for these HostBuffers; the first call records `work`. Null: the device cannot record, or
+  /// recording failed on some replica and is not required. This and all later steps then launch single kernels.
   backend::Recording* recording(std::size_t host_index, const std::function<void()>& work);
   /// Destroys the recordings. No launch of them may still be running.
   void drop();

@@ -5,8 +5,8 @@
 // slot's thread. After construction only add_dataset(), set_observer() and the profiler allocate memory.
 //
 // A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
-// wait for each other (slot_sync.h). Slot 0, the home slot, has the state of the whole replica: the gradients, the sums
-// that are read, and the counts of masks.
+// wait for each other (slot_sync.h). The primary slot, slot 0, has the state of the whole replica: the gradients, the
+// sums that are read, and the counts of masks.
 
 #include <functional>
 #include <memory>
@@ -36,7 +36,7 @@ struct SlotContext {
 
 class StepRunner {
  public:
-  /// `arenas`: those of the home slot.
+  /// `arenas`: those of the primary slot.
   StepRunner(const plan::Plan& plan, backend::Device& device, backend::Stream& stream, backend::Collective* collective,
              const ParameterArenas& arenas, const ReplicaOptions& options, SlotContext context = {});
   StepRunner(const StepRunner&) = delete;
@@ -121,7 +121,7 @@ class StepRunner {
   void signal_losses(bool training);
   void signal_forward(std::size_t step, bool training);
   void signal_backward(std::size_t step);
-  /// In the home slot: fetches the sums of losses from other slots, once in a pass.
+  /// In the primary slot: fetches the sums of losses from secondary slots, once in a pass.
   void gather_sums();
   void count_valid(const BatchView& slice);
   void run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training);
@@ -146,7 +146,7 @@ class StepRunner {
   const ParameterArenas& arenas_;
   const int slot_;
   SlotSync* const sync_;                                  ///< null: the only slot
-  std::optional<WeightMirror> mirror_;                    ///< only outside the home slot
+  std::optional<WeightMirror> mirror_;                    ///< only in secondary slots
   bool sums_wanted_ = false;                              ///< the sums of the running pass are not yet gathered
   const std::int64_t rows_;                               ///< largest number of rows of a slice
   float* const gradients_;                                ///< where backward writes
@@ -155,7 +155,7 @@ class StepRunner {
   std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss; null: of another slot; empty: prediction only
   const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
   const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
-  std::optional<MaskCounts> counts_;                      ///< only in the home slot in training, if losses have masks
+  std::optional<MaskCounts> counts_;                      ///< only in the primary slot in training with masked losses
   bool masked_ = false;                                   ///< losses have masks in training, in some slot
   bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
   std::vector<plan::Need> needs_;                         ///< per step

@@ -49,7 +49,7 @@ void Watchdog::check(const std::vector<bool>& busy) {
     RankState& rank_state = rank_states_[local_rank];
     if (const std::uint64_t beats = rank_state.heartbeat.beats(); beats != rank_state.beats)
       rank_state.beats = beats, rank_state.since = now;
-    // A lane that waits for another makes no progress either. It counts as late only if no other lane is late by then.
+    // A replica that waits for another makes no progress either. It counts as late only if no other is late by then.
     const bool waits = waits_(static_cast<int>(local_rank));
     const bool late = busy[local_rank] && now - rank_state.since > limit() + (waits ? 2 * period() : 0);
     if (late && (stuck == nullptr || (stuck_waits && !waits))) stuck = &rank_state, stuck_waits = waits;

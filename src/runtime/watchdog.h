@@ -52,8 +52,8 @@ struct Timeouts {
 
 class Watchdog {
  public:
-  /// `waits`: whether a lane's thread waits for another lane. `stop`: stops the other replicas, with the reason; called
-  /// once, by check(). `clock`: in seconds.
+  /// `waits`: whether a replica's thread waits for another rank. `stop`: stops the other replicas, with the reason;
+  /// called once, by check(). `clock`: in seconds.
   Watchdog(std::vector<std::string> names, const Timeouts& timeouts, std::function<bool(int local_rank)> waits,
            std::function<void(const std::string& why)> stop, std::function<double()> clock = now_seconds);
 
@@ -63,12 +63,12 @@ class Watchdog {
     fatal_error_handler_ = std::move(fatal_error_handler);
   }
 
-  /// A command begins on all lanes; `where`: ", step 412" or "".
+  /// A command begins on all replicas; `where`: ", step 412" or "".
   void begin(const std::string& where);
-  /// Called every period() seconds during a command; `busy`: per lane, whether it still runs. Ends the process with the
-  /// exit code of ErrorKind::kDeadline if the command has not ended shortly after a thread was found to hang.
+  /// Called every period() seconds during a command; `busy`: per local rank, whether it still runs. Ends the process
+  /// with the exit code of ErrorKind::kDeadline if the command has not ended shortly after a thread was found to hang.
   void check(const std::vector<bool>& busy);
-  /// The command has ended on all lanes. Returns the error of a thread that was late but has continued after all.
+  /// The command has ended on all replicas. Returns the error of a thread that was late but has continued after all.
   std::optional<Error> end();
   /// The first step is done.
   void warm() { warm_ = true; }

@@ -1,8 +1,8 @@
 #pragma once
 
-// WeightMirror: the parameters that a slot other than the home slot reads. Devices that read host memory use the home
-// slot's memory; others keep a copy, which is refreshed at the beginning of a pass if the parameters have changed.
-// Owned by a slot, used on its thread while the home slot changes nothing.
+// WeightMirror: the parameters that a secondary slot reads. Devices that read host memory use the memory of the primary
+// slot; others have a copy, which is refreshed at the beginning of a pass if the parameters have changed. Owned by a
+// slot, used on its thread while the primary slot changes nothing.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@ class WeightMirror {
  public:
   WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& primary, int slot);
 
-  /// Queues the copies. The stream must already wait for the home slot's work.
+  /// Queues the copies. The stream must already wait for the work of the primary slot.
   void refresh(backend::Stream& stream);
 
   const float* parameters() const;
@@ -34,7 +34,7 @@ class WeightMirror {
   backend::Device& device_;
   const ParameterArenas& primary_;
   std::vector<std::int64_t> offsets_;
-  std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read from the home slot
+  std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read from the primary slot
   std::optional<std::uint64_t> version_, frozen_version_;
 };
 

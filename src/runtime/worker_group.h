@@ -4,7 +4,7 @@
 // threads spin for a moment, then sleep. Owned and used by one thread, which can be one of the workers.
 //
 //   WorkerGroup workers(replicas, WorkerGroup::First::kCaller, abort_communication);
-//   workers.run([&](int lane) { replicas[lane].step(); });
+//   workers.run([&](int worker) { replicas[worker].step(); });
 
 #include <atomic>
 #include <condition_variable>
@@ -25,7 +25,7 @@ class WorkerGroup {
   /// Called on the failing thread with the first exception of a command, while the others may still be running.
   using OnFailure = std::function<void(int worker, const std::exception_ptr&)>;
 
-  /// The thread of lane 0: one of the group, or the caller in run(), which saves two context switches.
+  /// The thread of worker 0: one of the group, or the caller in run(), which saves two context switches.
   enum class First { kOwnThread, kCaller };
 
   WorkerGroup(int size, First first, OnFailure on_failure);
@@ -41,7 +41,7 @@ class WorkerGroup {
   void begin(const Command& command);
   void end();
   int failed_worker() const { return failed_worker_; }
-  /// Per lane, whether it is running the command. Any thread.
+  /// Per worker, whether it is running the command. Any thread.
   std::vector<bool> busy() const;
 
   int size() const { return size_; }

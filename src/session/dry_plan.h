@@ -25,13 +25,13 @@ namespace dptrain::session {
 struct DryPlan {
   graph::Model model;
   plan::Plan plan;                               ///< points into `model`
-  plan::MemoryPlan memory;                       ///< for the first slot
-  std::vector<plan::MemoryPlan> other_memories;  ///< for the other slots
+  plan::MemoryPlan memory;                       ///< for the primary slot
+  std::vector<plan::MemoryPlan> other_memories;  ///< for the secondary slots
   std::vector<std::string> choices;              ///< the device's implementation of each step
   std::vector<std::pair<double, double>> flops;  ///< per step, for one sample: forward, backward
   int slots = 0;                                 ///< arrays of optimizer state
   std::int64_t micro_batches = 1;                ///< per replica in a training step
-  /// All device memory of a replica; on GPUs that of the first slot, which has the parameters.
+  /// All device memory of a replica; on GPUs that of the primary slot, which has the parameters.
   std::uint64_t replica_bytes = 0;
   std::uint64_t batch_bytes = 0;    ///< the part that grows with the batch
   std::uint64_t staging_bytes = 0;  ///< the part for copies of batches on the device
