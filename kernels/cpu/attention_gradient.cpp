@@ -18,7 +18,7 @@ struct AttentionBackwardScratch {
   float *q, *dy, *q_rows, *dy_rows;    ///< for a block of queries
   float *weights, *gradients;          ///< for a block of scores
   float *dq, *dk, *dv;                 ///< sums: dq for all queries, dk and dv for a block of keys
-  float *delta, *mask_bias, *factors;  ///< along: dot product of y and dy of each query
+  float *delta, *mask_bias, *factors;  ///< delta: dot product of y and dy of each query
   float* dweights;                     ///< gradients of the weights of additive scores and of their scale
   int64_t floats, all_queries;
 

@@ -58,8 +58,8 @@ void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t pos
 void batch_norm_apply_piece(const float* x, const BatchNormAffine& affine, int64_t begin, int64_t end, int64_t channels,
                             float* y);
 
-/// Inputs of the gradient. A ReLU passes dy where its output is positive and below its ceiling. The mask, if any, comes
-/// from `output` (y of forward), or without an addend from scale and offset of forward: y is not read, same result.
+/// Inputs of the gradient. A ReLU passes dy where its output is positive and below its ceiling. This mask, if any, is
+/// computed from `output`, or without an addend from scale and offset of forward: y is not read, same result.
 struct BatchNormGradient {
   const float* x;
   const float* dy;

@@ -15,7 +15,7 @@ namespace dptrain::kernels::cpu {
 struct FirstConvGradient {
   ConvWindow window;
   const float* x;
-  const float* dy;        ///< with taken: gradient of the pooled output
+  const float* dy;        ///< with argmax: gradient of the pooled output
   const uint8_t* argmax;  ///< or null
   int64_t wide;           ///< output channels rounded up to vectors
   int64_t pixels;         ///< pixels of a line processed at once; even with `argmax`

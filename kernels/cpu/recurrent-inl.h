@@ -165,7 +165,7 @@ void run_block(const void* work, int64_t piece, float* scratch) {
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3), first = piece * size;
   Block(pass, first, std::min(size, rows - first), scratch).run();
 }
-/// Runs Block(pass, first row, rows, room).run() for blocks of rows that cover all rows.
+/// Runs Block(pass, first row, rows, scratch).run() for blocks of rows that cover all rows.
 template <class Block, class Pass>
 RecurrentWork work_of(const Pass& pass, int64_t scratch) {
   const int64_t rows = pass.steps.rows, size = even_block(kBlockRows, rows, kTileRows / 3);

@@ -34,7 +34,7 @@ std::int64_t attention_saved_floats(const AttentionShape& shape, std::int64_t ro
 /// Whether the dimensions fit shared memory.
 bool attention_fits(const AttentionShape& shape);
 
-/// y [rows, queries, heads * value_dim]. kept: may be null.
+/// y [rows, queries, heads * value_dim]. `saved_tensors` may be null.
 void attention_forward(const Launch& at, DType type, const AttentionInputs& of, void* y, float* saved_tensors);
 
 /// Gradients; each may be null, and none may overwrite an input. `delta`: scratch of rows * heads * queries floats.

@@ -20,7 +20,7 @@ class FusiblePasses {
   /// Whether there is such a first pass in training, and such a last pass in training and evaluation.
   virtual bool has_first_pass() const = 0;
   virtual bool defers_last_pass() const = 0;
-  /// The first pass, for the previous op, with the arguments of the next call. That call has `followed` set.
+  /// The first pass, for the previous op, with the arguments of the next call. That call has `first_pass_done` set.
   virtual kernels::cpu::PiecePass first_pass(const OpArgs& args) = 0;
   /// The last pass of the latest call, which had `defers_last_pass` set, for the next op.
   virtual kernels::cpu::PiecePass last_pass() = 0;

@@ -80,8 +80,8 @@ struct OpArgs {
   void* packed = nullptr;  ///< written by pack(), read by other calls
   void* saved = nullptr;
   void* scratch = nullptr;
-  void* prologue_scratch = nullptr;  ///< memory of plan::Need::beside
-  // Passes of the adjacent steps (piecewise.h), for an op that fused_pass_support(); null: there is none.
+  void* prologue_scratch = nullptr;  ///< memory of plan::Need::prologue_scratch
+  // Passes of the adjacent steps (fusible_passes.h), for an op with fused_pass_support(); null: there is none.
   const kernels::cpu::PiecePass* prologue = nullptr;
   const kernels::cpu::PiecePass* epilogue = nullptr;
   // For a FusiblePasses op.
@@ -126,8 +126,8 @@ class Op {
   virtual void prepare(std::int64_t rows) { static_cast<void>(rows); }
   /// Whether it is called even if this replica has no samples, because other replicas wait in a collective.
   virtual bool runs_empty() const { return false; }
-  /// Passes of the adjacent ops that forward runs piece by piece (piecewise.h): OpArgs::before writes its first input,
-  /// OpArgs::after reads its output.
+  /// Passes of the adjacent ops that forward runs piece by piece (fusible_passes.h): OpArgs::prologue writes its first
+  /// input, OpArgs::epilogue reads its output.
   struct FusedPassSupport {
     bool prologue = false, epilogue = false;
   };

@@ -78,7 +78,7 @@ const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
                                       .by_element()
                                       .slots(std::vector<SlotDef>{{"momentum"}});
 
-/// An optimizer with Adam's arguments. `kept`: the average that beta_2 decays.
+/// An optimizer with Adam's arguments. `kept`: name of the average that beta_2 decays, for the text of its key.
 template <class Spec>
 OptimizerBuilder<Spec> adam_relative(const std::string& name, const std::string& kept = "average square") {
   return optimizer<Spec>(name)

@@ -26,7 +26,7 @@ using kernels::cpu::BatchNormGradient;
 /// sums in double and add them in rank order, in forward and backward. An Add in the tail is part of both passes, and
 /// backward leaves the gradient of the sum in dy.
 ///
-/// An adjacent convolution may run the first pass of forward (sums over x) and the last one (y), see piecewise.h.
+/// An adjacent convolution may run the first pass of forward (sums over x) and the last one (y), see fusible_passes.h.
 class BatchNormalizationOp final : public Op, private FusiblePasses {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
@@ -148,7 +148,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
   }
 
  private:
-  static constexpr std::int64_t kVectors = 3;       // vectors of Room that are never saved
+  static constexpr std::int64_t kVectors = 3;       // vectors of Buffers that are never saved
   static constexpr std::int64_t kSavedVectors = 4;  // read by the last pass and by backward: saved in training
   static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 
@@ -164,7 +164,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     float* y;
   };
 
-  /// Parts of OpArgs::saved and OpArgs::beside.
+  /// Parts of OpArgs::saved and OpArgs::prologue_scratch.
   struct Buffers {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel

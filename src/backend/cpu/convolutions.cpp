@@ -38,7 +38,7 @@ ConvShape conv2d_shape(const nn::Conv2DSpec& spec, const Shape& input) {
 /// backward passes compute both gradients themselves.
 ///
 /// The passes of an adjacent batch normalization over the convolution's input or output run piece by piece inside the
-/// convolution's forward pass (piecewise.h).
+/// convolution's forward pass (fusible_passes.h).
 class Conv2DOp final : public Op {
  public:
   Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
@@ -129,7 +129,7 @@ class Conv2DOp final : public Op {
   ConvShape shape_;  // rows unset
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
-  std::uint64_t argmax_bytes_;  // size of ConvTensors::taken, the only saved tensor
+  std::uint64_t argmax_bytes_;  // size of ConvTensors::argmax, the only saved tensor
   Convolution convolution_;
   std::string implementation_;
 };

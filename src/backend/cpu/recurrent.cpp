@@ -43,7 +43,7 @@ class RecurrentPasses : public Op {
 };
 
 /// `Spec` derives from nn::RecurrentSpec; `Cell` derives from this and defines what it saves:
-///   Kept keep(kernels::cpu::Room&, bool for_backward) const;
+///   SavedTensors allocate_saved(kernels::cpu::WorkspaceParts&, bool for_backward) const;
 ///   std::int64_t more_floats() const;   the cell's own scratch
 template <class Cell, class Spec>
 class RecurrentOp : public RecurrentPasses {
@@ -69,7 +69,7 @@ class RecurrentOp : public RecurrentPasses {
   }
 
  protected:
-  /// single_gates: as in RecurrentWeights. room: floats of workspace for a piece of the steps.
+  /// single_gates: as in RecurrentWeights. scratch: floats of workspace for a piece of the steps.
   RecurrentOp(const Spec& spec, std::int64_t gates, std::int64_t scratch, const OpContext& context, Device& device,
               bool single_gates = false)
       : spec_(spec),

@@ -19,7 +19,7 @@ namespace dptrain::backend::cpu {
 /// others. Found from the mask in every pass, in the op's scratch.
 class ValidSteps {
  public:
-  /// packs: whether masked steps may be left out of sums and saved tensors (have no place).
+  /// packs: whether sums and saved tensors may omit masked steps (which then have no place).
   ValidSteps(std::int64_t rows, std::int64_t steps, bool masked, bool packs)
       : most_rows_(rows), steps_(steps), masked_(masked), packs_(packs) {}
 

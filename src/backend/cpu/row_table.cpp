@@ -216,7 +216,7 @@ class CpuRowTable final : public RowTable {
     deferred_.clear();
   }
 
-  /// Applies update number `update` to the first rows of the room.
+  /// Applies update number `update` to the first rows of the buffer.
   void run(RowBuffers& buffer, float* gradient, std::int64_t rows, std::int64_t update) const {
     buffer.buffers.gradients = gradient;
     op_->run({.buffers = buffer.buffers,
@@ -225,7 +225,7 @@ class CpuRowTable final : public RowTable {
               .stream = *stream_});
   }
 
-  /// Copies rows row(0), row(1), ... of weights and slots to the room (`in`) or back.
+  /// Copies rows row(0), row(1), ... of weights and slots to the buffer (`in`) or back.
   template <class Row>
   void copy(std::int64_t rows, RowBuffers& buffer, const Row& row, bool in) const {
     const auto one = [&](float* array, float* buffer_array) {

@@ -14,8 +14,8 @@ namespace dptrain::backend::cuda {
 std::unique_ptr<gpu::ConvolutionMaker> make_cudnn_convolutions(std::shared_ptr<gpu::Runtime> runtime, int id,
                                                                const gpu::ConvOptions& options);
 
-/// Convolutions planned for the GPU that the text describes (paper_gpus.h). They have its engines and workspaces but
-/// cannot run, and need no GPU. Autotune has no effect. Throws Error{kDevice} if cuDNN cannot be opened.
+/// Convolutions planned for the GPU that `device_json` describes (plan_only_gpus.h). They have its engines and
+/// workspaces but cannot run, and need no GPU. Autotune has no effect. Throws Error{kDevice} if cuDNN cannot be opened.
 std::unique_ptr<gpu::ConvolutionMaker> plan_cudnn_convolutions(std::string_view device_json,
                                                                const gpu::ConvOptions& options);
 

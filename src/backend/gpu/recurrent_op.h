@@ -41,7 +41,7 @@ class RecurrentOp : public GpuOp {
 
   bool drops_state(const OpArgs& a) const { return a.training && draws_.state_rate() > 0; }
   bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
-  /// The steps of the call. Fills room.begins if there is a mask.
+  /// The steps of the call. Fills memory.begins if there is a mask.
   kernel::RecurrentSteps begin(const OpArgs& a, const CallScratch& memory) const;
   /// Copies [rows, units]; a null `from` sets zeros.
   void set_state(const OpArgs& a, const void* from, void* h) const;
@@ -50,9 +50,9 @@ class RecurrentOp : public GpuOp {
   void draw_factors(const OpArgs& a, const CallScratch& memory) const;
   /// z = x K + b, for all steps.
   void multiply_inputs(const OpArgs& a, const CallScratch& memory, void* z);
-  /// room.products = h U; with recurrent dropout, room.h times the factors is used for h.
+  /// memory.products = h U; with recurrent dropout, memory.h times the factors is used for h.
   void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& memory);
-  /// room.dh = room.dz U' (with `add`: +=) for rows with a valid step `s`.
+  /// memory.dh = memory.dz U' (with `add`: +=) for rows with a valid step `s`.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
                      const CallScratch& memory);
   /// For one gate: to = h U or dz U', [rows, units].

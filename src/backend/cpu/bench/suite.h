@@ -41,7 +41,7 @@ class Arrays {
   std::map<int, std::unique_ptr<Buffer>> arrays_;
 };
 
-/// Adds a kernel that runs on the arrays of a Room; `flops` is 0 if it is memory traffic.
+/// Adds a kernel that runs on Arrays of its own; `flops` is 0 if it is memory traffic.
 void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Arrays&)> run);
 
 void add_convolutions(Suite& suite, const ConvChoices& asked);

@@ -2,7 +2,7 @@
 
 // ConvPass: one pass of a convolution on the CPU, which is forward, gradient of the input, or gradient of the weights.
 // A Convolution (convolution.h) holds one object per pass and number of rows, chosen by conv2d_choice.h. To add an
-// algorithm, add a class and a row to kWays (conv2d_choice.cpp). Used from the replica's thread only.
+// algorithm, add a class and a row to kConvAlgorithms (conv2d_choice.cpp). Used from the replica's thread only.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ConvShape : kernels::ConvWindow {
   /// last row or column is ignored.
   bool pool = false;
   bool next_to_normalization =
-      false;              ///< a normalization is adjacent, whose pass forward may run (ConvTensors::before, after)
+      false;              ///< forward may run passes of an adjacent normalization (ConvTensors::prologue, epilogue)
   bool bfloat16 = false;  ///< as RuntimeOptions::bfloat16_products: a pass may round its factors
 };
 
@@ -39,7 +39,7 @@ struct ConvTensors {
   float* dx = nullptr;             ///< data: written
   float* dweights = nullptr;       ///< weights: written
   float* dbias = nullptr;          ///< weights: written, unless the shape has no bias
-  /// With pool, one per y; kNothingTaken where ReLU blocked the window. Forward: written, unless null. Others: read.
+  /// With pool, one per y; kNoArgmax where ReLU blocked the window. Forward: written, unless null. Others: read.
   std::uint8_t* argmax = nullptr;
   /// Forward, if supports_fused_passes(): `prologue` writes x, `epilogue` reads y. Null: none.
   const kernels::cpu::PiecePass* prologue = nullptr;
@@ -54,7 +54,7 @@ class ConvPass {
   /// Bytes of scratch for run().
   virtual std::size_t scratch() const = 0;
   virtual void run(const ConvTensors& tensors, void* scratch) = 0;
-  /// Whether run() supports ConvTensors::before and after.
+  /// Whether run() supports ConvTensors::prologue and epilogue.
   virtual bool supports_fused_passes() const { return false; }
   /// For a gradient of the weights: a pass that computes both gradients in less time, with the same bits as this pass
   /// and `data`. Null: there is none.

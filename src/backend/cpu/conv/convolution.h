@@ -36,7 +36,7 @@ class Convolution {
   std::string name(ConvPassKind kind, std::int64_t rows) const;
   /// For `summary --plan`: "forward ...; data ...; weights ...".
   std::string describe(std::int64_t rows) const;
-  /// Whether run() supports ConvTensors::before and after for all rows that were prepared.
+  /// Whether run() supports ConvTensors::prologue and epilogue for all rows that were prepared.
   bool supports_fused_passes(ConvPassKind kind) const;
   /// Multiply-adds times two of one sample in one pass.
   double flops() const;
