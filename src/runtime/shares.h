@@ -1,8 +1,8 @@
 #pragma once
 
-// Shares: the rows of a batch that each replica computes. They follow from the batch's positions (cut.h) and, with a
-// Balance, from its number, so they are equal in all processes. One object per ReplicaSet. Any thread; loads() by one
-// thread at a time.
+// Shares: the rows of a batch that each replica computes. They follow from the batch's positions (batch_split.h) and,
+// with a Balance, from its number, so they are equal in all processes. One object per ReplicaSet. Any thread; loads()
+// by one thread at a time.
 
 #include <cstdint>
 #include <set>
