@@ -61,7 +61,7 @@ class BatchWriter {
     const std::uint8_t* u8 = nullptr;  ///< rows in memory
     const float* f32 = nullptr;
     bool is_transformed = true;  ///< false: the transforms do not apply (ModelSide::is_transformed)
-    bool is_final = false;       ///< the source writes rows in the form of the model (Source::gives)
+    bool is_final = false;       ///< the source writes rows in the form of the model (Source::can_read_exact)
   };
 
   static float* float_row(const Batch::Buffer& buffer, std::size_t input, std::int64_t row) {

@@ -39,8 +39,8 @@ class LabelWriter {
 
   /// Checks the classes and probabilities of all samples, so that bad ones fail before training. Throws Error{kData}.
   void check_all() const;
-  /// Writes row_bytes(). `room`: reused by the thread. Throws Error{kData} for a class that the output does not have,
-  /// and for a value outside 0..1 if probabilities are required.
+  /// Writes row_bytes(). `room`: scratch of the thread, for reuse. Throws Error{kData} for a class that the output does
+  /// not have, and for a value outside 0..1 if probabilities are required.
   void write(std::int64_t index, std::vector<float>& room, std::byte* out) const;
 
  private:

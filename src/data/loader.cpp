@@ -96,7 +96,7 @@ struct Loader::Impl {
   };
   struct Entry {
     std::shared_ptr<Batch::Buffer> buffer;
-    std::int64_t rows = 0, next_row = 0;  // rows of the share; the first not taken by a worker
+    std::int64_t rows = 0, next_row = 0;  // rows of the share; the first without a worker
     int working = 0;                      // workers that fill rows of it
     bool opening = false, opened = false;
     std::vector<BadRow> bad;

@@ -160,7 +160,7 @@ ClassNames class_names_of(const Source& source);
 
 config::Family& dataset_family();
 
-/// How a data set uses the fitted state of a model (ModelSide::learned).
+/// How a data set uses the fitted state of a model (ModelSide::fitted_state).
 enum class FittedUse {
   kExact,             ///< eval, predict, export: all of it. Other labels in the config: Error{kUsage}.
   kResume,            ///< fit --resume: all of it. Other labels in the config: Error{kCheckpoint}.
@@ -234,8 +234,8 @@ struct RoleSelection {
 void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, config::Diagnostics& diagnostics);
 
 /// Opens the data sets of the wanted roles (null: absent) and applies the Splits of all roles, so that a sample's role
-/// does not depend on `wanted`. Data sets that must be fitted use `model.learned`, or if it is empty are fitted to the
-/// samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
+/// does not depend on `wanted`. Data sets that must be fitted use `model.fitted_state`, or if it is empty are fitted to
+/// the samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
                      const RoleSelection& wanted = {});
 /// `--data synthetic`: uses Synthetic for data.train and every other data set that is present. Keeps a Synthetic as is.

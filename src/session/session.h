@@ -64,7 +64,7 @@ class Session {
   const std::vector<std::string>& device_datasets() const { return device_datasets_; }
   const ClassNames& class_names() const { return data_->class_names(); }
   std::vector<std::string> column_lines() const { return data_->column_lines(); }
-  /// Result of data::Source::learn() for the training data, to be stored with the model.
+  /// Result of data::Source::fit() for the training data, to be stored with the model.
   const std::string& fitted_state() const { return data_->fitted_state(); }
   std::string data_fingerprint() const { return data_->fingerprint(); }
   std::string train_sample(std::int64_t index) const { return data_->train_sample(index); }  ///< its file or item

@@ -18,7 +18,7 @@ struct ModelSource {
   std::optional<formats::CheckpointState> state;  ///< if the checkpoint has one
   /// How to read weights for a config (`--weights`, `model.weights`); a checkpoint fits without it.
   std::optional<graph::WeightsSpec> weights{};
-  std::string fitted_state{};  ///< data::Source::learn() as stored in the file
+  std::string fitted_state{};  ///< data::Source::fit() as stored in the file
   ClassNames class_names{};    ///< as stored in the file
   bool is_run_model = false;   ///< the file is the model.h5 of a run
   bool complete = false;       ///< the model must use every layer of the file (`--weights`)

@@ -3,8 +3,8 @@
 // Encoders convert a column of a table to numbers for a model, with the names and the arithmetic of Keras's
 // preprocessing layers. An encoder is fitted once to the training rows. Its state is JSON, stored with the model.
 //
-//   const auto encoder = learn(spec, column);                // training
-//   const auto same = restore(spec, encoder->fitted_state());     // from a checkpoint
+//   const auto encoder = fit(spec, column);                    // training
+//   const auto same = restore(spec, encoder->fitted_state());  // from a checkpoint
 
 #include <cstdint>
 #include <functional>

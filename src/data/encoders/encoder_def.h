@@ -23,8 +23,8 @@ struct EncoderDef final : config::TypeDef {
   std::unique_ptr<const Encoder> (*restore)(const void* spec, const nlohmann::json& fitted_state) = nullptr;
 };
 
-/// `Made` has `static std::unique_ptr<const Encoder> learn(const Spec&, const TrainingColumn&)` and `restore(const
-/// Spec&, const nlohmann::json&)`.
+/// `Made` has `static std::unique_ptr<const Encoder> fit(const Spec&, const TrainingColumn&)` and `restore(const Spec&,
+/// const nlohmann::json&)`.
 template <class Spec, class Made>
 std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema schema) {
   auto def = std::make_unique<EncoderDef>();

@@ -14,8 +14,8 @@
 
 namespace dptrain::data {
 
-/// The column's values in `samples`, for learn(). `found` is compute_statistics() of the same samples. Stores
-/// references to all three arguments.
+/// The column's values in `samples`, for fit(). `found` is compute_statistics() of the same samples. Stores references
+/// to all three arguments.
 std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::vector<std::int64_t>& samples,
                                                 const CsvStatistics& found, const std::string& name);
 

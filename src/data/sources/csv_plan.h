@@ -17,8 +17,8 @@ struct CsvPlan {
 
 /// Plan from the config and the detected types of the columns. Throws Error{kData, kUsage}.
 CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files);
-/// Plan from `model.learned`; labels from the config if model.fits_labels(). Throws Error{kData} for a missing column,
-/// Error{kCheckpoint} if the config has other encoders or inputs, and the error of `model.fitted_use` for other labels.
+/// Plan from `model.fitted_state`; labels from the config if model.fits_labels(). Throws Error{kData} for a missing
+/// column, Error{kCheckpoint} for other encoders or inputs, and the error of `model.fitted_use` for other labels.
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
                        bool with_labels);
 /// Plan for rows without labels from a stream, which cannot be read ahead. Formats that the config does not set are

@@ -40,7 +40,7 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths);
 
 /// Reads the files. The config assigns columns to inputs. Without `inputs`, each of several model inputs gets the
 /// column of its name, and a single input gets all columns except labels, sample weights, ids and texts. If
-/// `model.learned` is not empty, it determines the columns instead. Throws Error{kData, kUsage, kCheckpoint}.
+/// `model.fitted_state` is not empty, it determines the columns instead. Throws Error{kData, kUsage, kCheckpoint}.
 std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& model);
 
 }  // namespace dptrain::data

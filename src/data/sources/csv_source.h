@@ -10,7 +10,7 @@
 
 namespace dptrain::data {
 
-/// Rows to fit encoders to (Source::learn), or samples if `model.learned` is set and labels are not fitted again.
+/// Rows to fit encoders to (Source::fit), or samples if `model.fitted_state` is set and labels are not fitted again.
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role role);
 
 /// Samples of rows that were read with the plan of a trained model.

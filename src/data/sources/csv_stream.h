@@ -14,7 +14,7 @@ namespace dptrain::data {
 
 class CsvStream {
  public:
-  /// `spec`: the model's data set; `model.learned`: from its checkpoint; `path` "-": stdin; `passthrough`: columns
+  /// `spec`: the model's data set; `model.fitted_state`: from its checkpoint; `path` "-": stdin; `passthrough`: columns
   /// whose fields passthrough_field() returns. Throws Error{kData, kCheckpoint, kUsage}.
   CsvStream(const CSVSpec& spec, const ModelSide& model, const std::string& path,
             const table::PassthroughColumns& passthrough = {});
@@ -23,7 +23,7 @@ class CsvStream {
   /// 1 to `most` samples without labels; null at the end. If rows contain paths, the source has BadSamples without a
   /// limit.
   std::shared_ptr<const Source> next(std::int64_t most);
-  /// Names of the kept columns.
+  /// Names of the passthrough columns.
   std::vector<std::string> passthrough() const;
   /// Field of column passthrough()[which] for a sample of the last next(), without quotes.
   std::string passthrough_field(std::int64_t sample, std::size_t which) const;

@@ -48,7 +48,7 @@ struct DatasetDef final : config::TypeDef {
   std::function<std::vector<config::Path>(const void* spec)> paths;
   /// Set if the type is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
-  std::function<bool(const void* spec)> needs_fit;  ///< whether its sources learn(); empty: no
+  std::function<bool(const void* spec)> needs_fit;  ///< whether its sources must be fitted; empty: no
   bool is_made_up = false;                          ///< reads no files: `--data synthetic` does not replace it
   /// Opens the user's files (data/sources/predict.h). `spec` is null if the model was trained on other data. Empty:
   /// predict cannot read this type.
@@ -64,7 +64,7 @@ std::vector<config::Path> no_paths(const Spec&) {
 }
 
 inline const DatasetDef& def_of(const config::Typed& spec) { return static_cast<const DatasetDef&>(spec.def()); }
-/// Whether sources of this data set must be fitted (Source::learn).
+/// Whether sources of this data set must be fitted (Source::fit).
 inline bool needs_fit(const config::Typed& spec) {
   return def_of(spec).needs_fit && def_of(spec).needs_fit(spec.spec());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // FittedCsv: the state fitted to a table and saved with the model: columns of each input, their encoders with
-// vocabularies and means, and classes of labels. Source::learn() returns it as JSON.
+// vocabularies and means, and classes of labels. Source::fit() returns it as JSON.
 
 #include <map>
 #include <string>

@@ -57,7 +57,7 @@ struct Value<data::NamedArrays> {
 namespace dptrain::data {
 namespace {
 
-/// Bounds of the chunk cache, which has room for two chunks.
+/// Bounds of the chunk cache, which holds two chunks.
 constexpr std::size_t kSmallestCache = 16U << 20, kLargestCache = 256U << 20;
 constexpr std::size_t kCacheSlots = 12421;  // the library recommends a prime
 constexpr hsize_t kLabelsAtOnce = 1 << 16;

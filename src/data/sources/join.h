@@ -29,7 +29,7 @@ struct JoinedPart {
   std::string name;   ///< JoinParts::Part::name
   std::string place;  ///< in messages: "part 2 (CSV)"
   std::shared_ptr<const Source> source;
-  std::string fitted_state{};  ///< ModelSide::learned of the part when it was opened
+  std::string fitted_state{};  ///< ModelSide::fitted_state of the part when it was opened
 };
 /// Joins the parts; `labels`: see JoinSpec. Throws Error{kUsage} if names clash or an input has none, Error{kData} if
 /// sizes differ.

@@ -206,7 +206,7 @@ void apply_splits(Roles& roles, std::size_t from, std::uint64_t seed) {
   for (std::size_t r = 0; r < roles.specs.size(); ++r) apply(r, true);
 }
 
-/// Fits again (empty `model.learned`) if the model of `model.weights` has other columns or encoders.
+/// Clears `model.fitted_state`, to fit again, if the model of `model.weights` has other columns or encoders.
 std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSide& model, Role role) {
   try {
     return open_data_set(spec, model, role);
@@ -229,7 +229,7 @@ void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSid
   model.fitted_use = FittedUse::kExact;
 }
 
-/// Opens the data set of a role and selects the samples of it and of its Splits. data.train sets `model.learned`.
+/// Opens the data set of a role and selects the samples of it and of its Splits. data.train sets `model.fitted_state`.
 void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t seed) {
   const config::Typed& spec = *roles.specs[role];
   if (needs_fit(spec) && model.fitted_state.empty() && role != 0)

@@ -28,7 +28,7 @@ struct LabelScale {
 struct PredictFiles {
   std::vector<std::string> paths;
   std::vector<config::Typed> sets{};        ///< data sets of the model's config: test, validation, train
-  std::string fitted_state{};               ///< state in the checkpoint (Source::learn())
+  std::string fitted_state{};               ///< state in the checkpoint (Source::fit())
   std::optional<bool> skip{};               ///< `--on-error`; absent: the data set's on_error
   table::PassthroughColumns passthrough{};  ///< `--keep`: columns of tables to copy
   bool is_part = false;                     ///< one path, for a part of a Join
@@ -47,7 +47,7 @@ struct PredictSource {
   std::function<std::shared_ptr<const Source>()> next{};
   /// Samples skipped since the last call. No BadSamples of a source contains them.
   std::function<std::vector<BadSample>()> take_bad = [] { return std::vector<BadSample>{}; };
-  /// Columns that PredictFiles::kept names, and their fields for a sample of the last next().
+  /// Columns that PredictFiles::passthrough names, and their fields for a sample of the last next().
   std::vector<std::string> passthrough{};
   std::function<std::string(std::int64_t sample, std::size_t which)> passthrough_field{};
   /// The scales of an output of `width` values; unset: none.

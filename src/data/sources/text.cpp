@@ -177,7 +177,7 @@ class TextColumn final : public TrainingColumn {
   bool skips_;
 };
 
-/// {"data_set": "Text", "as": {"TextVectorization": ...}, "learned": ...}
+/// The member "as" of the fitted state {"data_set": "Text", "as": {"TextVectorization": ...}, "learned": ...}.
 TextJson as_json(const config::Typed& encoder) { return TextJson::parse(config::to_json(encoder.write(true))); }
 
 /// Not fitted yet, or with a fitted encoder.

@@ -23,7 +23,7 @@ bool is_text_file(std::string_view name);
 
 /// Texts without labels: the .txt files among `paths` and below their folders, in order. If the only path is "-", each
 /// line of stdin is a text. label_place() names the file, or "stdin:3". `fitted_state`: the state in the model's
-/// checkpoint (Source::learn()). Throws Error{kData, kUsage, kCheckpoint}.
+/// checkpoint (Source::fit()). Throws Error{kData, kUsage, kCheckpoint}.
 std::shared_ptr<const Source> open_texts(const std::vector<std::string>& paths, const TextSpec& spec,
                                          const std::string& fitted_state);
 

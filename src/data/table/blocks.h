@@ -21,7 +21,7 @@ class PaddedText {
   char* data() { return storage_.get() + kernels::cpu::kTextPad; }
   const char* data() const { return storage_.get() + kernels::cpu::kTextPad; }
   std::size_t capacity() const { return capacity_; }
-  /// Makes room for `capacity` bytes and keeps the first `kept`.
+  /// Grows to `capacity` bytes and preserves the first `kept`.
   void grow(std::size_t capacity, std::size_t kept);
 
  private:

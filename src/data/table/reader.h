@@ -28,8 +28,8 @@ struct BadRow {
 
 struct ReadOptions {
   int threads = 1;
-  bool skip = false;  ///< leave out rows that cannot be read; false: the first one is an Error{kData}
-  /// Called for each row left out, in file order, from any of the threads but one at a time. May throw.
+  bool skip = false;  ///< skip rows that cannot be read; false: the first one is an Error{kData}
+  /// Called for each skipped row, in file order, from any of the threads but one at a time. May throw.
   std::function<void(const BadRow&)> on_bad{};
   std::int64_t block_bytes = 256 << 10;   ///< that a thread reads at a time; results do not depend on it
   std::int64_t max_row_bytes = 64 << 20;  ///< longer rows cannot be read

@@ -60,7 +60,7 @@ class RowStream::Impl {
   const std::vector<int>& passthrough() const { return passthrough_; }
 
  private:
-  /// Adds the kept columns to the schema. Called once by the constructor.
+  /// Adds the passthrough columns to the schema. Called once by the constructor.
   void keep(const PassthroughColumns& passthrough, std::vector<std::string> names) {
     if (names.empty())
       for (const Column& column : schema_.columns) names.push_back(column.name);
@@ -103,7 +103,7 @@ class RowStream::Impl {
   std::shared_ptr<std::vector<Vocabulary>> vocabularies_;
   const bool waits_;
   const std::string name_;
-  std::unique_ptr<Bytes> bytes_;  // null after the feed has opened it
+  std::unique_ptr<Bytes> bytes_;  // null after block_stream_ has opened it
   BlockStream block_stream_;
   std::optional<Converter> converter_;
   FileBlock block_;

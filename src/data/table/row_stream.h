@@ -37,7 +37,7 @@ class RowStream {
   /// Column names in the order of the header, or of the schema without one.
   const std::vector<std::string>& header() const;
   std::int64_t skipped() const;
-  /// Index in each table's schema of each kept column, for Table::append_text().
+  /// Index in each table's schema of each passthrough column, for Table::append_text().
   const std::vector<int>& passthrough() const;
 
  private:

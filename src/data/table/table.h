@@ -108,7 +108,7 @@ class Table {
   std::string place(std::int64_t row) const;
   /// Path of the row's file as it was opened, or "stdin".
   const std::string& file(std::int64_t row) const;
-  /// Number of rows left out because they could not be read.
+  /// Number of rows skipped because they could not be read.
   std::int64_t skipped() const;
   /// Memory in bytes.
   std::int64_t bytes() const;
