@@ -24,7 +24,7 @@ struct Exported {
   const graph::Model& model;  ///< every weight with its values
   CompileConfig compiled{};
   ClassNames class_names{};
-  std::string fitted_state{};                       ///< JSON: fitted statistics, data::Source::learn()
+  std::string fitted_state{};                       ///< JSON: fitted statistics, data::Source::fit()
   std::optional<OptimizerState> optimizer_state{};  ///< state of compiled.optimizer
   std::optional<std::int64_t> opset{};              ///< version of ONNX's operators; other formats have none
   const Preparation* preparation = nullptr;         ///< not null: the inputs are raw samples; ONNX

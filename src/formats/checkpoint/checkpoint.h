@@ -16,13 +16,13 @@
 
 namespace dptrain::formats {
 
-/// Beyond the model. Empty members are left out of the file.
+/// Beyond the model. The file omits empty members.
 struct CheckpointState {
   std::string resolved_config;       ///< YAML; enough to build the model, the data and the transforms again
   std::string trainer;               ///< JSON, the trainer's own: position, sums, callbacks, learning rate, choices
   std::vector<NamedArray> arrays{};  ///< optimizer slots, averages, best weights of EarlyStopping
   ClassNames class_names{};
-  std::string fitted_state{};  ///< JSON: what samples are made with, data::Source::learn()
+  std::string fitted_state{};  ///< JSON: state fitted to the training data, data::Source::fit()
 };
 
 /// Holds the whole file in memory while it is written, and returns bytes written. Throws Error{kWrite}: the old file is
@@ -34,7 +34,7 @@ std::uint64_t save_checkpoint(const std::string& path, const graph::Model& model
 CheckpointState read_state(const std::string& path);
 /// Reads the class names in a checkpoint or an exported model; empty if the file has none.
 ClassNames read_class_names(const std::string& path);
-/// Reads CheckpointState::learned of a checkpoint or an exported model; "" if the file has none or cannot be read,
+/// Reads CheckpointState::fitted_state of a checkpoint or an exported model; "" if the file has none or cannot be read,
 /// which load_weights() reports.
 std::string read_fitted_state(const std::string& path);
 bool is_checkpoint(const std::string& path);  ///< HDF5 with a private group or a Keras layout

@@ -29,8 +29,8 @@ enum class Dialect { kKeras2, kKeras3 };
 /// Arguments in Keras's order.
 using Entries = std::vector<std::pair<std::string, config::Node>>;
 
-/// Reads an argument of a file's config that needs code of its own, and adds a complaint if dptrain cannot represent
-/// it. False: it is read like any other.
+/// Reads an argument of a file's config that needs code of its own, and adds an error if dptrain cannot represent it.
+/// False: it is read like any other.
 using ArgumentReader = bool (*)(const std::string& key, const nlohmann::json& config, std::vector<std::string>&);
 
 struct LayerForm {
@@ -61,8 +61,8 @@ std::string class_name(const config::Typed& layer);
 std::vector<std::string> call_arguments(const config::Typed& layer);
 /// The layer's own arguments: all but its name, `trainable` and `dtype`.
 config::Node layer_arguments(const config::Typed& layer, Dialect dialect = Dialect::kKeras2);
-/// The arguments of dptrain's layer, from the `config` in a file. Adds a complaint for each argument that dptrain does
-/// not support: "argument 'kernel_constraint' is ...".
+/// The arguments of dptrain's layer, from the `config` in a file. Adds to `complaints` an error for each argument that
+/// dptrain does not support: "argument 'kernel_constraint' is ...".
 config::Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
                              std::vector<std::string>& complaints);
 
