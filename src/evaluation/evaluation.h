@@ -1,6 +1,6 @@
 #pragma once
 
-// Evaluates a checkpoint on a data set, for eval and report. Main thread; all processes together.
+// Evaluates a checkpoint on a data set, for eval and report. Main thread; called in all processes.
 
 #include <memory>
 #include <optional>
@@ -38,7 +38,7 @@ class Evaluation {
   /// Loads the weights into the replicas and logs the checkpoint. Throws Error{kCheckpoint}, and Error{kData} if the
   /// classes of the data set differ from the checkpoint's.
   void load_weights();
-  /// A result of judge() with its context. It refers to `evaluation_result` and to this object.
+  /// A result of evaluate() with its context. It refers to `evaluation_result` and to this object.
   EvaluatedModel evaluated(const EvaluationResult& evaluation_result) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes a judgement into a folder: eval.json, CSV tables and SVG pictures (docs/reference/run-directory.md). Main
-// thread of the writer.
+// Writes an evaluation result into a folder: eval.json, CSV tables and SVG pictures (docs/reference/run-directory.md).
+// Main thread of the writer.
 
 #include <filesystem>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace dptrain::evaluation {
 
-/// A judgement with its context.
+/// An evaluation result with its context.
 struct EvaluatedModel {
   const experiment::Experiment& experiment;
   const std::string& checkpoint;  ///< as named in eval.json

@@ -1,7 +1,7 @@
 #pragma once
 
-// Judges a model on a data set: metrics, confusion matrices, scores of classes, and the samples with the largest loss.
-// Shared by eval, fit and report. Main thread; all processes of the session together.
+// Evaluates a model on a data set: metrics, confusion matrices, class scores, and the samples with the largest loss.
+// Shared by eval, fit and report. Main thread; called in all processes of the session.
 
 #include <cstdint>
 #include <functional>
@@ -43,14 +43,14 @@ struct EvaluationResult {
   std::vector<OutputResult> outputs{};                   ///< in the order of the plan's losses
 };
 
-/// Judges the weights in the session's replicas on its open data set `on`. `classes`: one for each output of the model.
-/// Calls `should_continue` after each batch. If it returns false in any process, all stop a few batches later and
-/// return nothing.
+/// Evaluates the weights in the session's replicas on its open data set `on`. `classes`: one for each output of the
+/// model. Calls `should_continue` after each batch. If it returns false in any process, all stop a few batches later
+/// and return nothing.
 std::optional<EvaluationResult> evaluate(session::Session& session, const std::vector<Classes>& classes,
                                          const std::string& on, train::ProgressMode progress,
                                          const std::function<bool()>& should_continue);
 
-// The values of a judgement that --assert and gates may name. Pure functions.
+// The values of an evaluation result that --assert and gates may name. Pure functions.
 
 /// Losses, metrics and, with classes, the averages "precision", "recall" and "f1". `classes`: one for each output.
 std::vector<std::string> result_names(const plan::Plan& plan, const std::vector<Classes>& classes);

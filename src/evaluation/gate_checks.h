@@ -21,10 +21,10 @@ struct ShareGate {
   double share = 0, samples = 0;
   experiment::Limit limit;
 };
-/// Judges by intervals of that confidence; without one, each gate like check_limit().
+/// Checks gates by intervals of that confidence; without one, each as check_limit().
 std::vector<Verdict> check_share_gates(const std::vector<ShareGate>& gates, const std::optional<double>& confidence);
 
-/// Judges a value without an interval; NaN fails. A limit with two sides gives two verdicts.
+/// Checks a value without an interval; NaN fails. A limit with two sides gives two verdicts.
 std::vector<Verdict> check_limit(const std::string& name, double found, const experiment::Limit& limit);
 
 /// A proportion of correct answers compared with a baseline's; requires counts of at least one sample.

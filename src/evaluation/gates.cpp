@@ -132,7 +132,7 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
                        double count, const std::optional<experiment::Limit>& limit) {
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
-    if (count == 0) {  // no samples to judge
+    if (count == 0) {  // no samples
       notes_.push_back(gate + ": it has no samples, so it is not judged");
       return;
     }

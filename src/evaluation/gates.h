@@ -35,7 +35,7 @@ class Gates {
   std::vector<Verdict> evaluate(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters);
   /// The failed verdict of a completed run whose evaluation was stopped or failed.
   std::vector<Verdict> skipped_verdicts() const;
-  /// For a run that ended early: marks the gates as not judged in gates.json and the JUnit XML.
+  /// For a run that ended early: marks the gates as skipped ("passed": null in gates.json, skipped in the JUnit XML).
   void mark_skipped() { skipped_ = true; }
   /// Prints and writes verdicts, also those of --assert; gates.json into `folder`. Throws Error{kCheck} if one failed.
   void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,

@@ -58,7 +58,7 @@ struct GatesSection {
   std::optional<Limit> class_recall, class_precision;  ///< limits of each class that `classes` omits
   NamedClasses classes;
   std::vector<config::Path> baseline;  ///< run folders
-  std::vector<config::Path> runs;      ///< run folders of the same training as the judged one
+  std::vector<config::Path> runs;      ///< further run folders of the same training as the evaluated one
   Compared compare = Compared::kTrainings;
   std::optional<LostShare> drop, class_drop;
   std::optional<SpeedLimit> speed;
