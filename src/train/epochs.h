@@ -17,7 +17,7 @@ namespace dptrain::train {
 
 class Epochs {
  public:
-  /// `goes_on` is called after each batch of a validation; false stops it.
+  /// `goes_on` is called after each batch of a validation; false stops the validation.
   Epochs(Run& run, CheckpointManager& checkpoints, StepLog& log, TrainingControl& control,
          std::function<bool()> goes_on)
       : run_(run), checkpoints_(checkpoints), log_(log), control_(control), goes_on_(std::move(goes_on)) {}

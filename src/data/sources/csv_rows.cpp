@@ -222,7 +222,7 @@ class LabelReader {
 };
 
 /// Fills `rows.labels` and `rows.sample_weights`. Classes that the plan lacks are the column's sorted words. A row with
-/// an invalid label or weight throws Error{kData}, or with `on_error: skip` is left out and added to `bad`. A class
+/// an invalid label or weight throws Error{kData}, or with `on_error: skip` is skipped and added to `bad`. A class
 /// number without an output of the model always throws Error{kData}.
 void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std::vector<table::BadRow>& bad) {
   LabelReader reader(spec, model, rows);

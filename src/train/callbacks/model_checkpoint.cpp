@@ -90,7 +90,7 @@ class ModelCheckpoint final : public Callback {
   }
 
  private:
-  /// Whether each validation is judged, if validation runs every N steps.
+  /// Whether the monitored value is compared after each validation rather than at epoch ends.
   bool monitors_validation(const TrainingControl& control) const {
     return spec_.save_best_only && judged_at_validation(control, monitor_);
   }

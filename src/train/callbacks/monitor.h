@@ -21,7 +21,8 @@ bool is_larger_better(MonitorMode mode, const TrainingControl& control, const st
 /// Whether a value beats the best so far (if any) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
-/// Whether a value is a validation value and validation runs every N steps; other values are judged at epoch ends.
+/// Whether a value is compared after each validation: a validation value, with validation every N steps. Other values
+/// are compared at epoch ends.
 bool judged_at_validation(const TrainingControl& control, const std::string& monitor);
 
 }  // namespace dptrain::train
