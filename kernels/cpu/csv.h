@@ -41,7 +41,7 @@ struct CsvColumns {
 };
 
 /// out[r * stride + slot] = the nearest float of a field that is an optional '-' and at most 16 digits with at most one
-/// point. With empty_is_nan an empty field is NaN. For other fields r * columns.count + index of the column goes into
+/// point. With empty_is_nan an empty field is NaN. For other fields writes r * columns.count + index of the column to
 /// `left`, in order, which has space for all. Returns their number.
 size_t short_decimals(const CsvFields& in, const CsvColumns& columns, bool empty_is_nan, float* out, size_t stride,
                       uint32_t* left);

@@ -29,7 +29,7 @@ struct EnginePlan {
   std::string rank;               ///< position in the heuristics' list: "A0", "F3"
   bool runtime_compiled = false;  ///< by NVRTC, which takes half a second per engine
   std::uint64_t workspace = 0;    ///< in bytes
-  CudnnDescriptor config;         ///< empty if the plan was taken from an equal GPU
+  CudnnDescriptor config;         ///< empty if the plan is recreated from cuDNN's text
   std::string taken;              ///< cuDNN's text of a plan from an equal GPU; else empty
   CudnnDescriptor plan;           ///< empty if it needs a driver and there is none (DeviceProperties::deviceless)
 };

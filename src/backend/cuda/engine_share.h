@@ -33,7 +33,7 @@ class EngineShare {
 
   struct Claim {
     std::shared_future<Engine> engine;         ///< holds an error if it could not be planned
-    std::optional<std::promise<Engine>> mine;  ///< set for the first caller, who must plan the engine and fulfil it
+    std::optional<std::promise<Engine>> mine;  ///< only for the first caller, which must plan the engine and fulfil it
   };
 
   /// Does not wait. `key` must contain everything that the choice depends on.
@@ -50,7 +50,7 @@ std::string kind_of(const cudaDeviceProp& properties);
 /// The share of all GPUs of this kind in the process. It exists as long as a GPU holds it.
 std::shared_ptr<EngineShare> share_of(const std::string& kind);
 
-/// The plans of one GPU, each made or taken once.
+/// The plans of one GPU, each made once or recreated once from an equal GPU's.
 template <class Key, class Plan>
 class PlanTable {
  public:

@@ -115,8 +115,8 @@ class RecurrentOp : public GpuOp {
 };
 
 /// `Spec` derives from nn::RecurrentSpec. `Cell` derives from this class and defines its saved tensors and scratch:
-///   Kept keep(Parts&, bool for_backward) const;
-///   Own allocate_cell_scratch(Parts&) const;   optional
+///   SavedTensors allocate_saved(Parts&, bool for_backward) const;
+///   CellScratch allocate_cell_scratch(Parts&) const;   optional
 template <class Cell, class Spec>
 class RecurrentCellOp : public RecurrentOp {
  public:
