@@ -36,7 +36,7 @@ using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 /// has them in memory, or only the indices of the samples.
 enum class BatchForm { kFloats, kRows, kSamples };
 
-/// A source's rows in memory that feed one input of the model.
+/// A source's rows in memory for one input of the model.
 struct RowsInMemory {
   int input = 0;                    ///< index of the input in the source
   Shape sample;                     ///< shape before the transforms

@@ -29,8 +29,8 @@ std::int64_t Mixing::partner(const DrawKey& key, std::uint32_t index, std::int64
 
 namespace {
 
-// The functions of Filler for pipelines that mix samples. A sample and its partner pass the transforms up to the mixer.
-// The mixed result passes the following transforms. Labels and sample weights are mixed in the same proportions.
+// The functions of BatchWriter for pipelines that mix samples. The transforms up to the mixer apply to a sample and its
+// partner, the others to the mixed result. Labels and sample weights are mixed in the same proportions.
 
 /// A partner cannot be read. It is itself a sample of the epoch, and BadSamples records it as such.
 class PartnerError : public Error {

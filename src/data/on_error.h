@@ -95,7 +95,7 @@ struct Value<data::OnError> {  // fail, skip, {skip: 10}, {skip: 0.1%}
 namespace dptrain::data {
 
 /// A sample of a batch that could not be read. The processes of a run exchange lists of them before the step, so that
-/// all leave out the same samples.
+/// all skip the same samples.
 struct BadRow {
   std::int64_t position = 0;  ///< in the batch
   BadSample sample{};

@@ -78,7 +78,7 @@ class Blocks {
   bool started_ = false, ended_ = false, dropping_ = false;
 };
 
-/// Throws Error{kData} for more than kMostColumns columns.
+/// Throws Error{kData} for more than kMaxColumns columns.
 void refuse_columns(std::size_t count, const std::string& place);
 
 }  // namespace dptrain::data::table
