@@ -15,7 +15,7 @@ constexpr int kSpins = 50;
 }  // namespace
 
 void EventCounts::signal(Counter& counter) {
-  // Sequentially consistent on both sides: either this sees the sleeper or the sleeper sees the new count.
+  // Sequentially consistent on both sides: this thread finds the sleeper, or the sleeper reads the new count.
   const std::uint64_t now = counter.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
   bool awaited = false;

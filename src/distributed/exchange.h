@@ -1,7 +1,7 @@
 #pragma once
 
 // Exchange: an operation that several processes perform together and that the communication thread drives. The caller
-// starts it with Processes::post and waits for the result by its own means.
+// starts it with Processes::post; the Exchange itself must signal its end to waiting threads.
 
 #include <cstddef>
 #include <cstdint>

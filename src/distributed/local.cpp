@@ -29,8 +29,8 @@ struct Shared {
   EventCounts::PaddedCounter summed;                ///< parts summed, over all buckets and steps
   std::mutex attaching;                             ///< guards the size of `arrived`
 
-  /// Inputs of all_gather by rank, in two alternating sets. A rank in round g + 2 has seen all ranks arrive in round
-  /// g + 1, so no rank still uses the set of round g.
+  /// Inputs of all_gather by rank, in two alternating sets. Before a rank begins round g + 2, all ranks have arrived in
+  /// round g + 1, so no rank still uses the set of round g.
   std::vector<std::vector<std::byte>> gathered;
   EventCounts::PaddedCounter given;
 };

@@ -68,7 +68,7 @@ class Communicator {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Runs `call` with the handle, then polls until NCCL has taken it in.
+  /// Runs `call` with the handle, then polls until NCCL no longer reports it as in progress.
   template <class Call>
   void run(const std::string& what, const Call& call);
   void wait_until_complete(const std::string& what);

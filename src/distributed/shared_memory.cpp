@@ -152,7 +152,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 }  // namespace
 
 void SharedEventCounts::signal(SharedCounter& counter, std::uint64_t by) {
-  // Sequentially consistent on both sides: either this thread sees the sleeper or the sleeper sees the new count.
+  // Sequentially consistent on both sides: this thread finds the sleeper, or the sleeper reads the new count.
   counter.count.fetch_add(by, std::memory_order_seq_cst);
   notify();
 }

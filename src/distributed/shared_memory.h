@@ -100,8 +100,8 @@ class SharedGather {
  private:
   /// Larger inputs take several rounds.
   static constexpr std::size_t kRoundBytes = std::size_t{128} << 10;
-  /// Two alternating sets of buffers. A member in round r + 2 has seen all others in round r + 1, so no member still
-  /// uses the set of round r.
+  /// Two alternating sets of buffers. Before a member begins round r + 2, all have arrived in round r + 1, so no member
+  /// still uses the set of round r.
   struct Slot {
     SharedCounter sent;
     std::size_t bytes[2];  ///< size of the whole input, over all rounds
