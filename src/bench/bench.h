@@ -66,7 +66,7 @@ std::string row_name(const BenchRow& row);
 /// With parallel.virtual_shards and any computation, also measures the same run without shards.
 BenchRow bench(const experiment::Experiment& experiment, const BenchOptions& options);
 
-/// Number of steps and minutes to come, given the time of one step; "" for a short run. Logged after the second step.
+/// Remaining steps and minutes, given the time of one step; "" for a short run. Logged after the second step.
 std::string bench_estimate(const BenchRow& row, const BenchOptions& options, double step_seconds);
 
 /// One sentence with numbers: input-bound, compute-bound, or bound by the all-reduce. With real data also the separate

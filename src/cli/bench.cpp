@@ -340,7 +340,7 @@ int run(const BenchFlags& flags, const Context& context, distributed::Processes*
                           row.start_seconds, row.open_data_seconds));
 
   const std::filesystem::path directory = output_folder(flags);
-  if (flags.layers) {  // timing layers slows the steps: the rows are kept apart
+  if (flags.layers) {  // separate files, because timing layers slows the steps
     write(directory / "bench-layers.csv", bench::bench_csv(rows));
     write(directory / "bench-layers.json", bench::bench_json(rows, *flags.config, options.data));
     log::info(fmt::format("wrote bench-layers.csv and bench-layers.json into {}", directory.string()));

@@ -148,7 +148,7 @@ std::string of_all(distributed::Processes* processes, std::string rows) {
   return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
 }
 
-/// Writes predictions to stdout batch by batch, or to a file once they are complete. The header comes with the first
+/// Writes predictions to stdout batch by batch, or to a file once they are complete. Writes the header with the first
 /// rows, so that unreadable input prints only an error.
 class Output {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The tree of a YAML file: scalars as text with their source marks. Types come from the schema, not from YAML. Aliases
-// are expanded and `<<` is merged. A Node is a plain value; copies are deep.
+// The tree of a YAML file: scalars as text with their source marks. The schema, not YAML, determines types. Aliases are
+// expanded and `<<` is merged. A Node is a plain value; copies are deep.
 //
 // A scalar from a file may contain variables (`$NAME`, and `$$` for a dollar) until Reader::substituted replaces them.
 // A node made in the program is literal: its dollars are dollars. to_yaml doubles them, so that the text reads back.

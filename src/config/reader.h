@@ -19,7 +19,7 @@ class Reader {
  public:
   explicit Reader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  /// `--var NAME=VALUE`. Other names come from the environment, then from the file's `vars`.
+  /// `--var NAME=VALUE`. Other names are looked up in the environment, then in the file's `vars`.
   void set_variable(const std::string& name, const std::string& value) { variables_[name] = value; }
   /// The file's `vars`: {NAME: text}. Call it before anything else is read.
   void read_defaults(const Node& vars);

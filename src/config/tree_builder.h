@@ -48,7 +48,7 @@ class TreeBuilder {
     Anchor anchor = 0;
     bool flow = false;            ///< a map in braces
     bool in_call = false;         ///< the last value has an unclosed '('
-    std::optional<Key> key = {};  ///< in a map: the key whose value comes next
+    std::optional<Key> key = {};  ///< in a map: the key of the next value
     std::map<std::string, Mark> seen = {};
     std::vector<Node> merged = {};  ///< the mappings that `<<` named, in order
   };

@@ -23,7 +23,7 @@ void configure(const Options& options);
 void set_process_prefix(const std::string& who);
 /// Whether lines, and results that have a structure, are JSON.
 bool is_json();
-/// From now on every line also goes into this file (appended). Throws Error{kWrite}.
+/// Also appends every later line to this file. Throws Error{kWrite}.
 void open_file(const std::string& path);
 void close_file();
 

@@ -378,7 +378,7 @@ void refer(config::Node& schema, const config::Node& whole, const std::string& d
 }
 
 /// Defines common parts once: activation names and common numbers, which would otherwise be half of the schema. Larger
-/// parts come first because they contain the smaller ones.
+/// parts are first because they contain the smaller ones.
 void extract_common_definitions(config::Node& schema, config::Node& definitions) {
   namespace fragment = config::fragment;
   config::Node count = fragment::number("integer"), natural = count, fraction = fragment::number("number"),

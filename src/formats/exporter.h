@@ -38,7 +38,7 @@ struct Exporter {
   /// Writes the whole file or nothing, and returns its bytes. Throws Error{kWrite}, and Error{kUsage} if the format
   /// cannot represent the model.
   std::function<std::uint64_t(const std::string& path, const Exported&)> write;
-  /// Returns sentences for the user who opens the file.
+  /// Returns notes for users of the file.
   std::function<std::vector<std::string>(const std::string& path, const graph::Graph&)> advice{};
 
   bool takes(const std::string& path) const;

@@ -96,7 +96,7 @@ class Lowering {
       }
     return readers;
   }
-  /// Whether anything reads the node. Others are left out.
+  /// Whether anything reads the node. The plan omits other nodes.
   bool is_read(int n) const {
     return std::ranges::any_of(readers_[at(n)], [](int count) { return count > 0; });
   }

@@ -44,7 +44,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
     }
     if (step.copies) use(step.inputs.front(), time.end());
     for (const int output : step.outputs) use(output, s);
-    // Forward writes statistics, on their way to the arena.
+    // In training, forward writes statistics to these tensors where another call writes the arena.
     for (std::size_t k = 0; time.mode == Mode::kTraining && k < step.parameters.size(); ++k)
       if (step.parameter_gradient_tensors[k] != kAbsent &&
           plan.parameters[at(step.parameters[k])].kind == ParameterKind::kStatistic)

@@ -61,7 +61,7 @@ std::string reads_text(const Plan& plan, const Step& step) {
   return join(names, ", ");
 }
 
-/// "(28, 28, 32)"; the type comes first for ids and masks.
+/// "(28, 28, 32)"; begins with the type for ids and masks.
 std::string shapes_text(const Plan& plan, const Step& step) {
   std::vector<std::string> shapes;
   for (const int output : step.outputs) {

@@ -24,7 +24,7 @@ bool tail_has(const Step& step) {
   return std::ranges::any_of(step.tail, [](const TailEntry& e) { return e.layer.template get_if<Spec>() != nullptr; });
 }
 
-/// Number of Step::inputs that the step's own layer reads; they come first.
+/// Number of Step::inputs that the step's own layer reads, which are the first ones.
 std::size_t own_inputs(const Step& step);
 /// The entry that reads Step::inputs[input]; null: the step's own layer reads it.
 const TailEntry* entry_of_input(const Step& step, std::size_t input);

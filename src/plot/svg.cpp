@@ -143,7 +143,7 @@ void write_items(const Drawing& drawing, std::string& out) {
 }  // namespace
 
 std::string svg_style_sheet() {
-  // Light comes first, without a condition, and again for print, which never uses the dark colours.
+  // The light colours are first, without a condition, and repeated for print, which never uses the dark ones.
   return fmt::format(
       "polyline{{fill:none;stroke-linejoin:round;stroke-linecap:round}}\n"
       "{0}@media (prefers-color-scheme:dark){{\n{1}}}\n@media print{{\n{0}}}\n",

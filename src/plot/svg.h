@@ -11,7 +11,7 @@ namespace dptrain::plot {
 /// programs without style sheets. Pure; any thread.
 std::string to_svg(const Drawing& drawing);
 
-/// An <svg> element for a page that includes svg_style_sheet() once. `label` describes it to readers who cannot see it.
+/// An <svg> element for a page that includes svg_style_sheet() once. `label` describes it for screen readers.
 /// `without_title` cuts off the space for the title and most of the margins.
 std::string svg_element(const Drawing& drawing, const std::string& label, bool without_title = false);
 /// Rules for all pictures. They affect only `text`, `polyline` and the classes "f-...", "s-..." and "hollow".

@@ -36,7 +36,7 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 /// A table of names and values without a header; values are set in a code font.
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& texts);
 
-/// A picture without its title, at its own width or the page's. `label` describes it for readers who cannot see it.
+/// A picture without its title, at its own width or the page's. `label` describes it for screen readers.
 std::string figure(const plot::Drawing& drawing, const std::string& label);
 /// The panels of a chart, two per row on a wide page, with keys above and the legend below.
 std::string charts(const plot::Chart& chart, const std::string& label);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sums over shards, replicas and processes in the fixed order of kernels/sum_tree.h: the result has the same bits
-// wherever the parts come from. sum_steps() adds the numbers of a step (pure), GradientTree the gradients.
+// Sums over shards, replicas and processes in the fixed order of kernels/sum_tree.h: the bits of the result do not
+// depend on their distribution. sum_steps() adds the numbers of a step (pure), GradientTree the gradients.
 
 #include <cstdint>
 #include <memory>

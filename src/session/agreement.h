@@ -33,7 +33,7 @@ int processes_on_these_cores(distributed::Processes* processes);
 distributed::RankLayout make_rank_layout(distributed::Processes* processes, int local_ranks);
 World world_of(const distributed::RankLayout& rank_layout);
 
-/// All processes leave out a sample that one of them cannot read.
+/// All processes skip a sample that one of them cannot read.
 data::AgreeOnBad agree_on_bad(distributed::Processes& processes);
 
 /// Checksum of all weights that have values, for a Fact.

@@ -1,9 +1,9 @@
 #pragma once
 
 // The cached frozen prefix (`runtime.cache_frozen_prefix`): the frozen layers below the first trainable one. Their
-// output for each sample is computed once, before the first epoch, and kept. Training then runs the rest of the network
-// on it. The session decides at construction, from the config and the sizes, whether to cache. It computes the features
-// once the weights are final. Main thread.
+// output for each sample is computed and stored once, before the first epoch. Training then runs the rest of the
+// network on it. The session decides at construction, from the config and the sizes, whether to cache. It computes the
+// features once the weights are final. Main thread.
 
 #include <functional>
 #include <memory>

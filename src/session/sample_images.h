@@ -24,7 +24,7 @@ class SampleReader {
  public:
   SampleReader(const std::shared_ptr<const data::Source>& source, const experiment::Experiment& experiment,
                const data::ModelSide& model, std::size_t input, bool evaluation);
-  /// The sample as in that epoch. Throws data::SampleError if it cannot be read and may be left out.
+  /// The sample as in that epoch. Throws data::SampleError if it cannot be read and may be skipped.
   std::vector<float> read(std::int64_t index, std::int64_t epoch);
 
  private:

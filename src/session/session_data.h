@@ -33,7 +33,7 @@ struct SessionOptions {
   bool wants_test = false;
   bool wants_data = true;            ///< false: no data set at all and no labels (predict on files)
   bool loader_only = false;          ///< bench: no plan and no replicas, so that every core may prepare batches
-  std::int64_t foreign_samples = 0;  ///< size of data that the caller feeds (predict), whose last batch may be smaller
+  std::int64_t foreign_samples = 0;  ///< size of the caller's data (predict), whose last batch may be smaller
   std::string fitted_state{};        ///< data::Source::fit() from the checkpoint; "": fitted to the data
   data::FittedUse fitted_use = data::FittedUse::kExact;  ///< how to use `fitted_state`
   bool force_sync_batchnorm = false;                     ///< for verify; no effect with virtual shards

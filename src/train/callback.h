@@ -27,7 +27,7 @@ struct NamedValues {
   std::vector<float> values;
 };
 
-/// The trainer as a callback sees it.
+/// The functions of the trainer for callbacks.
 class TrainingControl {
  public:
   virtual ~TrainingControl() = default;
@@ -94,7 +94,7 @@ class Callback {
   virtual void validation_end(TrainingControl& control, const ValidationReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }
-  /// May add to the logs (ReduceLROnPlateau: learning_rate), which later callbacks see.
+  /// May add to the logs (ReduceLROnPlateau: learning_rate), which later callbacks read.
   virtual void epoch_end(TrainingControl& control, EpochReport& report) {
     static_cast<void>(control), static_cast<void>(report);
   }

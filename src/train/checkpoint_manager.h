@@ -42,7 +42,7 @@ class CheckpointManager {
   bool is_saved(const std::string& name);
   /// Waits for all saves; removes a checkpoint if its successor is_saved().
   void remove(const std::string& name, const std::string& successor);
-  /// Copies weights that a callback has kept into the replicas.
+  /// Copies weights that a callback has saved into the replicas.
   void push_weights(const std::vector<std::vector<float>>& weights);
   /// Writes model.h5, with the averages of use_ema unless a callback restored weights. Logs and returns an error.
   std::optional<Error> export_model();

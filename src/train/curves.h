@@ -20,7 +20,7 @@ struct RunCurves {
   nn::Direction direction_of(const std::string& column) const;
 };
 
-/// Directions come from result.json, or from the config if that has none (a run that has not ended, older versions).
+/// Reads directions from result.json, or from the config if that has none (a run that has not ended, older versions).
 /// Throws Error{kData} if the folder has no train.csv or the file has no row.
 RunCurves read_run(const std::string& folder, const std::string& name);
 

@@ -20,7 +20,7 @@ void FaultRecorder::record_fault(const std::string& what, const BadStep* step) t
   std::optional<Fault> fault = examine(*model, what);
   if (!fault && step != nullptr) {
     const runtime::StepInputs in{position.iterations(), run_.learning_rate(), step->batch.rows()};
-    fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);  // all processes together
+    fault = examine(run_.session, step->batch, in, position.epoch, step->loss, what);  // all processes call this
     if (!run_.directory.is_here()) return;
     std::filesystem::create_directories(folder);
     formats::save_checkpoint((std::filesystem::path(folder) / kFaultState).string(), *model, checkpoints_.compiled(),
