@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory of one batch: filled by workers, then read by the trainer through a Batch, then kept by the pool for reuse. It
+// Memory of one batch: filled by workers, read by the trainer through a Batch, then returned to the pool for reuse. It
 // outlives the loader while a Batch holds it. No copy from a buffer may be pending when its Batch is destroyed. The
 // trainer therefore keeps a Batch until it has the sums of the step, which waited for the copies.
 

@@ -106,7 +106,7 @@ class Source {
   virtual void prefetch_sample(std::int64_t /*index*/) const {}
   /// Sets `out` to the sample in memory, valid as long as the source; false: use read().
   virtual bool view(std::int64_t /*index*/, int /*input*/, ImageView& /*out*/) const { return false; }
-  /// Records samples that cannot be read, which `on_error: skip` leaves out; null: they are fatal.
+  /// Records samples that cannot be read, which `on_error: skip` omits; null: they are fatal.
   virtual std::shared_ptr<BadSamples> bad_samples() const { return nullptr; }
   /// All samples as contiguous u8 or f32 rows in memory, or null. Sample `index` is row row(index): parts of a data set
   /// share the memory of the whole.

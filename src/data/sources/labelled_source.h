@@ -75,7 +75,7 @@ class LabelledSource : public Source {
   LabelledSource(const char* word, ClassNames class_names) : class_names_(std::move(class_names)), word_(word) {}
 
   const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
-  /// Replaces labels_ by `kept`, which must outlive the source.
+  /// Uses `kept`, which must outlive the source, instead of labels_.
   void show_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
 
   std::vector<LabelColumn> labels_;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Vocabulary: the words of a category and their codes; all threads share it and change it under the reader's lock.
-// WordTable: one thread's copy of the codes, with counts of words. A new word has no code until all earlier rows are
-// settled, so codes do not depend on the number of threads.
+// WordTable: one thread's copy of the codes, with counts of words. A new word has no code until all words of earlier
+// rows have one, so codes do not depend on the number of threads.
 
 #include <cstddef>
 #include <cstdint>
