@@ -14,8 +14,8 @@
 
 namespace dptrain {
 
-// World: this process among all processes of a run. A replica has a local rank (its number in the process, for memory,
-// threads and devices) and a rank (its number in the run, for shares, random numbers, sums and messages).
+// World: this process among all processes of a run. The local rank numbers a replica in its process (memory, threads,
+// devices). The rank numbers it in the run (shares, random numbers, sums, messages).
 
 struct World {
   int process = 0, processes = 1;

@@ -3,8 +3,8 @@
 // Here the sums are queued on a communication stream of the rank. A thread waits only until the others have queued
 // their work; events order the work itself.
 //
-// A rank records an event again only after every other rank has called hold() for its last record: the next record is
-// part of a later step (or gather), which a rank begins only after all ranks have arrived in the one before.
+// A rank records an event again only after every other rank has called hold() for its last record. The next record is
+// part of a later step (or gather), which a rank begins only after all ranks have arrived in the previous one.
 
 #include <atomic>
 #include <cstddef>

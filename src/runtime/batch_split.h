@@ -28,8 +28,7 @@ std::vector<RowRange> cut(RowRange whole, std::int64_t parts);
 /// has an equal number of consecutive ones.
 std::vector<RowRange> parts_of(std::int64_t positions, const std::vector<double>& weights, int virtual_shards);
 
-/// Rows of a process in a batch of `positions` (LoaderOptions::share): the consecutive shares of its local ranks.
-/// `weights`: one per rank.
+/// Rows of a process in a batch of `positions` (LoaderOptions::share): shares of its ranks. `weights`: one per rank.
 RowRange share_of(const World& world, int local_ranks, const std::vector<double>& weights, std::int64_t positions,
                   int virtual_shards = 0);
 

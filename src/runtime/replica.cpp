@@ -178,7 +178,7 @@ struct Replica::Impl {
     arenas.update(*update, {.step = in.number, .learning_rate = in.learning_rate}, runner.buffers().state());
   }
 
-  /// Uses only values that are equal on all replicas, because they replay together. Recordings cannot contain the
+  /// Uses only values that are equal on all replicas, because all of them replay or none. Recordings cannot contain the
   /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
     return options.graphs != backend::Graphs::kOff && in.whole && !others && !arenas.accumulates() &&

@@ -124,7 +124,7 @@ struct ReplicaSet::Impl {
 
   ~Impl() { drop_replicas(); }
 
-  /// Returns the devices of the secondary slots; those of the primary slots remain in `devices`.
+  /// Removes the devices of the secondary slots from `devices` and returns them.
   static Devices take_others(Devices& devices, std::size_t slots) {
     Devices first, rest;
     if (devices.size() % slots != 0)
