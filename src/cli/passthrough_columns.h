@@ -12,8 +12,7 @@ namespace dptrain::cli {
 /// Parses lists such as `age,"last, first"`, or `all`. Throws Error{kUsage} for malformed lists and repeated names.
 data::table::PassthroughColumns passthrough_columns(const std::vector<std::string>& lists);
 
-/// The names of passthrough columns, each after a comma. A name that is already in the header `others` gets the prefix
-/// "input_".
+/// Names of passthrough columns, each after a comma. A name that is in the header `others` gets the prefix "input_".
 std::string passthrough_header(const std::vector<std::string>& passthrough, const std::string& others);
 
 }  // namespace dptrain::cli
