@@ -20,26 +20,26 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// A smaller tensor spread over a larger one along extents of 1 and, in backward, the larger one's gradient summed over
-/// what was spread. Work is shared among the caller's threads by rows; sums are in the order of memory.
+/// Broadcasts a smaller tensor to a larger one along extents of 1; in backward, sums the larger one's gradient over the
+/// broadcast axes. The caller's threads share the work by rows; sums are in the order of memory.
 class Broadcast {
  public:
   /// Shapes of one sample, aligned at the last axis.
   Broadcast(const Shape& from, const Shape& to);
 
-  /// Whether both shapes have the same number of elements, so that nothing is spread.
+  /// Whether both shapes have the same number of elements, so that no axis is broadcast.
   bool trivial() const noexcept { return from_elements_ == to_elements_; }
 
-  void copy(const float* x, std::int64_t rows, float* y) const;      ///< y = spread x
-  void add(const float* x, std::int64_t rows, float* y) const;       ///< y += spread x
-  void subtract(const float* x, std::int64_t rows, float* y) const;  ///< y -= spread x
-  void multiply(const float* x, std::int64_t rows, float* y) const;  ///< y *= spread x
-  /// y = the larger (smaller) of y and spread x; NaN where one of them is.
+  void copy(const float* x, std::int64_t rows, float* y) const;      ///< y = broadcast x
+  void add(const float* x, std::int64_t rows, float* y) const;       ///< y += broadcast x
+  void subtract(const float* x, std::int64_t rows, float* y) const;  ///< y -= broadcast x
+  void multiply(const float* x, std::int64_t rows, float* y) const;  ///< y *= broadcast x
+  /// y = the larger (smaller) of y and broadcast x; NaN where one of them is.
   void maximum(const float* x, std::int64_t rows, float* y) const;
   void minimum(const float* x, std::int64_t rows, float* y) const;
-  /// kernels::cpu::take_where_equal of spread x and y.
+  /// kernels::cpu::take_where_equal of broadcast x and y.
   void take_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const;
-  /// dx = dy summed over what was spread.
+  /// dx = dy summed over the broadcast axes.
   void reduce(const float* dy, std::int64_t rows, float* dx) const;
 
  private:
@@ -88,7 +88,7 @@ void Broadcast::each_run(std::size_t axis, std::int64_t from, std::int64_t to, c
   for (std::int64_t i = 0; i < a.extent; ++i) each_run(axis + 1, from + i * a.from_stride, to + i * a.to_stride, run);
 }
 
-/// y[i] = one(y[i], spread x[i]).
+/// y[i] = one(y[i], broadcast x[i]).
 template <class One>
 void Broadcast::spread(const float* x, std::int64_t rows, float* y, const One& one) const {
   kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
@@ -264,7 +264,7 @@ void fill_masked(const void* x, const std::uint8_t* mask, const std::uint8_t* ot
                                   static_cast<float*>(y));
 }
 
-/// The gradient of an input is the output's gradient times all other inputs, summed where the input was spread.
+/// The gradient of an input is the output's gradient times all other inputs, summed where the input is broadcast.
 class MultiplyOp final : public Op {
  public:
   MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device&)

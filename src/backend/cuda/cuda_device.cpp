@@ -1,4 +1,4 @@
-// The CUDA devices of device.h: those of this machine and those on paper.
+// The CUDA devices of device.h: those of this machine and plan-only ones.
 
 #include "backend/cuda/cuda_runtime.h"
 #include "backend/cuda/cudnn_convolution.h"
