@@ -24,7 +24,7 @@ struct Context {
 
 struct Argument {
   std::vector<std::string> names;  ///< "--quiet", "-q"; none: positional
-  std::string deprecated_name;     ///< a former name: accepted, with a warning
+  std::string deprecated_name;     ///< accepted with a warning, absent from the help
   std::string placeholder;         ///< the value in the help: "N[xT]"; "": a flag without a value
   std::string doc;
   std::vector<std::string> choices;  ///< the only values, for messages and completion
@@ -68,7 +68,7 @@ class Command {
   Command& optional_value(const std::string& names, std::string placeholder, std::string implied,
                           std::optional<std::string>& value, std::string doc);
   Command& required();  ///< makes the last argument required
-  /// A former name of the last argument: accepted with a warning, absent from the help.
+  /// A deprecated name of the last argument: accepted with a warning, absent from the help.
   Command& deprecated_name(std::string name);
   /// At most one of these may be given.
   Command& exclusive(std::vector<std::string> names);
@@ -82,7 +82,7 @@ class Command {
   const std::deque<Argument>& arguments() const { return arguments_; }
   std::vector<std::string> flag_names() const;
 
-  /// Replaces former names of flags; returns a warning for each.
+  /// Replaces deprecated names of flags; returns a warning for each.
   std::vector<std::string> replace_deprecated_names(std::vector<std::string>& words) const;
   /// Parses the words after the command's name into the bound variables. Throws Error{kUsage}.
   void parse(const std::vector<std::string>& words) const;

@@ -22,7 +22,7 @@ struct DeviceFlags {
   std::string text() const;  ///< as on the command line, each after a space; "": none was given
   /// Throws Error{kUsage} for invalid values, Error{kDevice} for missing GPUs. Default: GPU 0 if present, else the CPU.
   session::DeviceRequest request() const;
-  /// For commands that run nothing: like request(), but also accepts a GPU on paper ("h200").
+  /// For commands that run nothing: like request(), but also accepts a plan-only GPU ("h200").
   session::DeviceRequest plan_request() const;
   /// The first `count` GPUs of `--gpus` (default: of all), for `--sweep gpus=1,2`.
   session::DeviceRequest first_gpus(std::int64_t count) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The closing report of fit: the best epoch, time and speed, paths, and the next commands. Pure.
+// The summary at the end of fit: the best epoch, time and speed, paths, and the next commands. Pure.
 
 #include <cstdint>
 #include <string>

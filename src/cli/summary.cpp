@@ -32,7 +32,7 @@ struct SummaryFlags {
   bool plan = false;
 };
 
-/// Launches per step and memory per replica on a GPU on paper.
+/// Launches per step and memory per replica on a plan-only GPU.
 std::string paper_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
   const std::int64_t micro_batches =
       plan.plan.has_loss() ? session::slices_of_replica(experiment.config, replicas, plan.micro_batches) : 1;

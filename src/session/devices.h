@@ -83,7 +83,7 @@ backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
 /// device is missing or does not support the config's `dtype_policy`.
 std::vector<std::unique_ptr<backend::Device>> make_devices(const DeviceRequest& request,
                                                            const backend::RuntimeOptions& options);
-/// The device of one slot of a replica, as made by make_devices; also for a GPU on paper.
+/// The device of one slot of a replica, as made by make_devices; also for a plan-only GPU.
 std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int rank,
                                              const backend::RuntimeOptions& options, int slot = 0);
 
