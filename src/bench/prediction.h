@@ -74,7 +74,7 @@ struct Cluster {
   double beside() const;
 };
 
-/// Seconds until all ranks have the sum; for one rank only the sum over Cluster::local_ranks.
+/// Seconds until all ranks have the sum; for one rank only the sum over its local ranks.
 double all_reduce_seconds(SumAlgorithm algorithm, const Cluster& cluster, double bytes);
 /// Seconds until all ranks have a few bytes from each rank.
 double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster);

@@ -22,7 +22,7 @@ kernel::Padding sides_padding(const nn::Sides& sides, const Shape& inside) {
           .right = sides.right};
 }
 
-/// The gradient of zero padding as forward pass: the output is the interior of the input.
+/// Forward is the gradient of zero padding: the output is the interior of the input.
 class Cropping2DOp final : public KernelOp {
  public:
   Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
