@@ -350,7 +350,7 @@ TEST_F(Nonfinite, TerminateOnNaNAndGoingOnContradictEachOther) {
                                      {{"callbacks=[TerminateOnNaN]", "train.on_nonfinite=skip_step"}, {}});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("TerminateOnNaN stops where train.on_nonfinite: skip_step goes on"),
+    EXPECT_NE(std::string(error.what()).find("TerminateOnNaN stops where train.on_nonfinite: skip_step continues"),
               std::string::npos)
         << error.what();
   }
