@@ -95,7 +95,7 @@ grep -q 'light/notes.jpeg,0,"\{0,1\}not a readable image but a text file' skippe
 grep -q 'light/broken.jpg,,cannot open: No such file or directory$' skipped/data-errors.csv || fail "$(cat skipped/data-errors.csv)"
 run 0 eval skipped --set 'data.test={ImageFolder: {directory: '"$work"'/photos, color_mode: grayscale, on_error: skip}}' --on test
 says "n: 51"
-says "4 files cannot be read"
+says "4 files with errors are skipped"
 run 3 predict skipped --input photos/light/cut.jpg --on-error fail
 says "error: photos/light/cut.jpg: byte 200: Premature end of JPEG file (--on-error skip leaves such files out)"
 

@@ -65,7 +65,7 @@ TEST(OnnxFreeSteps, PositionsAreLookedUpForAsManyStepsAsComeIn) {
 
 TEST(OnnxFreeSteps, WhatDependsOnTheLengthIsNamed) {
   EXPECT_THAT(refusal_of_steps(std::string(kTwelveIds) + kVectors + "  - Flatten\n  - Dense: {units: 2, name: out}\n"),
-              HasSubstr("the weights of 'out'"));
+              HasSubstr("the number of weights of 'out'"));
   EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [12, 4]}\n"
                                "  - Conv1D: {filters: 2, kernel_size: 3, padding: same, strides: 2, name: c}\n"),
               HasSubstr("the node 'c/Conv' depends on the length"));
