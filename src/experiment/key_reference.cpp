@@ -1,6 +1,7 @@
 #include "experiment/key_reference.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -70,16 +71,26 @@ class Writer {
  private:
   static constexpr const char* kNote = "<!-- made by `dptrain config --reference`; do not edit -->\n";
 
-  /// What a "$ref" names; the node itself without one.
-  const Node& resolved(const Node& node) const {
+  /// The target of a node's "$ref"; null without one.
+  const Node* target(const Node& node) const {
     const std::string reference = text_of(node, "$ref");
-    if (reference.empty()) return node;
+    if (reference.empty()) return nullptr;
     const Node* found = &schema_;
     for (const std::string& part : split(reference.substr(2), '/')) {
       found = found->find(part);
       if (found == nullptr) throw Error(ErrorKind::kInternal, "the schema has no " + reference);
     }
-    return resolved(*found);
+    return found;
+  }
+  const Node& resolved(const Node& node) const {
+    const Node* const next = target(node);
+    return next == nullptr ? node : resolved(*next);
+  }
+  /// An attribute of the node or, if it has none, of the targets of its references.
+  const Node* attribute(const Node& node, const char* key) const {
+    if (const Node* found = node.find(key)) return found;
+    const Node* const next = target(node);
+    return next == nullptr ? nullptr : attribute(*next, key);
   }
 
   /// The object with properties that a value can be, in a list or as one of several choices; null: none.
@@ -147,13 +158,13 @@ class Writer {
     return name + range(found);
   }
 
-  static std::string default_text(const Node& node) {
-    const Node* const value = node.find("default");
-    if (value == nullptr) return "";
-    std::string text = trim(config::to_yaml(Node::sequence({*value})));
-    if (value->is_scalar()) return code(text.substr(2));
-    if (value->items().empty() && value->entries().empty()) return value->is_sequence() ? "`[]`" : "`{}`";
-    return code(trim(flow(*value)));
+  /// The default of a key; only the type of a member of a family. "" for sections, which have tables of their own.
+  std::string default_text(const Node& node) const {
+    const Node* const value = attribute(node, "default");
+    if (value == nullptr || (value->is_map() && object_of(node) != nullptr)) return "";
+    const bool is_type =
+        value->entries().size() == 1 && std::isupper(static_cast<unsigned char>(value->entries().front().key[0])) != 0;
+    return code(is_type ? value->entries().front().key : flow(*value));
   }
 
   /// YAML in flow style: "{RandomUniform: {minval: -0.05}}", "[2, 2]".
@@ -174,13 +185,10 @@ class Writer {
     std::string rows;
     for (const Node::Entry& entry : object.find("properties")->entries()) {
       if (ignored.contains(entry.key)) continue;
-      const Node& whole = entry.value;
-      const Node& behind = resolved(whole);
-      const std::string given = default_text(whole.find("default") != nullptr ? whole : behind);
-      const std::string about = text_of(whole, "description");
-      rows += fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type_text(whole)),
-                          required.contains(entry.key) ? "required" : cell(given),
-                          cell(about.empty() ? text_of(behind, "description") : about));
+      const Node* const description = attribute(entry.value, "description");
+      rows += fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type_text(entry.value)),
+                          required.contains(entry.key) ? "required" : cell(default_text(entry.value)),
+                          cell(description == nullptr ? "" : description->str()));
     }
     return rows.empty() ? "No keys.\n" : "| key | type | default | meaning |\n|---|---|---|---|\n" + rows;
   }

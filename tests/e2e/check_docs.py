@@ -171,7 +171,8 @@ def wrong_links(source):
             elif anchor and to.suffix == ".md" and anchor not in anchors_of(to):
                 missing.append(f"{page.relative_to(source)}: {path or page.name} has no heading #{anchor}")
     readme = (source / "README.md").read_text(encoding="utf-8")
-    named = [page.relative_to(source) for page in pages[2:] if page.name != "README.md"]  # a README stands beside data
+    generated = docs / "reference/keys"  # configuration.md links to them
+    named = [page.relative_to(source) for page in pages[2:] if page.name != "README.md" and page.parent != generated]
     return missing + [f"README.md does not point to {page}" for page in named if str(page) not in readme]
 
 

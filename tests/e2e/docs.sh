@@ -26,3 +26,7 @@ for example in example-*.yaml; do run 0 check "$example" --data synthetic; done
 
 say "links point to pages and their headings, and README.md to every page"
 python3 "$DPTRAIN_SOURCE/tests/e2e/check_docs.py" --links "$DPTRAIN_SOURCE" >out || fail "a link is wrong"
+
+say "docs/reference/keys is current"
+run 0 config --reference keys
+diff -r "$docs/reference/keys" keys >out || fail "write the pages again: dptrain config --reference docs/reference/keys"
