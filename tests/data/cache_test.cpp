@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 const std::vector<LabelForm> kNoLabels;
 
-/// Images of different sizes that are made as they are read; says how often.
+/// Images of different sizes that are generated on read; counts the reads.
 class Photos : public VectorSource {
  public:
   explicit Photos(std::int64_t size, bool one_size = false) : VectorSource(size, Shape{2, 3, 1}), one_size_(one_size) {
@@ -93,7 +93,7 @@ CacheOptions disk(const std::string& folder) {
   return {.kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = {folder}};
 }
 
-TEST(Cache, ChangesNoPixelAndReadsOnce) {
+TEST(Cache, KeepsPixelsAndReadsOnce) {
   const auto photos = std::make_shared<Photos>(10);
   const Seen plain = epochs(photos, {}, 3);
   EXPECT_GE(plain.reads.back(), 30);
@@ -104,12 +104,12 @@ TEST(Cache, ChangesNoPixelAndReadsOnce) {
       fs::remove_all(folder.file("cache"));
       const Seen kept = epochs(photos, options, 3, workers);
       EXPECT_EQ(kept.epochs, plain.epochs);
-      // The next epoch may begin before a sample of the last batch is kept: never with a ring of one batch.
+      // The next epoch may begin before a sample of the last batch is cached, except with a ring of one batch.
       EXPECT_EQ(kept.reads.back(), 10);
     }
 }
 
-TEST(Cache, KeepsBytesWhereNothingMakesFloats) {
+TEST(Cache, StoresBytesIfNoTransformMakesFloats) {
   const auto photos = std::make_shared<Photos>(10, true);
   const Pipeline flips({transform_family().make(RandomFlipSpec{})}, false);
   const Seen plain = epochs(photos, {}, 2, 1, flips, {7, 9, 3});
@@ -118,12 +118,12 @@ TEST(Cache, KeepsBytesWhereNothingMakesFloats) {
   EXPECT_EQ(kept.reads.back(), 10);
 }
 
-TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
+TEST(Cache, ReportsInsufficientMemory) {
   const auto photos = std::make_shared<Photos>(10);
   EXPECT_EQ(error_of(ErrorKind::kUsage, [&] { epochs(photos, memory(2000), 1); }),
             "data.loader.cache: 10 samples of 4x5x3 floats need 2.3 KiB, the limit is 2.0 KiB; write cache: {memory: "
             "1 MiB}, {disk: FOLDER} or none");
-  // Sizes that differ: what fits is kept.
+  // Images of different sizes: caches those that fit.
   const Pipeline crops({transform_family().make(RandomCropSpec{4, 5, 0})}, false);
   const Seen plain = epochs(photos, {}, 2, 1, crops), kept = epochs(photos, memory(1000), 2, 1, crops);
   EXPECT_EQ(kept.epochs, plain.epochs);
@@ -131,8 +131,8 @@ TEST(Cache, SaysWhenMemoryDoesNotSuffice) {
   EXPECT_GT(kept.reads.back(), 10);
 }
 
-TEST(Cache, ProcessesOfAMachineShareItsMemory) {
-  // A thousandth of the free memory, of which a sample is written and no more.
+TEST(Cache, ProcessesOfAMachineDivideItsMemory) {
+  // A thousandth of the free memory; only one sample is written.
   const auto store_sample = [](int processes) {
     const auto samples = static_cast<std::int64_t>(machine::memory().available / 1000 / (1 << 16));
     const auto store = memory_store(samples, true, std::nullopt, processes);
@@ -147,7 +147,7 @@ TEST(Cache, ProcessesOfAMachineShareItsMemory) {
               testing::HasSubstr(" (half of the free memory, for 1000 processes); write cache: {memory: "));
 }
 
-TEST(DiskCache, ServesTheNextRunAndNoOtherData) {
+TEST(DiskCache, ServesTheNextRunOfTheSameData) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const CacheOptions options = disk(folder.file("cache"));
@@ -169,7 +169,7 @@ TEST(DiskCache, ServesTheNextRunAndNoOtherData) {
   EXPECT_EQ(epochs(photos, options, 2, 2, changed).reads.back(), 10);
 }
 
-TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
+TEST(DiskCache, RebuildsDamagedAndUnfinishedFiles) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const CacheOptions options = disk(folder.file("cache"));
@@ -182,7 +182,7 @@ TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
   EXPECT_EQ(epochs(photos, options, 1).epochs, first.epochs);
 
   fs::remove(file);
-  write_plain(file + ".part", Bytes(100, 1));  // of a run that was killed
+  write_plain(file + ".part", Bytes(100, 1));  // of a killed run
   {
     auto [source, rest] = cached(photos, augment(), options, "train");
     Array out;
@@ -192,7 +192,7 @@ TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
     EXPECT_EQ(view.shape, (Shape{4, 5, 3}));
     EXPECT_FALSE(source->view(1, 0, view));
     EXPECT_TRUE(fs::exists(file + ".part"));
-    // A run of other data beside the first neither waits nor writes.
+    // A run with other data at the same path neither waits nor writes.
     photos->print = "other photos";
     EXPECT_GE(epochs(photos, options, 2).reads.back(), 20);
     photos->print = "photos";
@@ -202,7 +202,7 @@ TEST(DiskCache, DamagedAndUnfinishedFilesAreMadeAnew) {
   EXPECT_FALSE(fs::exists(file + ".part"));
 }
 
-/// A source with a cache, as a process has it; `from` makes what is not kept.
+/// A source with a cache, as a process opens it; `from` generates the samples that are not cached.
 struct CacheOfProcess {
   CacheOfProcess(const std::shared_ptr<Photos>& from, const CacheOptions& options)
       : source(cached(from, augment(), options, "train").first) {}
@@ -210,7 +210,7 @@ struct CacheOfProcess {
     ImageView view;
     return source->view(index, 0, view);
   }
-  /// As it is kept, or as it is made now.
+  /// The cached or generated sample.
   std::vector<float> get(std::int64_t index) const {
     ImageView view;
     Array out;
@@ -234,7 +234,7 @@ TEST(DiskCache, ProcessesOfAMachineFillItTogether) {
     for (std::int64_t i : {1, 3, 5}) EXPECT_EQ(first.get(i), plain[static_cast<std::size_t>(i)]);
     for (std::int64_t i : {0, 1, 2}) EXPECT_EQ(second->get(i), plain[static_cast<std::size_t>(i)]);
     EXPECT_EQ(photos->reads, 5) << "1 came from the other";
-    second.reset();  // who leaves early takes nothing along
+    second.reset();  // its samples remain in the file
     EXPECT_TRUE(first.has(2));
     CacheOfProcess third(photos, options);
     EXPECT_TRUE(third.has(0));
@@ -251,7 +251,7 @@ TEST(DiskCache, ProcessesOfAMachineFillItTogether) {
   EXPECT_EQ(photos->reads, 10);
 }
 
-TEST(DiskCache, TheLastOneToLeaveRemovesWhatIsNotWhole) {
+TEST(DiskCache, LastProcessRemovesAnIncompleteFile) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const std::string part = folder.file("cache/train.cache.part");
@@ -265,8 +265,8 @@ TEST(DiskCache, TheLastOneToLeaveRemovesWhatIsNotWhole) {
   EXPECT_FALSE(fs::exists(part));
 }
 
-/// Real processes, all of which make all samples, as fast as they can and in different orders.
-TEST(DiskCache, ProcessesThatRaceLeaveOneWholeFile) {
+/// Real processes that all make all samples, as fast as they can and in different orders.
+TEST(DiskCache, RacingProcessesWriteOneCompleteFile) {
   TempFolder folder;
   const CacheOptions options = disk(folder.file("cache"));
   constexpr std::int64_t kPhotos = 400;
@@ -303,7 +303,7 @@ TEST(DiskCache, ProcessesThatRaceLeaveOneWholeFile) {
   EXPECT_EQ(photos->reads, 0);
 }
 
-TEST(DiskCache, WhatAKilledProcessHasLeftIsMadeAnew) {
+TEST(DiskCache, RebuildsTheFileOfAKilledProcess) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const CacheOptions options = disk(folder.file("cache"));
@@ -323,7 +323,7 @@ TEST(DiskCache, WhatAKilledProcessHasLeftIsMadeAnew) {
   EXPECT_TRUE(fs::exists(folder.file("cache/train.cache")));
 }
 
-TEST(DiskCache, WhatHasChangedInTheFileIsReadAnew) {
+TEST(DiskCache, RereadsSamplesWhoseBytesChanged) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const CacheOptions options = disk(folder.file("cache"));
@@ -349,7 +349,7 @@ TEST(DiskCache, WhatHasChangedInTheFileIsReadAnew) {
   EXPECT_EQ(out.shape, (Shape{4, 5, 3}));
 }
 
-TEST(DiskCache, NeedsOneSizeAndAPlaceToWrite) {
+TEST(DiskCache, RequiresOneSizeAndAWritableFolder) {
   const auto photos = std::make_shared<Photos>(10);
   TempFolder folder;
   const Pipeline flips({transform_family().make(RandomFlipSpec{})}, false);
@@ -361,7 +361,7 @@ TEST(DiskCache, NeedsOneSizeAndAPlaceToWrite) {
             folder.file("file/train.cache.part") + ": cannot be opened: Not a directory");
 }
 
-TEST(DiskCache, WhatCannotBeReadIsNotWaitedFor) {
+TEST(DiskCache, CompletesTheFileDespiteUnreadableSamples) {
   const auto photos = std::make_shared<Photos>(3);
   photos->broken = 1;
   TempFolder folder;
@@ -382,7 +382,7 @@ TEST(DiskCache, WhatCannotBeReadIsNotWaitedFor) {
   }
 }
 
-TEST(Cache, LeavesWhatLiesInMemory) {
+TEST(Cache, SkipsSourcesInMemory) {
   auto source = std::make_shared<VectorSource>(4, Shape{2, 3, 1});
   EXPECT_EQ(cached(source, {}, memory(), "train").first, source);
   EXPECT_NE(cached(source, Pipeline({transform_family().make(CenterCropSpec{1, 1})}, false), memory(), "train").first,

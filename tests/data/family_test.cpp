@@ -23,7 +23,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Reads one member of a family out of YAML.
+/// Reads one member of a family from YAML.
 config::Typed read(config::Family& family, const std::string& yaml, std::string* errors = nullptr) {
   config::Diagnostics diagnostics;
   const config::Node node = config::load_text(yaml, "c.yaml", "/home/user/configs", diagnostics);
@@ -63,7 +63,7 @@ TEST(DatasetFamily, ReadsClassNamesOfEachLabel) {
             typed.as<IDXSpec>().class_names);
 }
 
-TEST(DatasetFamily, WindowsAreOfArrays) {
+TEST(DatasetFamily, WindowsRequireArrays) {
   EXPECT_THAT(refusal(dataset_family(), "Windows: {of: {CSV: x.csv}, sequence_length: 3}"),
               HasSubstr("of must be arrays, one row a step, found a CSV"));
 }
@@ -137,7 +137,7 @@ TEST(DatasetFamily, ReadsImageFolder) {
   const auto policy = [](const std::string& text) {
     const config::Typed typed = read(dataset_family(), "ImageFolder: {directory: x, on_error: " + text + "}");
     const OnError found = typed.as<ImageFolderSpec>().on_error;
-    // What is written reads back as the same.
+    // Written YAML reads back as the same value.
     EXPECT_EQ(read(dataset_family(), config::to_yaml(typed.write())).as<ImageFolderSpec>().on_error, found);
     return found;
   };
@@ -173,7 +173,7 @@ TEST(DatasetFamily, ReadsRecordsAndArrays) {
   EXPECT_THAT(config::to_yaml(arrays.write()), HasSubstr("left: l"));
 }
 
-TEST(DatasetFamily, Refuses) {
+TEST(DatasetFamily, RejectsInvalidSpecs) {
   EXPECT_THAT(refusal(dataset_family(), "IDX: {inputs: x}"), HasSubstr("labels"));
   EXPECT_THAT(refusal(dataset_family(), "IDX: {inputs: {}, labels: y}"),
               HasSubstr("c.yaml:1:15: error: IDX: inputs must be"));
@@ -201,7 +201,7 @@ TEST(TransformFamily, ReadsKerasArguments) {
               ElementsAre(1, 2));
 }
 
-TEST(TransformFamily, Refuses) {
+TEST(TransformFamily, RejectsInvalidSpecs) {
   EXPECT_THAT(refusal(transform_family(), "RandomFlip: sideways"), HasSubstr("'sideways'"));
   EXPECT_THAT(refusal(transform_family(), "RandomCrop: {height: 0, width: 3}"),
               HasSubstr("height must be >= 1, found 0"));

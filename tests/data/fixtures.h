@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the data room share: IDX files made on the spot, a source in vectors, the text of errors.
+// Fixtures of the data tests: generated IDX files, a source in vectors, the text of errors.
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@
 
 namespace dptrain::data {
 
-/// A folder that goes away with the object.
+/// A folder that the destructor removes.
 class TempFolder {
  public:
   TempFolder() {
@@ -103,9 +103,9 @@ class VectorSource : public Source {
 
   std::vector<std::int64_t> classes;       // kClass when not empty
   std::vector<std::vector<float>> values;  // kValues when not empty
-  bool contiguous = true;                  // give out the rows
+  bool contiguous = true;                  // view() returns the rows
   std::string name;
-  std::int64_t broken = -1;  // the sample that cannot be read
+  std::int64_t broken = -1;  // index of the unreadable sample
 
   std::int64_t size() const override { return size_; }
   int inputs() const override { return 1; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Image files made on the spot: JPEG through libjpeg, the rest by hand.
+// Generated image files: JPEG through libjpeg, other formats by hand.
 
 #include <zlib.h>
 
@@ -25,7 +25,7 @@ struct Picture {
   }
 };
 
-/// Smooth, so that JPEG keeps it, and different in every direction and channel.
+/// Smooth, so that JPEG preserves it, and different in every direction and channel.
 inline Picture gradient(std::int64_t height, std::int64_t width, int channels = 3) {
   Picture picture{height, width, channels, {}};
   for (std::int64_t y = 0; y < height; ++y)
@@ -39,7 +39,7 @@ struct JpegKind {
   J_COLOR_SPACE space = JCS_YCbCr;  ///< JCS_GRAYSCALE and JCS_CMYK, JCS_YCCK for pictures of 1 and 4 channels
   int quality = 95;
   bool progressive = false, arithmetic = false;
-  bool adobe = true;    ///< CMYK, YCCK: with the marker that says that inks are inverted
+  bool adobe = true;    ///< CMYK, YCCK: with the marker for inverted inks
   int orientation = 0;  ///< 1..8: with EXIF
   bool big_endian = false;
   int restart_interval = 0;
@@ -49,7 +49,7 @@ struct JpegKind {
 inline Bytes exif(int orientation, bool big_endian) {
   const auto value = static_cast<std::uint8_t>(orientation);
   Bytes bytes{'E', 'x', 'i', 'f', 0, 0};
-  // Byte order, 42, where the directory is; two entries: image width as a long, orientation as a short.
+  // Byte order, 42, offset of the directory; two entries: image width as a long, orientation as a short.
   const Bytes little{'I', 'I', 42, 0,    8,    0, 0, 0, 2, 0, 0x00, 0x01,  4, 0, 1, 0, 0, 0, 9,
                      0,   0,   0,  0x12, 0x01, 3, 0, 1, 0, 0, 0,    value, 0, 0, 0, 0, 0, 0, 0};
   const Bytes big{'M', 'M', 0, 42,   0,    0, 0, 8, 0, 2, 0x01, 0x00, 0,     4, 0, 0, 0, 1, 0,
@@ -107,7 +107,7 @@ inline Bytes png_chunk(const std::string& type, const Bytes& data) {
   return chunk;
 }
 
-/// `depth` 8 or 16: with 16 every byte of the picture is the upper one, the lower is 77.
+/// `depth` 8 or 16. With 16, the upper byte is the picture's and the lower one is 77.
 inline Bytes png_bytes(const Picture& picture, std::uint8_t depth = 8) {
   static constexpr std::uint8_t kColorType[] = {0, 0, 4, 2, 6};
   Bytes header =
@@ -162,8 +162,8 @@ inline Bytes bmp_bytes(const Picture& picture) {
   return bytes;
 }
 
-/// A palette of four colors; `indices` are 0..3. LZW with a clear code before every second pixel, so that no table
-/// grows.
+/// A palette of four colors; `indices` are 0..3. LZW with a clear code before every second pixel: the table stays
+/// small.
 inline Bytes gif_bytes(std::int64_t height, std::int64_t width, const Bytes& palette, const Bytes& indices) {
   Bytes bytes{'G', 'I', 'F', '8', '9', 'a'};
   const auto w = static_cast<std::uint16_t>(width), h = static_cast<std::uint16_t>(height);

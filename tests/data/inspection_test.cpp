@@ -45,7 +45,7 @@ class Numbers : public Source {
   std::int64_t samples_, bad_, other_channels_;
 };
 
-/// With labels as a table may have them.
+/// Labels of any size, as in a table.
 class FarNumbers : public Numbers {
  public:
   using Numbers::Numbers;
@@ -58,7 +58,7 @@ TEST(DataScan, CountsLabelsOfAnySize) {
             (std::vector<std::pair<std::string, std::int64_t>>{{"-3", 1}, {"4000000000000", 2}}));
 }
 
-TEST(DataScan, CountsClassesAndSizesAndNamesWhatIsDamaged) {
+TEST(DataScan, CountsClassesAndSizesAndListsDamagedItems) {
   const DataScan found = scan(Numbers(5, 1));
   EXPECT_EQ(found.samples, 5);
   EXPECT_EQ(found.classes, (std::vector<std::pair<std::string, std::int64_t>>{{"even", 3}, {"odd", 2}, {"none", 0}}));
@@ -75,7 +75,7 @@ TEST(DataScan, CountsClassesAndSizesAndNamesWhatIsDamaged) {
             "  item 1: byte 17: it is broken\n");
 }
 
-TEST(DataStats, EveryPixelCountsAlike) {
+TEST(DataStats, WeighsAllPixelsEqually) {
   // Channel 0 is 10, 11, 12 in images of 6, 9 and 6 pixels; channel 1 is 200 throughout.
   const DataStats found = data_stats(Numbers(3), 0, Pipeline());
   const double mean = (10 * 6 + 11 * 9 + 12 * 6) / 21.0;
@@ -91,14 +91,14 @@ TEST(DataStats, EveryPixelCountsAlike) {
   EXPECT_EQ(found.heights, (std::vector<std::int64_t>{2, 2, 3}));
 }
 
-TEST(DataStats, OfWhatTransformsMake) {
+TEST(DataStats, DescribeTransformedValues) {
   RescalingSpec rescaling;
   rescaling.scale = 0.5;
   const Pipeline half({transform_family().make(rescaling)}, true);
   EXPECT_NEAR(data_stats(Numbers(3), 0, half).mean[1], 100, 1e-12);
 }
 
-TEST(DataStats, WhatCannotBeReadIsLeftOut) {
+TEST(DataStats, SkipUnreadableSamples) {
   const DataStats found = data_stats(Numbers(3, 1), 0, Pipeline());
   EXPECT_EQ(found.left_out, 1);
   EXPECT_EQ(found.pixels, 12);
@@ -127,7 +127,7 @@ TEST(DataStats, ReportEndsWithTheNormalization) {
             "Normalization: {mean: [1.5], variance: [0.25]}\n");
 }
 
-TEST(ForEachSample, EachOnceAndTheFirstErrorByIndex) {
+TEST(ForEachSample, VisitsEachOnceAndThrowsTheErrorOfTheLowestIndex) {
   std::vector<std::atomic<int>> calls(1000);
   for_each_sample("counting", 1000, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
   for (const auto& count : calls) EXPECT_EQ(count, 1);

@@ -44,7 +44,7 @@ TEST(LengthBuckets, EverySampleOnceAndBatchesFromShortToLong) {
     }
 }
 
-TEST(LengthBuckets, AWindowHasItsSamplesAndNoOthers) {
+TEST(LengthBuckets, AWindowContainsOnlyItsSamples) {
   const LengthBuckets buckets = buckets_of(103, 5);
   Order plain = Loader::order(103, {}, 5, 2), order = ordered(buckets, 4, 5, 2);
   for (std::ptrdiff_t first = 0; first < 103; first += 20) {
@@ -54,7 +54,7 @@ TEST(LengthBuckets, AWindowHasItsSamplesAndNoOthers) {
   }
 }
 
-TEST(LengthBuckets, SamplesOfABatchAreAlike) {
+TEST(LengthBuckets, SamplesOfABatchHaveSimilarLengths) {
   const LengthBuckets buckets = buckets_of(400, 100);
   const Order order = ordered(buckets, 4, 1, 0);
   std::vector<std::int32_t> firsts;
@@ -65,14 +65,14 @@ TEST(LengthBuckets, SamplesOfABatchAreAlike) {
   EXPECT_FALSE(std::is_sorted(firsts.begin(), firsts.end())) << "batches come in an order that is drawn";
 }
 
-TEST(LengthBuckets, AFunctionOfSeedAndEpoch) {
+TEST(LengthBuckets, DependOnSeedAndEpoch) {
   const LengthBuckets buckets = buckets_of(100, 5);
   EXPECT_EQ(ordered(buckets, 8, 1, 5), ordered(buckets, 8, 1, 5));
   EXPECT_NE(ordered(buckets, 8, 1, 5), ordered(buckets, 8, 1, 6));
   EXPECT_NE(ordered(buckets, 8, 1, 5), ordered(buckets, 8, 2, 5));
 }
 
-/// Of seven samples in batches of four three remain: any neighbours by length but those that would leave no four.
+/// Seven samples in batches of four leave three: any neighbours by length that leave four neighbours.
 TEST(LengthBuckets, TheShortBatchIsNotAlwaysTheLongest) {
   const LengthBuckets buckets{
       2, std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7})};
@@ -84,7 +84,7 @@ TEST(LengthBuckets, TheShortBatchIsNotAlwaysTheLongest) {
   EXPECT_EQ(rests, (std::set<Order>{{0, 1, 2}, {4, 5, 6}}));
 }
 
-TEST(LengthBuckets, ALoaderGoesOnInTheMiddleOfAnEpoch) {
+TEST(LengthBuckets, ALoaderResumesInTheMiddleOfAnEpoch) {
   LoaderOptions options = loader_options(4, 2);
   options.buckets = buckets_of(30, 3);
   const auto source = numbered_source(30);
@@ -102,7 +102,7 @@ TEST(LengthBuckets, ALoaderGoesOnInTheMiddleOfAnEpoch) {
   EXPECT_EQ(later.next().rows(), 0);
 }
 
-/// Two inputs of steps.
+/// Two inputs with a steps axis.
 class StepsSource : public VectorSource {
  public:
   StepsSource() : VectorSource(3, Shape{4, 2, 1}) {}
@@ -133,7 +133,7 @@ ModelSide steps_model(std::optional<double> padding) {
   return model;
 }
 
-TEST(SampleLengths, FromTheFirstStepToTheLastThatIsNoPadding) {
+TEST(SampleLengths, EndAtTheLastStepThatIsNotPadding) {
   const StepsSource source;
   EXPECT_EQ(sample_lengths(source, steps_model(std::nullopt)), (std::vector<std::int32_t>{4, 0, 3}));
   EXPECT_EQ(sample_lengths(source, steps_model(-1)), (std::vector<std::int32_t>{4, 3, 4})) << "of the longest input";
@@ -143,7 +143,7 @@ class DrawnSource : public StepsSource {
   bool draws() const override { return true; }
 };
 
-TEST(SampleLengths, OfSamplesThatHaveToBeDecoded) {
+TEST(SampleLengths, OfDecodedSamples) {
   EXPECT_EQ(
       error_of(ErrorKind::kUsage, [] { sample_lengths(DrawnSource(), steps_model(-1)); }),
       "bucket_by_length: the lengths of all samples are read before training, and this data set decodes files for "

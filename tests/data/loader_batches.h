@@ -29,7 +29,7 @@ inline std::shared_ptr<VectorSource> numbered_source(std::int64_t size, bool con
 inline const ModelSide kLoaderModel = model_of({2, 3, 1}, {4});
 inline const std::vector<LabelForm> kLoaderClasses{{.output = "digits", .kind = nn::LabelKind::kClass, .width = 4}};
 
-/// What a batch holds, to compare.
+/// Contents of a batch, for comparisons.
 struct Copy {
   std::int64_t epoch, first;
   std::vector<std::int64_t> indices;

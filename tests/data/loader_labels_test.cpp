@@ -1,4 +1,4 @@
-// Labels as the losses want them, and what is said of those that do not fit the model.
+// Labels in the form that the loss requires, and errors about labels that do not fit the model.
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ namespace {
 using nn::LabelKind;
 using ::testing::ElementsAre;
 
-TEST(LoaderLabels, OutOfRangeIsFoundBeforeTraining) {
+TEST(LoaderLabels, RejectsLabelsOutOfRangeBeforeTraining) {
   const auto source = numbered_source(30);
   source->classes[17] = 12;
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { Loader(source, {}, kLoaderModel, kLoaderClasses, loader_options(4)); }),
@@ -50,7 +50,7 @@ TEST(LoaderLabels, DenseRows) {
             "the data set has no labels, and the loss needs them");
 }
 
-/// A label for each of two positions of three classes.
+/// Two positions of three classes, one label per position.
 TEST(LoaderLabels, OfPositions) {
   const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
   const auto open = [&](LabelKind kind) {
@@ -65,7 +65,7 @@ TEST(LoaderLabels, OfPositions) {
                                                 : rows.labels[0].as<float>()[i]);
     return found;
   };
-  source->values = {{2, 0}, {1, 1}};  // a class for each
+  source->values = {{2, 0}, {1, 1}};  // a class per position
   EXPECT_THAT(open(LabelKind::kClass), ElementsAre(2, 0, 1, 1));
   EXPECT_THAT(open(LabelKind::kDense), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0));
   source->values = {{2, 0}, {1, 3}};
@@ -88,7 +88,7 @@ TEST(LoaderLabels, OfPositions) {
       "a class for each, or Flatten or GlobalAveragePooling2D and a last Dense");
 }
 
-TEST(LoaderLabels, CrossentropyWantsProbabilities) {
+TEST(LoaderLabels, CrossentropyRequiresProbabilities) {
   const auto open = [](const std::shared_ptr<VectorSource>& source, std::int64_t width) {
     const std::vector<LabelForm> labels{
         {.output = "digits", .kind = LabelKind::kDense, .width = width, .probabilities = true}};
@@ -110,7 +110,7 @@ TEST(LoaderLabels, CrossentropyWantsProbabilities) {
             "labels, item 1: label -1 is outside 0..1, which the loss expects");
 }
 
-/// Has the values in one piece, too.
+/// Also returns all values as one contiguous array.
 class FlatSource final : public VectorSource {
  public:
   using VectorSource::VectorSource;
@@ -123,7 +123,7 @@ class FlatSource final : public VectorSource {
   std::vector<float> flat;
 };
 
-TEST(LoaderLabels, ProbabilitiesInOnePieceAreLookedAtWhereTheyLie) {
+TEST(LoaderLabels, ChecksContiguousProbabilitiesInPlace) {
   const auto source = std::make_shared<FlatSource>(3, Shape{2, 3, 1});
   const auto open = [&] {
     const std::vector<LabelForm> labels{

@@ -1,4 +1,4 @@
-// Loaders that make a share of every batch each, as the processes of a run do.
+// Loaders that each make a share of every batch, as the processes of a run do.
 
 #include <gmock/gmock.h>
 
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 constexpr std::int64_t kWidth = 6;
 
-/// Notes what is read, and cannot read what a test says. Fresh for each process.
+/// Records the reads; samples listed by the test are unreadable. One object per process.
 class SharedFiles final : public VectorSource {
  public:
   explicit SharedFiles(std::int64_t size, std::set<std::int64_t> bad = {}, const OnError& policy = {.skip = true})
@@ -53,7 +53,7 @@ class SharedFiles final : public VectorSource {
   const std::set<std::int64_t> bad_;
 };
 
-/// What a process has of a batch, and what it knows of all of it.
+/// A process's rows of a batch, and its counts of the whole batch.
 struct Part {
   std::int64_t first = 0, end = 0;
   std::vector<std::int64_t> indices{}, missing{};
@@ -87,7 +87,7 @@ std::vector<Part> parts_of(Loader& loader, int epochs) {
   return all;
 }
 
-/// Of process p of n: as even as can be, earlier ones first.
+/// Process p of n: shares differ by at most one row, earlier ones are larger.
 std::function<RowRange(std::int64_t, std::int64_t)> even_share(std::int64_t p, std::int64_t n) {
   return [p, n](std::int64_t positions, std::int64_t) {
     const auto first = [&](std::int64_t of) { return of * (positions / n) + std::min(of, positions % n); };
@@ -101,7 +101,7 @@ Pipeline random_pipeline() {
       false);
 }
 
-/// The processes' parts of a batch, in their order, are the batch of one process.
+/// Concatenating the processes' parts of a batch gives the batch of one process.
 void expect_tiles(const std::vector<std::vector<Part>>& processes, const std::vector<Part>& whole) {
   for (const std::vector<Part>& one : processes) ASSERT_EQ(one.size(), whole.size());
   for (std::size_t b = 0; b < whole.size(); ++b) {
@@ -126,7 +126,7 @@ void expect_tiles(const std::vector<std::vector<Part>>& processes, const std::ve
   }
 }
 
-TEST(LoaderShare, SharesThatMoveTileTheBatches) {
+TEST(LoaderShare, ChangingSharesTileTheBatches) {
   constexpr std::int64_t kBatch = 7, kSamples = 25, kBatches = 4;
   Loader one(numbered_source(kSamples), random_pipeline(), kLoaderModel, kLoaderClasses, loader_options(kBatch));
   const std::vector<Part> whole = parts_of(one, 3);
@@ -135,7 +135,7 @@ TEST(LoaderShare, SharesThatMoveTileTheBatches) {
   for (std::int64_t p = 0; p < 2; ++p) {
     LoaderOptions options = loader_options(kBatch, 2);
     options.numbered = true;
-    // The first process gets more in the second epoch than a full batch began with.
+    // In the second epoch, the first process has more rows than in a full batch of the first.
     options.share = [p](std::int64_t positions, std::int64_t number) {
       const std::int64_t first = number < kBatches ? positions / 3 : positions - 1;
       return p == 0 ? RowRange{0, first} : RowRange{first, positions - first};
@@ -170,7 +170,7 @@ TEST(LoaderShare, SharesTileTheBatches) {
   }
 }
 
-TEST(LoaderShare, NothingElseIsRead) {
+TEST(LoaderShare, ReadsOnlyTheShare) {
   LoaderOptions options = loader_options(7, 2, 1);
   options.shuffle.kind = Shuffle::Kind::kNone;
   std::set<std::int64_t> all;
@@ -187,10 +187,10 @@ TEST(LoaderShare, NothingElseIsRead) {
       for (std::int64_t i = own.first; i < own.end(); ++i) expected.insert(first + i);
     }
     EXPECT_EQ(loader.next().rows(), 0);
-    loader.seek(1, 25);  // forgets what is made ahead, which is of the same share
+    loader.seek(1, 25);  // discards the prefetched batches, which are of the same share
     EXPECT_EQ(source->read(), expected);
     all.merge(expected);
-    EXPECT_THAT(expected, IsEmpty()) << "nobody else reads them";
+    EXPECT_THAT(expected, IsEmpty()) << "read by no other process";
   }
   EXPECT_EQ(all.size(), 25U);
 }
@@ -217,7 +217,7 @@ TEST(LoaderShare, MixedSamplesAreTheSame) {
   for (std::size_t i = 0; i < 20 * 4; ++i) EXPECT_EQ(found[20 * kWidth + i], all[25 * kWidth + 3 * 4 + i]);
 }
 
-TEST(LoaderShare, DevicesGetTheNumbersOfTheOwnSamples) {
+TEST(LoaderShare, DevicesGetTheIndicesOfTheirSamples) {
   for (const BatchForm form : {BatchForm::kSamples, BatchForm::kRows}) {
     LoaderOptions options = loader_options(7);
     options.form = form;
@@ -253,7 +253,7 @@ TEST(LoaderShare, MayBeEmptyAndLargerInAShortBatch) {
   EXPECT_EQ(parts[2].inputs[0], static_cast<float>(100 * parts[2].samples[0]));
 }
 
-TEST(LoaderShare, RefusesWhatCannotWork) {
+TEST(LoaderShare, RejectsInvalidOptions) {
   LoaderOptions options = loader_options(8);
   options.share = [](std::int64_t positions, std::int64_t) { return RowRange{1, positions}; };
   EXPECT_EQ(
@@ -267,7 +267,7 @@ TEST(LoaderShare, RefusesWhatCannotWork) {
 
 // Bad samples.
 
-/// Parts and accounts of n processes, each on a thread of its own, up to the end or an error.
+/// Parts and counts of n processes, each on its own thread, up to the end or an error.
 struct Processes {
   std::vector<std::vector<Part>> parts;
   std::vector<std::vector<std::string>> accounts;
@@ -306,8 +306,8 @@ Processes run_processes(int n, std::int64_t batch, std::int64_t size, const std:
   return all;
 }
 
-/// 23 samples in batches of 8, whose shares for two processes are of 4 + 4 and 4 + 3, for three of 3 + 3 + 2 and so on.
-TEST(LoaderShare, BadSamplesLeaveTheirPlacesEmpty) {
+/// 23 samples in batches of 8: shares of 4 + 4 and 4 + 3 for two processes, 3 + 3 + 2 and so on for three.
+TEST(LoaderShare, BadSamplesLeaveEmptyPositions) {
   const std::set<std::int64_t> at_borders{0, 3, 4, 7, 8, 15, 19, 22}, a_share{4, 5, 6, 7, 16},
       a_batch{8, 9, 10, 11, 12, 13, 14, 15, 1}, all_but_one{0, 1, 2, 3, 4, 6, 7};
   for (const std::set<std::int64_t>& bad : {at_borders, a_share, a_batch, all_but_one}) {
@@ -336,7 +336,7 @@ TEST(LoaderShare, BadSamplesLeaveTheirPlacesEmpty) {
   }
 }
 
-TEST(LoaderShare, ALimitHoldsForAllProcessesTogether) {
+TEST(LoaderShare, LimitsBadSamplesOfAllProcessesTogether) {
   const std::set<std::int64_t> bad{1, 6, 9, 14, 17};
   for (const int n : {1, 2, 3}) {
     const Processes found = run_processes(n, 8, 23, bad, {.skip = true, .most = 3});
@@ -350,7 +350,7 @@ TEST(LoaderShare, ALimitHoldsForAllProcessesTogether) {
   }
 }
 
-TEST(LoaderShare, AnEpochOfBadSamplesAloneEndsAllProcesses) {
+TEST(LoaderShare, AnEpochWithoutGoodSamplesEndsAllProcesses) {
   std::set<std::int64_t> bad;
   for (std::int64_t i = 0; i < 23; ++i) bad.insert(i);
   const Processes found = run_processes(2, 8, 23, bad);
@@ -358,7 +358,7 @@ TEST(LoaderShare, AnEpochOfBadSamplesAloneEndsAllProcesses) {
     EXPECT_EQ(error, "none of the 23 samples can be read; the last one: file 22: byte 22: gone");
 }
 
-TEST(LoaderShare, WhereBadSamplesAreFatalNobodyIsAsked) {
+TEST(LoaderShare, FatalBadSamplesNeedNoAgreement) {
   const auto source = std::make_shared<SharedFiles>(9, std::set<std::int64_t>{5}, OnError{});
   LoaderOptions options = loader_options(8);
   options.shuffle.kind = Shuffle::Kind::kNone;
@@ -369,7 +369,7 @@ TEST(LoaderShare, WhereBadSamplesAreFatalNobodyIsAsked) {
             "file 5: byte 5: gone (on_error: skip leaves such files out)");
 }
 
-TEST(LoaderShare, AnAgreementThatIsNoneIsAnError) {
+TEST(LoaderShare, RejectsAnInvalidAgreement) {
   const BadRow own{.position = 5, .sample = {.file = "file 5", .byte = 5, .words = "gone"}};
   const BadRow other{.position = 2, .sample = {.file = "file 2", .byte = 0, .words = "gone"}};
   const auto said = [&](const std::vector<BadRow>& answer) {
@@ -389,7 +389,7 @@ TEST(LoaderShare, AnAgreementThatIsNoneIsAnError) {
   EXPECT_THAT(said({own, beyond}), HasSubstr("position 8 after 5"));
 }
 
-TEST(BadRows, GoToOtherProcessesAndBack) {
+TEST(BadRows, SerializeForOtherProcesses) {
   const std::vector<BadRow> first{{.position = 3, .sample = {.file = "a/b c.jpg", .byte = -1, .words = ""}},
                                   {.position = 1LL << 40, .sample = {.file = "", .byte = 77, .words = "no\nend"}}};
   const std::vector<BadRow> second{{.position = 0, .sample = {.file = "x", .byte = 0, .words = "y"}}};
@@ -403,7 +403,7 @@ TEST(BadRows, GoToOtherProcessesAndBack) {
   for (std::size_t size = border + 1; size < both.size(); ++size)
     EXPECT_THAT(error_of(ErrorKind::kInternal, [&] { bad_rows_of(std::span(both).first(size)); }),
                 HasSubstr("cut short"));
-  for (const std::int64_t length : {std::int64_t{-1}, std::int64_t{1} << 62}) {  // of the file's name
+  for (const std::int64_t length : {std::int64_t{-1}, std::int64_t{1} << 62}) {  // length of the file's name
     std::vector<std::byte> broken = more;
     std::memcpy(broken.data() + 16, &length, sizeof length);
     EXPECT_THAT(error_of(ErrorKind::kInternal, [&] { bad_rows_of(broken); }), HasSubstr("cut short"));

@@ -39,7 +39,7 @@ TEST(Loader, DeliversTheOrderWithAShortLastBatch) {
   }
 }
 
-TEST(Loader, NothingDependsOnWorkersOrPrefetch) {
+TEST(Loader, WorkersAndPrefetchDoNotChangeBatches) {
   const auto run = [](bool contiguous, int workers, int prefetch) {
     const Pipeline augment(
         {transform_family().make(RandomFlipSpec{}), transform_family().make(RandomBrightnessSpec{{0.2}, {0, 5000}})},
@@ -64,7 +64,7 @@ TEST(Loader, CopyPathEqualsThePipeline) {
   EXPECT_EQ(epochs(fast, 1), epochs(slow, 1));
 }
 
-TEST(Loader, SeekGoesOnWhereARunLeftOff) {
+TEST(Loader, SeekResumesARun) {
   Loader whole(numbered_source(23), {}, kLoaderModel, kLoaderClasses, loader_options(4, 2));
   const std::vector<Copy> all = epochs(whole, 3);  // 6 batches each
   for (const auto& [epoch, batch] : {std::pair{0, 0}, {0, 3}, {1, 5}, {2, 2}}) {
@@ -77,7 +77,7 @@ TEST(Loader, SeekGoesOnWhereARunLeftOff) {
 
 TEST(Loader, SeekToAnyRowAndToTheEnd) {
   Loader loader(numbered_source(10), {}, kLoaderModel, kLoaderClasses, loader_options(4));
-  loader.seek(7, 3);  // another batch size saved this
+  loader.seek(7, 3);  // as saved with another batch size
   const auto order = Loader::order(10, {}, 11, 7);
   const Batch batch = loader.next();
   EXPECT_EQ(batch.first(), 3);
@@ -92,7 +92,7 @@ TEST(Loader, SeekToAnyRowAndToTheEnd) {
             "cannot continue at sample 11 of epoch 0: the data set has 10 samples");
 }
 
-TEST(Loader, TheEndStaysUntilTheNextEpochIsAskedFor) {
+TEST(Loader, ReturnsNoBatchUntilTheNextEpochStarts) {
   Loader loader(numbered_source(3), {}, kLoaderModel, kLoaderClasses, loader_options(4));
   EXPECT_EQ(loader.next().rows(), 3);
   EXPECT_EQ(loader.next().rows(), 0);
@@ -110,7 +110,7 @@ TEST(Loader, NextEpochInTheMiddleSkipsTheRest) {
   EXPECT_EQ(batch.first(), 0);
 }
 
-TEST(Loader, PartsOfADataSetAreGatheredFromTheWhole) {
+TEST(Loader, GathersPartsOfADataSet) {
   const auto whole = numbered_source(30);
   const auto part = subset(whole, {3, 29, 7, 11}, "test");
   LoaderOptions o = loader_options(3);
@@ -130,7 +130,7 @@ TEST(Loader, AddsTheMissingChannel) {
   EXPECT_EQ(loader.next().rows(), 4);
 }
 
-TEST(Loader, SaysTheWidthOfATable) {
+TEST(Loader, ReportsTheWidthOfATable) {
   const auto source = std::make_shared<VectorSource>(4, Shape{12});
   source->classes.assign(4, 1);
   EXPECT_EQ(error_of(ErrorKind::kData,
@@ -138,7 +138,7 @@ TEST(Loader, SaysTheWidthOfATable) {
             "samples are 12, the model expects 17; write `Input: {shape: [12]}`");
 }
 
-TEST(Loader, RefusesWhatTheModelCannotTake) {
+TEST(Loader, RejectsShapesThatTheModelCannotUse) {
   const auto refusal = [](const ModelSide& model, const Pipeline& pipeline = {}, const std::string& name = "") {
     const auto source = std::make_shared<VectorSource>(4, Shape{28, 28});
     source->classes.assign(4, 1);
@@ -168,7 +168,7 @@ TEST(Loader, SeveralInputsByName) {
   SyntheticSpec spec;
   spec.samples = 9;
   const Sources sources = open_sources({.train = dataset_family().make(spec), .validation = {}, .test = {}}, model, 0);
-  std::swap(model.input_names[0], model.input_names[1]);  // order does not matter, names do
+  std::swap(model.input_names[0], model.input_names[1]);  // inputs are matched by name, not by position
   std::swap(model.input_shapes[0], model.input_shapes[1]);
   Loader loader(sources.train, {}, model, kLoaderClasses, loader_options(5));
   const Batch batch = loader.next();

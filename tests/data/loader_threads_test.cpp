@@ -1,4 +1,4 @@
-// The loader's workers and the memory of its batches: what is made ahead, held, dropped, waited for.
+// The loader's workers and the memory of its batches: prefetching, holding, dropping rows, waiting.
 
 #include <gmock/gmock.h>
 
@@ -35,7 +35,7 @@ TEST(LoaderThreads, PrefetchCrossesTheEpochAndStopsThere) {
   source->classes.assign(6, 0);
   Loader loader(source, {}, kLoaderModel, kLoaderClasses, loader_options(3, 1, 2));
   for (int b = 0; b < 2; ++b) EXPECT_EQ(loader.next().rows(), 3);
-  // All of epoch 0 is delivered; without another call two batches of epoch 1 are made, and no more.
+  // Epoch 0 is delivered. Without another call, exactly two batches of epoch 1 are made.
   for (int tries = 0; tries < 20000 && source->reads < 12; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -62,16 +62,16 @@ TEST(LoaderThreads, BatchesMayBeHeldAndOutliveTheLoader) {
   EXPECT_EQ(memory.size(), 10U);
 }
 
-TEST(LoaderThreads, SlotsAreUsedAgain) {
+TEST(LoaderThreads, ReusesBatchBuffers) {
   Loader loader(numbered_source(400), {}, kLoaderModel, kLoaderClasses, loader_options(4, 1, 2));
   std::set<const float*> memory;
   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) memory.insert(batch.input(0));
-  EXPECT_LE(memory.size(), 5U);  // two ahead, one in the making, two in the loop's hands
+  EXPECT_LE(memory.size(), 5U);  // two prefetched, one in progress, two held by the loop
   const auto aligned = [](const float* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; };
   EXPECT_TRUE(std::all_of(memory.begin(), memory.end(), aligned));
 }
 
-TEST(LoaderThreads, TakesTheMemoryItIsGiven) {
+TEST(LoaderThreads, UsesTheGivenMemory) {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> alive;
   LoaderOptions o = loader_options(4, 2, 2);
@@ -100,12 +100,12 @@ TEST(LoaderThreads, TakesTheMemoryItIsGiven) {
         held = std::move(batch);
       }
     }
-    EXPECT_EQ(alive.size(), 2U);  // of the batch that is held
+    EXPECT_EQ(alive.size(), 2U);  // of the held batch
   }
   EXPECT_TRUE(alive.empty());
 }
 
-TEST(LoaderThreads, AWorkersErrorComesWithItsBatch) {
+TEST(LoaderThreads, ReturnsAWorkersErrorWithItsBatch) {
   const auto source = numbered_source(40, false);
   source->broken = Loader::order(40, {}, 11, 0)[9];
   Loader loader(source, {}, kLoaderModel, kLoaderClasses, loader_options(4, 3));
@@ -118,7 +118,7 @@ TEST(LoaderThreads, AWorkersErrorComesWithItsBatch) {
   EXPECT_EQ(loader.next().first(), 12);
 }
 
-TEST(LoaderThreads, StopsInTheMiddleOfAnything) {
+TEST(LoaderThreads, StopsInAnyState) {
   /// Each sample takes 2 ms, as if it were decoded.
   class SlowSource : public CountingSource {
    public:
@@ -165,7 +165,7 @@ TEST(LoaderThreads, AllWorkersMakeOneBatch) {
   EXPECT_EQ(source->readers.size(), 4U);
 }
 
-TEST(LoaderThreads, DropsRowsAloneAndInOrder) {
+TEST(LoaderThreads, DropsSingleRowsInOrder) {
   class Holes : public VectorSource {
    public:
     using VectorSource::VectorSource;
@@ -205,7 +205,7 @@ TEST(LoaderThreads, DropsRowsAloneAndInOrder) {
   }
 }
 
-TEST(LoaderThreads, MeasuresWaiting) {
+TEST(LoaderThreads, MeasuresTheTimeOfWaiting) {
   class SlowSource : public VectorSource {
    public:
     using VectorSource::VectorSource;

@@ -1,4 +1,4 @@
-// MixUp and CutMix in the loader: partners, labels, and what does not decide them.
+// MixUp and CutMix in the loader: partners, labels, and independence of workers and batches.
 
 #include "data/mixing.h"
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kMixed = 23, kMixedElements = 4 * 3, kMixedClasses = 5;
 const ModelSide kMixModel = model_of({4, 3, 1}, {kMixedClasses});
 const std::vector<LabelForm> kMixedRows{{.output = "digits", .kind = LabelKind::kDense, .width = kMixedClasses}};
 
-/// Some samples cannot be read, and may be left out.
+/// Contains unreadable samples that may be skipped.
 class HoledSource final : public VectorSource {
  public:
   using VectorSource::VectorSource;
@@ -79,7 +79,7 @@ Pipeline mixing_pipeline(const Specs&... specs) {
   return Pipeline({transform_family().make(specs)...}, false);
 }
 
-TEST(Mixing, DependsOnSampleAndEpochAlone) {
+TEST(Mixing, DependsOnlyOnSampleAndEpoch) {
   const Pipeline pipeline =
       mixing_pipeline(RandomFlipSpec{}, MixUpSpec{1.0}, CutMixSpec{}, RandomFlipSpec{}, RescalingSpec{0.5, 0});
   const auto reference = rows_of(holed(), pipeline, 5, 1);
@@ -91,8 +91,8 @@ TEST(Mixing, DependsOnSampleAndEpochAlone) {
   EXPECT_NE(rows_of(holed(), pipeline, 5, 1, Shuffle::Kind::kFull, 2), reference);
 }
 
-/// Element e of sample i is 100 i + e, so the partner and its part can be read off two pixels.
-TEST(Mixing, MixUpMixesImagesAndLabelsAlike) {
+/// Element e of sample i is 100 i + e, so two pixels determine the partner and its share.
+TEST(Mixing, MixUpMixesImagesAndLabelsEqually) {
   const Pipeline pipeline = mixing_pipeline(MixUpSpec{1.0});
   const auto transform = make_transform(transform_family().make(MixUpSpec{1.0}));
   const Mixing& mixer = *transform->mixing();
@@ -132,15 +132,15 @@ TEST(Mixing, CutMixTakesPixelsByArea) {
       area += own / static_cast<double>(kMixedElements);
       weight += static_cast<double>(row.label[static_cast<std::size_t>(index % kMixedClasses)]);
     }
-  // Beta(1, 1) has the mean 1/2; partners are the sample itself, or of its class, now and then. Rectangles of so few
-  // pixels cover less than their area, for the first row and column lie in them only where they begin at 0: 0.641, the
-  // mean over many draws by Keras's formula, instead of 1/2.
+  // Beta(1, 1) has the mean 1/2; a partner may be the sample itself or of its class. Rectangles of so few pixels cover
+  // less than their area, as the first row and column are covered only if they begin at 0. Hence 0.641, Keras's mean
+  // over many draws.
   EXPECT_NEAR(area / (40 * kMixed), 0.641 + 0.359 / kMixed, 0.04);
   EXPECT_NEAR(weight / (40 * kMixed), 0.5 + 0.5 / kMixedClasses, 0.04);
 }
 
-/// It has its own turn in the epoch, where it is noted; nobody loses a row for it.
-TEST(Mixing, APartnerThatCannotBeReadIsDoneWithout) {
+/// The unreadable partner is reported when its own position is read; no other row is dropped for it.
+TEST(Mixing, SkipsUnreadablePartners) {
   constexpr std::int64_t kHole = 6;
   const Pipeline pipeline = mixing_pipeline(MixUpSpec{1.0});
   const auto whole = rows_of(holed(), pipeline, 4, 2), found = rows_of(holed(kHole), pipeline, 4, 2);
@@ -163,24 +163,24 @@ TEST(Mixing, APartnerThatCannotBeReadIsDoneWithout) {
   EXPECT_GT(alone, 0);
 }
 
-TEST(Mixing, TransformsBeforeItAreEachSamplesOwn) {
+TEST(Mixing, AppliesEarlierTransformsPerSample) {
   const auto halves = rows_of(holed(), mixing_pipeline(RescalingSpec{0.5, 0}, MixUpSpec{}), 4, 1);
   const auto whole = rows_of(holed(), mixing_pipeline(RescalingSpec{1, 0}, MixUpSpec{}), 4, 1);
   for (const auto& [index, row] : whole)
     for (std::size_t e = 0; e < kMixedElements; ++e) EXPECT_NEAR(halves.at(index).image[e], row.image[e] / 2, 1e-3F);
 }
 
-TEST(Mixing, CachesKeepWhatComesBefore) {
+TEST(Mixing, CachesContainEarlierTransforms) {
   const Pipeline pipeline = mixing_pipeline(RescalingSpec{0.5, 1}, MixUpSpec{}, RescalingSpec{2, 0});
   const auto source = holed();
   CacheOptions options;
   options.kind = CacheOptions::Kind::kMemory;
-  source->contiguous = false;  // what lies in memory is not kept a second time
+  source->contiguous = false;  // samples in memory are not cached
   const auto [samples, rest] = cached(source, pipeline, options, "train");
   EXPECT_EQ(rows_of(samples, rest, 4, 2), rows_of(holed(), pipeline, 4, 2));
 }
 
-TEST(Mixing, NeedsOneShapeRowsAndTheHost) {
+TEST(Mixing, RequiresOneShapeRowsAndTheHost) {
   EXPECT_THAT(error_of(ErrorKind::kUsage, [] { mixing_pipeline(MixUpSpec{}).check_mixing(true); }),
               HasSubstr("MixUp: samples of several sizes cannot be mixed; put `Resizing"));
   mixing_pipeline(MixUpSpec{}).check_mixing(false);

@@ -1,4 +1,4 @@
-// What files of other programs are told of the preparation of samples.
+// The description of sample preparation in exported files.
 
 #include "data/preparation.h"
 
@@ -30,7 +30,7 @@ config::Typed transform(Spec spec) {
 
 ModelSide images_side() { return {.input_names = {"in"}, .input_shapes = {Shape{8, 6, 3}}}; }
 
-TEST(Preparation, MapsOfChannelsAreOneAndAResizingFreesTheSize) {
+TEST(Preparation, MergesChannelMapsAndResizingAcceptsAnySize) {
   const auto made = preparation(
       {},
       {transform(ResizingSpec{.height = 8, .width = 6, .antialias = true}),
@@ -49,14 +49,14 @@ TEST(Preparation, MapsOfChannelsAreOneAndAResizingFreesTheSize) {
   EXPECT_THAT(map.offset, ElementsAre(0.0F));
 }
 
-TEST(Preparation, FilesOfImagesAndScalesOfBytesTakeBytes) {
+TEST(Preparation, ImageFilesAndByteScalesTakeBytes) {
   const config::Typed folder = dataset_family().make(ImageFolderSpec{});
   EXPECT_TRUE(preparation({&folder}, {}, images_side()).inputs[0]->bytes);
   EXPECT_EQ(preparation({&folder}, {}, images_side()).inputs[0]->raw, Shape({8, 6, 3}));
   EXPECT_TRUE(preparation({}, {transform(RescalingSpec{.scale = 1.0 / 255})}, images_side()).inputs[0]->bytes);
 }
 
-TEST(Preparation, IdsComeAsTheModelTakesThem) {
+TEST(Preparation, IdsNeedNoPreparation) {
   const ModelSide side{.input_names = {"in"}, .input_shapes = {Shape{8}}, .input_types = {DType::kI32}};
   EXPECT_FALSE(preparation({}, {}, side).inputs.at(0));
 }
@@ -71,13 +71,13 @@ std::string refusal(const std::vector<const config::Typed*>& sets, const std::ve
   return "taken";
 }
 
-TEST(Preparation, WhatHasNoFormIsNamed) {
+TEST(Preparation, NamesStepsThatCannotBeExported) {
   const config::Typed texts = dataset_family().make(TextSpec{});
   EXPECT_THAT(refusal({&texts}, {}, images_side()), HasSubstr("texts"));
   EXPECT_THAT(refusal({}, {transform(RandomFlipSpec{})}, images_side()), HasSubstr("RandomFlip"));
 }
 
-/// With a table of training `rows` below the line x,kind,y.
+/// Uses a table of training `rows` after the header x,kind,y.
 formats::Preparation of_table(const std::string& rows, const std::string& columns) {
   const test::Folder folder;
   std::ofstream(folder / "t.csv") << "x,kind,y\n" << rows;
@@ -88,7 +88,7 @@ formats::Preparation of_table(const std::string& rows, const std::string& column
   return preparation({&config.train}, {}, side);
 }
 
-TEST(Preparation, ColumnsHaveWhatWasLearned) {
+TEST(Preparation, ColumnsContainTheFittedState) {
   const formats::Preparation made = of_table("1,cat,0\n3,dog,1\n,dog,0\n2,,1\n", "x: {Normalization: {missing: 8}}");
   ASSERT_EQ(made.inputs.at(0)->columns.size(), 2U);
   const auto& [number, word] = std::pair(made.inputs[0]->columns[0], made.inputs[0]->columns[1]);
@@ -109,7 +109,7 @@ TEST(Preparation, RefusedCellsHaveNoIndex) {
   EXPECT_FALSE(look.missing);
 }
 
-TEST(Preparation, AHashOfWordsIsRefused) {
+TEST(Preparation, RejectsHashedWords) {
   try {
     of_table("1,cat,0\n3,dog,1\n", "kind: {Hashing: 4}");
     FAIL();
@@ -120,7 +120,7 @@ TEST(Preparation, AHashOfWordsIsRefused) {
   }
 }
 
-TEST(Preparation, ATableWithoutWhatWasLearnedIsRefused) {
+TEST(Preparation, RejectsATableWithoutFittedState) {
   const config::Typed table = data_set_of("CSV: {file: nowhere.csv, labels: y}", "");
   EXPECT_THAT(refusal({&table}, {}, images_side()), HasSubstr("the columns of the table are not fitted"));
 }

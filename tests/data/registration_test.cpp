@@ -1,5 +1,5 @@
-// Every registered data set and transform has a row in docs/reference/data.md and a test, and a data set has a
-// header and a source of its name. The message names the missing one.
+// Every registered data set and transform has a row in docs/reference/data.md and a test; a data set also has a header
+// and a source named after it. The message names the missing one.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::string text_of(const fs::path& path) {
 
 /// "ImageFolder" -> "image_folder", "CIFAR10" -> "cifar10".
 std::string file_name(const std::string& type) {
-  if (type == "IDX") return "idx_source";  // idx.h reads the files
+  if (type == "IDX") return "idx_source";  // idx.h only reads the files
   if (type == "HDF5Dataset") return "hdf5_dataset";
   std::string name;
   for (std::size_t i = 0; i < type.size(); ++i) {
@@ -51,7 +51,7 @@ void expect_row_and_test(const config::Family& family, std::size_t at_least) {
   EXPECT_GE(family.names().size(), at_least);
 }
 
-TEST(Registration, EveryDataSetHasItsPlaces) {
+TEST(Registration, EveryDataSetIsDocumentedAndTested) {
   expect_row_and_test(dataset_family(), 10);
   for (const std::string& type : dataset_family().names()) {
     const std::string name = "src/data/sources/" + file_name(type);
@@ -59,7 +59,7 @@ TEST(Registration, EveryDataSetHasItsPlaces) {
       EXPECT_TRUE(fs::exists(repository(name + suffix))) << "data set " << type << " has no " << name << suffix;
   }
 }
-TEST(Registration, EveryTransformHasItsPlaces) { expect_row_and_test(transform_family(), 23); }
+TEST(Registration, EveryTransformIsDocumentedAndTested) { expect_row_and_test(transform_family(), 23); }
 
 }  // namespace
 }  // namespace dptrain::data

@@ -1,6 +1,6 @@
 #pragma once
 
-// Data sets as a config has them.
+// Data sets read from YAML.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace dptrain::data {
 
-/// Of `CSV: {...}`; FOLDER stands for `folder`, which ends with a slash.
+/// The data set of `CSV: {...}`; FOLDER is replaced by `folder`, which ends with a slash.
 inline config::Typed data_set_of(std::string yaml, const std::string& folder) {
   for (std::size_t at; (at = yaml.find("FOLDER")) != std::string::npos;) yaml.replace(at, 6, folder);
   config::Diagnostics diagnostics;

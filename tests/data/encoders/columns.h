@@ -1,6 +1,6 @@
 #pragma once
 
-// Columns in vectors, and encoders of YAML that learn from them.
+// Columns in vectors, and encoders of YAML that are fitted to them.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ inline config::Typed encoder(const std::string& yaml) {
   return typed;
 }
 
-/// What is said of an encoder's arguments; "": nothing.
+/// The error about an encoder's arguments, or "".
 inline std::string error_about(const std::string& yaml) {
   config::Diagnostics diagnostics;
   read_encoder(yaml, diagnostics);
@@ -74,7 +74,7 @@ class Column final : public TrainingColumn {
   int parts_ = 1;
 };
 
-/// As it comes back from a checkpoint.
+/// The fitted encoder, restored from its checkpoint state.
 inline std::unique_ptr<const Encoder> fitted_state(const std::string& yaml, const Column& column) {
   const config::Typed spec = encoder(yaml);
   return restore(spec, nlohmann::json::parse(fit(spec, column)->fitted_state().dump()));

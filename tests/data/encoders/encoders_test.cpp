@@ -1,4 +1,4 @@
-// What encoders learn from a column and make of its cells; the values beside them are what Keras's layers give.
+// Fitting and applying encoders; expected values are those of Keras's layers.
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ const WordEncoder& words(const std::unique_ptr<const Encoder>& encoder) {
   return dynamic_cast<const WordEncoder&>(*encoder);
 }
 
-TEST(NormalizationEncoder, TakesTheMeanAndTheDeviationOfThePopulation) {
+TEST(NormalizationEncoder, UsesTheMeanAndDeviationOfThePopulation) {
   const auto encoder = fitted_state("Normalization", Column({1, 2, 3, 4}));
   EXPECT_THAT(numbers(*encoder, 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
   EXPECT_THAT(numbers(*encoder, 2.5), ElementsAre(0.0F));
@@ -38,7 +38,7 @@ TEST(NormalizationEncoder, KeepsTheVarianceOfLargeNumbers) {
   EXPECT_THAT(numbers(*encoder, 1e9 + 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
 }
 
-TEST(NormalizationEncoder, AMissingNumberIsTheMeanOrWhatTheConfigSays) {
+TEST(NormalizationEncoder, ReplacesMissingNumbersByTheMeanOrTheGivenValue) {
   const Column column({1, 1, 4, kMissing});
   EXPECT_THAT(numbers(*fitted_state("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
   const auto frequent = fitted_state("Normalization: {missing: most_frequent}", column);
@@ -54,7 +54,7 @@ TEST(NormalizationEncoder, AConstantColumnStaysFinite) {
   EXPECT_THAT(numbers(*fitted_state("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
 }
 
-TEST(StringLookupEncoder, TheMostFrequentWordComesFirstAndTiesFromTheEndOfTheAlphabet) {
+TEST(StringLookupEncoder, SortsWordsByFrequencyThenReverseAlphabet) {
   const auto encoder = fitted_state("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
   EXPECT_EQ(encoder->floats(), 5);
   EXPECT_EQ(encoder->id_limit(), 5);
@@ -65,7 +65,7 @@ TEST(StringLookupEncoder, TheMostFrequentWordComesFirstAndTiesFromTheEndOfTheAlp
   EXPECT_FALSE(words(encoder).is_unknown(1));
 }
 
-TEST(StringLookupEncoder, MaxTokensCountsTheUnknownOne) {
+TEST(StringLookupEncoder, MaxTokensIncludesTheUnknownToken) {
   const auto encoder = fitted_state("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
   EXPECT_EQ(encoder->floats(), 3);
   EXPECT_EQ(words(encoder).index("b"), 0);
@@ -74,7 +74,7 @@ TEST(StringLookupEncoder, MaxTokensCountsTheUnknownOne) {
   EXPECT_THAT(out, ElementsAre(0, 0, 1));
 }
 
-TEST(StringLookupEncoder, AMissingWordIsAWordOfItsOwnWhereTrainingHadOne) {
+TEST(StringLookupEncoder, KeepsAnIndexForMissingWordsOfTraining) {
   EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
   EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
   const auto frequent = fitted_state("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
@@ -84,20 +84,20 @@ TEST(StringLookupEncoder, AMissingWordIsAWordOfItsOwnWhereTrainingHadOne) {
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(refused).missing_index(); }), HasSubstr("a word is missing"));
 }
 
-TEST(StringLookupEncoder, RefusesUnknownWordsWithoutAnIndexForThem) {
+TEST(StringLookupEncoder, RejectsUnknownWordsWithoutAnIndex) {
   const auto encoder = fitted_state("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
   EXPECT_EQ(words(encoder).index("a"), 0);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }),
               HasSubstr("'b' is not in the vocabulary of 1 words"));
 }
 
-TEST(StringLookupEncoder, AGivenVocabularyIsKept) {
+TEST(StringLookupEncoder, KeepsAGivenVocabulary) {
   const auto encoder = fitted_state("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
   EXPECT_EQ(words(encoder).index("y"), 2);
   EXPECT_EQ(words(encoder).index("a"), 0);
 }
 
-TEST(DateEncoder, YearAndWeekAreCircles) {
+TEST(DateEncoder, EncodesYearAndWeekAsCircles) {
   constexpr double kDay = 1440;
   const auto encoder = fitted_state("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
   EXPECT_EQ(encoder->floats(), 5);
@@ -105,7 +105,7 @@ TEST(DateEncoder, YearAndWeekAreCircles) {
   EXPECT_THAT(numbers(*encoder, 0),
               ElementsAre(-1.0F, 0.0F, 1.0F, FloatNear(std::sin(week), 1e-6F), FloatNear(std::cos(week), 1e-6F)));
   EXPECT_THAT(numbers(*encoder, kMissing), ElementsAre(0, 0, 0, 0, 0));
-  // The middle of a leap year, 2024-07-02 00:00, is the other end of the circle.
+  // The middle of a leap year, 2024-07-02 00:00, is the opposite point of the circle.
   EXPECT_THAT(numbers(*encoder, 19906 * kDay)[2], FloatNear(-1, 1e-6F));
   EXPECT_EQ(fitted_state("Date", Column({0, 90}))->floats(), 7) << "with times of day";
 }

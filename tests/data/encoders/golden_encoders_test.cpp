@@ -1,4 +1,5 @@
-// Encoders against Keras's layers (scripts/interop/keras_encoders.py); $DPTRAIN_GOLDEN_ENCODERS names a larger file.
+// Compares encoders with Keras's layers (scripts/interop/keras_encoders.py); $DPTRAIN_GOLDEN_ENCODERS names a larger
+// file.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ void expect_near(const std::vector<float>& found, const Json& expected, const st
   ASSERT_EQ(found.size(), expected.size()) << what;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double value = expected[i].get<double>();
-    // Keras sums the mean of idf weights in floats.
+    // Keras computes the mean of idf weights in floats.
     ASSERT_NEAR(found[i], value, 2e-6 * std::max(1.0, std::abs(value))) << what << ", element " << i;
   }
 }
@@ -94,7 +95,7 @@ void check_numbers(const Json& golden, const std::string& what) {
   }
 }
 
-TEST(GoldenEncoders, GiveWhatKerasGives) {
+TEST(GoldenEncoders, EqualKeras) {
   const Json file = golden_file();
   const auto texts = file.at("texts").get<std::vector<std::string>>();
   EXPECT_FALSE(file.at("cases").empty());

@@ -15,7 +15,7 @@ std::string told(const Bytes& file) {
          std::to_string(info.height) + "x" + std::to_string(info.width) + " " + std::to_string(info.bits) + " bit";
 }
 
-TEST(ImageInfo, OfEveryFormat) {
+TEST(ImageInfo, ReadsEveryFormat) {
   EXPECT_EQ(told(jpeg_bytes(gradient(5, 7))), "jpeg rgb 5x7 8 bit");
   EXPECT_EQ(told(jpeg_bytes(gradient(5, 7), {.progressive = true, .orientation = 6})),
             "jpeg progressive rgb 5x7 8 bit");
@@ -30,7 +30,7 @@ TEST(ImageInfo, OfEveryFormat) {
   EXPECT_EQ(told(pnm_bytes(gradient(5, 7, 1))), "pnm gray 5x7 8 bit");
 }
 
-TEST(ImageInfo, FilesThatEndInTheHeader) {
+TEST(ImageInfo, RejectsFilesThatEndInTheHeader) {
   for (const Bytes& whole : {jpeg_bytes(gradient(5, 7)), png_bytes(gradient(5, 7)), bmp_bytes(gradient(5, 7)),
                              gif_bytes(2, 3, Bytes(12), Bytes(6)), pnm_bytes(gradient(5, 7))})
     for (std::size_t size = 0; size < 10; ++size)

@@ -26,7 +26,7 @@ Array decoded(const Bytes& file, const DecodeOptions& options = {}) {
   return out;
 }
 
-/// Largest difference between the picture and what `expected(y, x, c)` says.
+/// Largest difference between the picture and `expected(y, x, c)`.
 int largest_difference(const Array& image, const std::function<double(std::int64_t, std::int64_t, int)>& expected) {
   double most = 0;
   std::size_t i = 0;
@@ -40,7 +40,7 @@ double luminance(const Picture& p, std::int64_t y, std::int64_t x) {
   return 0.299 * p.at(y, x, 0) + 0.587 * p.at(y, x, 1) + 0.114 * p.at(y, x, 2);
 }
 
-/// The error that the file gives, which must lie inside it.
+/// The error of decoding the file. Its offset must be inside the file.
 ImageError error_in(const Bytes& file, const DecodeOptions& options = {}) {
   Array out;
   try {
@@ -55,7 +55,7 @@ ImageError error_in(const Bytes& file, const DecodeOptions& options = {}) {
   return {0, ""};
 }
 
-// Quality 95 on a smooth picture: a few steps from rounding of color and coefficients.
+// Quality 95 on a smooth picture: rounding of colors and coefficients changes values by a few steps.
 constexpr int kJpegTolerance = 5;
 
 TEST(DecodeJpeg, ColorAndGray) {
@@ -89,7 +89,7 @@ TEST(DecodeJpeg, RgbFileToGray) {
   EXPECT_LE(largest_difference(gray, [&](auto y, auto x, int) { return luminance(picture, y, x); }), kJpegTolerance);
 }
 
-TEST(DecodeJpeg, ProgressiveIsTheSamePicture) {
+TEST(DecodeJpeg, ProgressiveEqualsBaseline) {
   const Picture picture = gradient(40, 56);
   EXPECT_EQ(decoded(jpeg_bytes(picture, {.progressive = true})).u8, decoded(jpeg_bytes(picture)).u8);
   EXPECT_EQ(decoded(jpeg_bytes(picture, {.restart_interval = 2})).u8, decoded(jpeg_bytes(picture)).u8);
@@ -99,7 +99,7 @@ TEST(DecodeJpeg, FourInks) {
   const Picture picture = gradient(24, 40, 4);
   for (const J_COLOR_SPACE space : {JCS_CMYK, JCS_YCCK})
     for (const bool adobe : {true, false}) {
-      if (space == JCS_YCCK && !adobe) continue;  // without the marker nothing says that it is YCCK
+      if (space == JCS_YCCK && !adobe) continue;  // without the marker, YCCK is not detected
       SCOPED_TRACE(std::to_string(space) + (adobe ? " adobe" : ""));
       const Bytes file = jpeg_bytes(picture, {.space = space, .adobe = adobe, .subsampled = false});
       const auto light = [&](auto y, auto x, int c) {
@@ -118,8 +118,8 @@ TEST(DecodeJpeg, FourInks) {
     }
 }
 
-/// Where EXIF says that pixel (row, column) of the file is seen, by its own table: on which side row 0 and column 0
-/// are.
+/// Position where EXIF displays pixel (row, column) of the file, from a separate table: the sides of row 0 and column
+/// 0.
 std::pair<std::int64_t, std::int64_t> seen(int orientation, std::int64_t row, std::int64_t column, std::int64_t h,
                                            std::int64_t w) {
   switch (orientation) {
@@ -157,7 +157,7 @@ TEST(DecodeJpeg, Orientation) {
     }
 }
 
-TEST(DecodeJpeg, StrangeExifIsNoOrientation) {
+TEST(DecodeJpeg, IgnoresInvalidExif) {
   const Picture picture = gradient(8, 16);
   for (const int orientation : {9, 255})
     EXPECT_EQ(decoded(jpeg_bytes(picture, {.orientation = orientation})).shape[0], 8);
@@ -165,7 +165,7 @@ TEST(DecodeJpeg, StrangeExifIsNoOrientation) {
   const std::string exif_word = "Exif";
   const auto at = std::search(file.begin(), file.end(), exif_word.begin(), exif_word.end());
   ASSERT_NE(at, file.end());
-  at[10] = 0xFF, at[11] = 0xFF;  // the directory lies far outside
+  at[10] = 0xFF, at[11] = 0xFF;  // the directory is far outside
   EXPECT_EQ(decoded(file).shape[0], 8);
 }
 
@@ -178,7 +178,7 @@ Picture half_noise(std::int64_t height, std::int64_t width, int channels = 3) {
   return picture;
 }
 
-TEST(DecodeJpeg, APartIsThatPartOfTheWhole) {
+TEST(DecodeJpeg, DecodesAPartLikeTheWhole) {
   constexpr std::int64_t kHeight = 117, kWidth = 150;
   std::mt19937 draw(7);
   for (int mode = 0; mode < 12; ++mode) {
@@ -216,7 +216,7 @@ TEST(DecodeJpeg, APartIsThatPartOfTheWhole) {
   }
 }
 
-TEST(DecodeJpeg, WhatIsNotInThePartIsNotDecoded) {
+TEST(DecodeJpeg, SkipsBlocksOutsideThePart) {
   const Bytes file = jpeg_bytes(gradient(160, 160));
   Array some;
   some.u8.assign(160 * 160 * 3, 0xEE);
@@ -229,7 +229,7 @@ TEST(DecodeJpeg, WhatIsNotInThePartIsNotDecoded) {
   EXPECT_EQ(at(70, 120), 0xEE) << "right";
 }
 
-TEST(DecodeJpeg, APartOfAFileCutShortIsAnError) {
+TEST(DecodeJpeg, RejectsAPartOfATruncatedFile) {
   Bytes file = jpeg_bytes(half_noise(160, 160));
   file.resize(file.size() - 10);
   EXPECT_THAT(error_in(file, {.part =
@@ -240,7 +240,7 @@ TEST(DecodeJpeg, APartOfAFileCutShortIsAnError) {
               HasSubstr("remature end"));
 }
 
-TEST(DecodeJpeg, APartOfATurnedPhotoIsThatOfTheTurned) {
+TEST(DecodeJpeg, PartsUseOrientedCoordinates) {
   const Bytes file = jpeg_bytes(gradient(40, 60), {.orientation = 6});
   Array some;
   decode_image(file, {.part = [](const Shape& shape) { return Window{0, 0, shape[0] / 2, shape[1] / 2}; }}, some);
@@ -249,7 +249,7 @@ TEST(DecodeJpeg, APartOfATurnedPhotoIsThatOfTheTurned) {
   EXPECT_TRUE(std::equal(some.u8.begin(), some.u8.begin() + 60, all.u8.begin()));
 }
 
-TEST(DecodeJpeg, SmallerWhereAllowed) {
+TEST(DecodeJpeg, DecodesSmallerIfAllowed) {
   const Picture picture = gradient(64, 96);
   const auto size = [&](std::int64_t height, std::int64_t width, int orientation) {
     const Array image =
@@ -283,7 +283,7 @@ void claim(Bytes& file, std::uint8_t marker, std::uint16_t height, std::uint16_t
   std::copy(size.begin(), size.end(), at + 5);
 }
 
-TEST(DecodeJpeg, Bombs) {
+TEST(DecodeJpeg, RejectsDecompressionBombs) {
   Bytes file = jpeg_bytes(gradient(16, 16));
   claim(file, 0xC0, 65000, 65000);
   EXPECT_THAT(error_in(file).what(), HasSubstr("65,000 x 65,000 pixels; at most 134,217,728 are decoded"));
@@ -293,7 +293,7 @@ TEST(DecodeJpeg, Bombs) {
   EXPECT_EQ(decoded(arithmetic).shape, (Shape{16, 16, 3}));
   claim(arithmetic, 0xC9, 10000, 10000);
   EXPECT_THAT(error_in(arithmetic).words(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
-  // Every scan goes over the whole picture again: the first one a hundred times more.
+  // Every scan covers the whole picture again: repeats the first one a hundred times.
   Bytes progressive = jpeg_bytes(gradient(16, 16), {.progressive = true});
   const Bytes scan{0xFF, 0xDA}, table{0xFF, 0xC4};
   const auto first = std::search(progressive.begin(), progressive.end(), scan.begin(), scan.end());
@@ -305,7 +305,7 @@ TEST(DecodeJpeg, Bombs) {
   EXPECT_EQ(error_in(progressive).words(), "more than 100 scans");
 }
 
-TEST(DecodeJpeg, CutShortAnywhere) {
+TEST(DecodeJpeg, RejectsTruncatedFiles) {
   for (const bool progressive : {false, true}) {
     const Bytes whole = jpeg_bytes(gradient(48, 48), {.progressive = progressive, .restart_interval = 3});
     for (std::size_t length = 1; length < whole.size(); ++length) {
@@ -355,7 +355,7 @@ TEST(DecodePng, Channels) {
     }
 }
 
-TEST(DecodePng, CutShortAndDamaged) {
+TEST(DecodePng, RejectsTruncatedAndDamagedFiles) {
   const Bytes whole = png_bytes(gradient(9, 9));
   for (std::size_t length = 1; length < whole.size(); ++length)
     error_in(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
@@ -363,14 +363,15 @@ TEST(DecodePng, CutShortAndDamaged) {
     SCOPED_TRACE(byte);
     Bytes file = whole;
     file[byte] ^= 0x10;
-    // A length cannot be told from a chunk cut short, and a size may be too large; all else fails its checksum.
+    // A length field cannot be distinguished from a truncated chunk, and a size may be too large. The checksum covers
+    // the rest.
     EXPECT_THAT(error_in(file).words(),
                 testing::AnyOf(HasSubstr("checksum"), HasSubstr("truncated"), HasSubstr("at most")));
   }
   EXPECT_THAT(error_in(Bytes(whole.begin(), whole.begin() + 60)).words(), HasSubstr("truncated inside the chunk IDAT"));
 }
 
-TEST(DecodePng, ClaimsThatAreTooLarge) {
+TEST(DecodePng, RejectsTooLargeSizes) {
   Bytes header = big_endian(std::vector<std::uint32_t>{60000, 60000});
   append(header, {8, 2, 0, 0, 0});
   Bytes file{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
@@ -399,7 +400,7 @@ TEST(DecodeOthers, Bmp) {
     error_in(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(length)));
 }
 
-TEST(DecodeOthers, AGifMayNotBeAsLargeAsAPhoto) {
+TEST(DecodeOthers, GifsHaveASmallerLimitThanPhotos) {
   const Bytes palette{0, 0, 0, 255, 255, 255, 1, 1, 1, 2, 2, 2};
   Bytes file = gif_bytes(3, 4, palette, Bytes(12, 1));
   file[6] = 0x01, file[7] = 0x10, file[8] = 0x00, file[9] = 0x10;  // 4097 x 4096
@@ -407,7 +408,7 @@ TEST(DecodeOthers, AGifMayNotBeAsLargeAsAPhoto) {
               testing::HasSubstr("4,097 x 4,096 pixels; at most 16,777,216 of a GIF are decoded"));
 }
 
-TEST(DecodeOthers, GifsFirstPicture) {
+TEST(DecodeOthers, DecodesTheFirstPictureOfAGif) {
   const Bytes palette{0, 0, 0, 255, 0, 0, 0, 255, 0, 10, 20, 30};
   const Bytes indices{1, 2, 3, 0, 2, 1, 0, 3, 3, 1, 2, 2};
   const Bytes file = gif_bytes(3, 4, palette, indices);
@@ -419,7 +420,7 @@ TEST(DecodeOthers, GifsFirstPicture) {
                   return palette[3U * indices[static_cast<std::size_t>(4 * y + x)] + static_cast<std::size_t>(c)];
                 }),
             0);
-  for (std::size_t length = 1; length + 2 < file.size(); ++length)  // what follows the picture is not looked at
+  for (std::size_t length = 1; length + 2 < file.size(); ++length)  // the decoder ignores bytes after the picture
     error_in(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(length)));
 }
 

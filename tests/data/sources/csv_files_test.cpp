@@ -1,5 +1,5 @@
-// Columns of a table that name files: images and clips as inputs of their own, beside other columns and alone, files
-// that cannot be read, what a model wants of them, caches, and rows for prediction.
+// Columns of a table that name files: images and clips as separate inputs, with and without other columns, unreadable
+// files, errors about the model, caches, and rows for prediction.
 
 #include <gmock/gmock.h>
 
@@ -62,7 +62,7 @@ class CsvFilesTest : public testing::Test {
                      transform_family().make(rescaling)},
                     false);
   }
-  /// Facts and photos of the first batch of some epochs.
+  /// Columns and photos of the first batch of some epochs.
   static std::vector<std::vector<float>> batches(const std::shared_ptr<const Source>& source,
                                                  const CacheOptions& cache) {
     auto [samples, rest] = cached(source, small(), cache, "train", 1, two_inputs());
@@ -83,7 +83,7 @@ class CsvFilesTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(CsvFilesTest, AnImageIsWhatAFolderOfImagesReads) {
+TEST_F(CsvFilesTest, ImagesEqualThoseOfAnImageFolder) {
   const Sources sources = open(kPhotos);
   const Source& table = *sources.train;
   const auto folder = open("ImageFolder: FOLDERimg").train;
@@ -105,12 +105,12 @@ TEST_F(CsvFilesTest, AnImageIsWhatAFolderOfImagesReads) {
   EXPECT_THAT(table.cell_lines(1), ElementsAre(HasSubstr("img/a/2.png -> 12x14x3")));
 }
 
-TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
+TEST_F(CsvFilesTest, TransformsApplyToImagesOnly) {
   const Sources sources = open(kPhotosAndFacts, two_inputs());
   const auto plain = batches(sources.train, {});
   EXPECT_THAT(plain[0], ElementsAre(3, 2, 4, 4, 5, 6));
   EXPECT_EQ(plain[2], plain[0]);
-  EXPECT_NE(plain[3], plain[1]);  // flipped otherwise
+  EXPECT_NE(plain[3], plain[1]);  // flipped differently
   EXPECT_EQ(batches(sources.train, {.kind = CacheOptions::Kind::kMemory, .limit = {}, .folder = {}}), plain);
   const CacheOptions disk{
       .kind = CacheOptions::Kind::kDisk, .limit = {}, .folder = config::Path{folder_.file("cache")}};
@@ -119,7 +119,7 @@ TEST_F(CsvFilesTest, TransformsWorkOnImagesAndPassOtherColumnsBy) {
   EXPECT_EQ(batches(sources.train, disk), plain);
 }
 
-TEST_F(CsvFilesTest, PathsMayBeAllThatATableHas) {  // a row of it has no cells
+TEST_F(CsvFilesTest, ATableMayContainOnlyPaths) {  // rows without cells
   write("t.csv", "photo\nimg/a/1.jpg\nimg/a/2.png\n");
   const Sources sources = open("CSV: {file: FOLDERt.csv, inputs: photo, columns: {photo: Image}}");
   ModelSide model;
@@ -131,7 +131,7 @@ TEST_F(CsvFilesTest, PathsMayBeAllThatATableHas) {  // a row of it has no cells
   EXPECT_EQ(loader.next().rows(), 2);
 }
 
-TEST_F(CsvFilesTest, NumbersBesideAnImageAreMixedAsItsLabelIs) {
+TEST_F(CsvFilesTest, MixesOtherColumnsLikeTheLabel) {
   const Sources sources = open(kPhotosAndFacts, two_inputs());
   ResizingSpec resizing;
   resizing.height = 4;
@@ -153,7 +153,7 @@ TEST_F(CsvFilesTest, NumbersBesideAnImageAreMixedAsItsLabelIs) {
   }
 }
 
-TEST_F(CsvFilesTest, OtherFilesAreOtherSamplesToACache) {
+TEST_F(CsvFilesTest, ChangedFilesChangeTheCacheKey) {
   const Sources before = open(kPhotos);
   write_plain(folder_.file("img/a/2.png"), png_bytes(gradient(13, 14)));
   const Sources after = open(kPhotos);
@@ -164,7 +164,7 @@ TEST_F(CsvFilesTest, OtherFilesAreOtherSamplesToACache) {
             after.train->cache_key());
 }
 
-TEST_F(CsvFilesTest, AFileThatCannotBeReadIsNamedByItsRow) {
+TEST_F(CsvFilesTest, NamesTheRowOfAnUnreadableFile) {
   write("t.csv", "kind,photo\na,img/a/1.jpg\na,img/a/none.jpg\na,\nb,t.csv\n");
   const auto source = open(kPhotos).train;
   ASSERT_NE(source->bad_samples(), nullptr);
@@ -183,7 +183,7 @@ TEST_F(CsvFilesTest, AFileThatCannotBeReadIsNamedByItsRow) {
                   ->skips());
 }
 
-TEST_F(CsvFilesTest, WhereNoFileIsThereThatShowsAtOnce) {
+TEST_F(CsvFilesTest, ReportsMissingFilesAtOnce) {
   write("t.csv", "kind,photo\na,1.jpg\nb,2.jpg\n");
   EXPECT_THAT(
       error_of(ErrorKind::kData, [&] { open(kPhotos); }),
@@ -192,7 +192,7 @@ TEST_F(CsvFilesTest, WhereNoFileIsThereThatShowsAtOnce) {
           ", and no file of the 2 rows checked exists; expected absolute paths, or paths relative to the folder"));
 }
 
-TEST_F(CsvFilesTest, WhatDoesNotFitTheModelShowsBeforeAFileIsRead) {
+TEST_F(CsvFilesTest, ChecksTheModelBeforeReadingFiles) {
   const auto refusal = [&](const std::string& yaml, const ModelSide& model) {
     return error_of(ErrorKind::kUsage, [&] { open(yaml, model); });
   };
@@ -207,7 +207,7 @@ TEST_F(CsvFilesTest, WhatDoesNotFitTheModelShowsBeforeAFileIsRead) {
                         "[height, width, channels]"));
 }
 
-TEST_F(CsvFilesTest, APathIsNoLabelledClip) {
+TEST_F(CsvFilesTest, RejectsPathsAsLabels) {
   for (const char* clip : {"clips/x", "clips/y"})
     for (int i = 0; i < 6; ++i) {
       std::filesystem::create_directories(folder_.file(clip));
@@ -228,7 +228,7 @@ TEST_F(CsvFilesTest, APathIsNoLabelledClip) {
   EXPECT_TRUE(open("CSV: {file: FOLDERt.csv, labels: kind, inputs: clip, columns: {clip: Video}}").train->draws());
 }
 
-TEST_F(CsvFilesTest, RowsForPredictionAreReadAsTheModelLearned) {
+TEST_F(CsvFilesTest, ReadsRowsForPredictionLikeTrainingRows) {
   ModelSide model = two_inputs();
   model.fitted_state = open(kPhotosAndFacts, model).fitted_state;
   write("new.csv", "size,photo,age\n7,img/b/3.bmp,1\n8,none.png,2\n");
@@ -246,7 +246,7 @@ TEST_F(CsvFilesTest, RowsForPredictionAreReadAsTheModelLearned) {
   EXPECT_TRUE(rows->bad_samples()->skips());
 }
 
-TEST(ModelSideTransforms, AreForImagesWhereThereAreSome) {
+TEST(ModelSideTransforms, ApplyToImagesIfPresent) {
   ModelSide model;
   model.input_names = {"a", "b", "c"};
   model.input_shapes = {Shape{2}, Shape{4, 4, 3}, Shape{5}};

@@ -1,5 +1,4 @@
-// What one pass over the training rows finds: held against sums made the long way, and the same with any number of
-// threads.
+// Statistics of one pass over the training rows: compared with plain sums, and equal for any number of threads.
 
 #include "data/sources/csv_statistics.h"
 
@@ -18,7 +17,7 @@ namespace {
 constexpr std::int64_t kTableRows = 150'000;  // of more than two ranges
 
 double number_of(std::int64_t row) { return 1e6 + static_cast<double>(row * 7919 % 1000) / 8; }
-bool lacks_number(std::int64_t row) { return row < 70'000 || row % 10 == 0; }  // all of the first range does
+bool lacks_number(std::int64_t row) { return row < 70'000 || row % 10 == 0; }  // all rows of the first range
 bool lacks_word(std::int64_t row) { return row % 7 == 0; }
 
 CsvRows made_rows(const TempFolder& folder) {
@@ -41,7 +40,7 @@ CsvRows made_rows(const TempFolder& folder) {
   return rows;
 }
 
-TEST(CsvStatisticsTest, SumsAndCountsAreThoseOfTheTrainingRows) {
+TEST(CsvStatisticsTest, EqualPlainSumsOverTheTrainingRows) {
   const TempFolder folder;
   const CsvRows rows = made_rows(folder);
   std::vector<std::int64_t> samples;
@@ -74,7 +73,7 @@ TEST(CsvStatisticsTest, SumsAndCountsAreThoseOfTheTrainingRows) {
   EXPECT_NEAR(found[cell(2)].sums.variance, 1440.0 * 1440 / 4, 1);  // minutes of a day, half of the rows each
 }
 
-TEST(CsvStatisticsTest, TheNumberOfThreadsChangesNoBit) {
+TEST(CsvStatisticsTest, AreBitIdenticalForAnyNumberOfThreads) {
   const TempFolder folder;
   const CsvRows rows = made_rows(folder);
   std::vector<std::int64_t> samples;

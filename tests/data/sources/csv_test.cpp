@@ -1,5 +1,5 @@
-// Tables as data sets: which columns become what, what is learned and from which rows, labels, rows that are left out,
-// and what a model with something learned takes.
+// Tables as data sets: columns as inputs, the rows that encoders are fitted to, labels, skipped rows, and tables of a
+// fitted model.
 
 #include <gmock/gmock.h>
 
@@ -26,7 +26,7 @@ class CsvTest : public testing::Test {
     std::ofstream(folder_.file(name)) << text;
     return folder_.file(name);
   }
-  /// Of `CSV: {...}`, FOLDER replaced.
+  /// The data set of `CSV: {...}`, FOLDER replaced.
   config::Typed data_set(const std::string& yaml) const { return data_set_of(yaml, folder_.file("")); }
   Sources open(const std::string& train, const ModelSide& model = {}, const std::string& test = "") const {
     DatasetConfig config;
@@ -45,7 +45,7 @@ class CsvTest : public testing::Test {
     return id;
   }
 
-  /// A model whose only output has a loss that takes labels for this.
+  /// A model whose only output has a loss with this use of labels.
   static ModelSide model_for(LabelUse use, std::int64_t outputs = 1) {
     ModelSide model;
     model.output_names = {"y"};
@@ -105,13 +105,13 @@ std::string rows_of(int n, const F& make) {
   return text;
 }
 
-TEST_F(CsvTest, LabelsOfALossOfNumbersAreNumbers) {
+TEST_F(CsvTest, NumericLossesReadNumbers) {
   const ModelSide model = model_for(LabelUse::kNumbers);
   const auto open_with = [&](int every, const std::string& more = "") {
     write("t.csv", rows_of(60, [&](int i) { return i % every == 3 ? "oops" : std::to_string(3 * i); }));
     return open("CSV: {file: FOLDERt.csv, labels: y" + more + "}", model).train;
   };
-  for (const int every : {60, 5})  // one bad cell, and so many that looking alone finds words
+  for (const int every : {60, 5})  // one bad cell, and so many that the sniffed rows contain words
     EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_with(every); }),
                 HasSubstr("t.csv:5:5: column 'y': found 'oops', expected a number"));
   const auto skipping = open_with(60, ", on_error: skip");
@@ -128,7 +128,7 @@ TEST_F(CsvTest, LabelsOfALossOfNumbersAreNumbers) {
   EXPECT_EQ(label(*open("CSV: {file: FOLDERw.csv, labels: y}", model_for(LabelUse::kAny)).train, 0), 1);
 }
 
-TEST_F(CsvTest, WholeNumbersAreClassesOfALossOfClasses) {
+TEST_F(CsvTest, ClassLossesReadWholeNumbersAsClasses) {
   const ModelSide model = model_for(LabelUse::kClasses, 3);
   write("t.csv", "x,y\n1.5,2\n2.5,0\n3,2\n");  // no 1: classes are not counted
   const Sources sources = open("CSV: {file: FOLDERt.csv, labels: y}", model, "CSV: {file: FOLDERt.csv, labels: y}");
@@ -182,7 +182,7 @@ TEST_F(CsvTest, AFewWordsInAColumnOfNumbersAreBadCells) {
 constexpr const char* kGerman =
     "laenge;breite;datum;preis\n10,38;6,29;01.01.2024;37,43 \u20ac\n12;5,5;13.01.2024;1.040,50 \u20ac\n";
 
-TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
+TEST_F(CsvTest, CheckpointsKeepNumberFormats) {
   write("t.csv", kGerman);
   const std::string yaml = "CSV: {file: FOLDERt.csv, labels: preis, inputs: [laenge, breite]}";
   const Sources sources = open(yaml, model_for(LabelUse::kNumbers), yaml);
@@ -199,7 +199,7 @@ TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
     return row(*CsvStream(data_set(set).as<CSVSpec>(), model, folder_.file("new.csv")).next(9), 0);
   };
   EXPECT_EQ(predicted("10,38;6,29\n", yaml), row(*sources.train, 0));
-  EXPECT_EQ(predicted("12;5,5\n", yaml), row(*sources.train, 1));  // no mark in the column
+  EXPECT_EQ(predicted("12;5,5\n", yaml), row(*sources.train, 1));  // no decimal mark in the column
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { predicted("10.38;6\n", yaml); }),
               HasSubstr("new.csv:2:1: column 'laenge': found '10.38', expected a number with a decimal comma; try "
                         "`decimal: \".\"`"));
@@ -213,7 +213,7 @@ TEST_F(CsvTest, FormatsOfNumbersGoWithTheModel) {
   EXPECT_EQ(predicted("10.38;6.29\n", yaml), row(*sources.train, 0));
 }
 
-TEST_F(CsvTest, FormatsOfNumbersCanBeGiven) {
+TEST_F(CsvTest, AcceptsGivenNumberFormats) {
   write("t.csv", "x,y\n\"1,234\",1\n\"5,678\",2\n");
   const auto with = [&](const std::string& more) {
     return open("CSV: {file: FOLDERt.csv, labels: x" + more + "}", model_for(LabelUse::kNumbers)).train;
@@ -235,7 +235,7 @@ TEST_F(CsvTest, FormatsOfNumbersCanBeGiven) {
   EXPECT_THAT(diagnostics.render(ErrorKind::kUsage), HasSubstr("decimal and thousands are both"));
 }
 
-TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
+TEST_F(CsvTest, FitsOnlyToTheTrainingRows) {
   std::string text = "x,y\n";
   for (int i = 0; i < 100; ++i) text += std::to_string(i % 2 == 0 ? 0 : 10) + ".5,0\n";
   write("t.csv", text);
@@ -251,7 +251,7 @@ TEST_F(CsvTest, WhatIsLearnedIsThatOfTheTrainingRows) {
   EXPECT_THAT(row(*sources.validation, 1), ElementsAre(1.0F));
   EXPECT_THAT(row(*sources.test, 0), ElementsAre(1.0F));
 
-  // With what was learned no training file is needed.
+  // With the fitted state, no training file is needed.
   DatasetConfig only;
   only.test = config.test;
   ModelSide model;
@@ -277,7 +277,7 @@ TEST_F(CsvTest, AnInputOfIdsGetsIds) {
   EXPECT_EQ(id(*sources.train, 0, 0), 1);
 }
 
-TEST_F(CsvTest, ColumnsNamedLikeTheInputsAreTheInputs) {
+TEST_F(CsvTest, MatchesColumnsToInputsByName) {
   write("t.csv", "a,b,y\n1,2,3\n3,4,5\n");
   ModelSide model;
   model.input_names = {"b", "a"};
@@ -289,7 +289,7 @@ TEST_F(CsvTest, ColumnsNamedLikeTheInputsAreTheInputs) {
               HasSubstr("no column is called 'c'"));
 }
 
-TEST_F(CsvTest, RowsWithoutALabelAreAnErrorOrLeftOut) {
+TEST_F(CsvTest, RejectsOrSkipsRowsWithoutALabel) {
   write("t.csv", "x,y\n1,a\n2,\n3,b\n4,a\n");
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERt.csv, labels: y}"); }),
               HasSubstr("t.csv:3: column 'y': the label is missing"));
@@ -301,7 +301,7 @@ TEST_F(CsvTest, RowsWithoutALabelAreAnErrorOrLeftOut) {
               HasSubstr("1 of 4 rows cannot be read"));
 }
 
-TEST_F(CsvTest, AClassThatTrainingHadNotIsNamed) {
+TEST_F(CsvTest, NamesAnUnknownClass) {
   write("t.csv", "x,y\n1,cat\n2,dog\n");
   write("u.csv", "x,y\n1,cow\n");
   EXPECT_THAT(error_of(ErrorKind::kData,
@@ -309,7 +309,7 @@ TEST_F(CsvTest, AClassThatTrainingHadNotIsNamed) {
               HasSubstr("u.csv:2: column 'y': 'cow' is not one of the 2 classes cat, dog"));
 }
 
-TEST_F(CsvTest, AColumnThatIsNotThereIsNamedOrTakenForMissing) {
+TEST_F(CsvTest, NamesAMissingColumnOrFillsIt) {
   write("t.csv", "x,z,y\n1,5,0.5\n3,7,1.5\n");
   write("u.csv", "x,y\n3,0.5\n");
   const std::string train = "CSV: {file: FOLDERt.csv, labels: y}";
@@ -321,7 +321,7 @@ TEST_F(CsvTest, AColumnThatIsNotThereIsNamedOrTakenForMissing) {
               HasSubstr("labels names the column 'why', but"));
 }
 
-TEST_F(CsvTest, AConfigThatSaysOtherEncodersThanTheModelLearnedIsRefused) {
+TEST_F(CsvTest, RejectsEncodersOtherThanTheFittedOnes) {
   write("t.csv", "x,y\n1,0.5\n3,1.5\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
@@ -345,13 +345,13 @@ TEST_F(CsvTest, EachLabelHasItsOwnClasses) {
                              "class_names: {sise: [small, large]}}");
                        }),
               HasSubstr("class_names names the label 'sise'; the data set has size, kind; did you mean 'size'?"));
-  // One list for all labels is what older checkpoints have.
+  // Older checkpoints have one list for all labels.
   EXPECT_EQ(class_names_of_model(sources.fitted_state, {"large", "small"}).text(),
             "size: large, small; kind: cat, dog");
   EXPECT_EQ(class_names_of_model("", {"a", "b"}).text(), "a, b");
 }
 
-TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
+TEST_F(CsvTest, HandlesLabelsOtherThanThoseOfTheModel) {
   write("t.csv", "x,y,z\n1,0.5,a\n3,1.5,b\n");
   write("u.csv", "x,z\n5,b\n7,c\n");
   ModelSide model;
@@ -362,19 +362,19 @@ TEST_F(CsvTest, OtherLabelsThanThoseOfTheModel) {
   model.fitted_use = FittedUse::kResume;
   EXPECT_THAT(error_of(ErrorKind::kCheckpoint, [&] { open(other, model); }), HasSubstr("the config's labels are z"));
   for (const FittedUse use : {FittedUse::kInputs, FittedUse::kInputsIfPossible}) {
-    model.fitted_use = use;  // labels are fitted to data.train, its test set has the same
+    model.fitted_use = use;  // labels are fitted to data.train and shared by its test set
     const Sources sources =
         open("CSV: {file: FOLDERu.csv, inputs: x, labels: z}", model, "CSV: {file: FOLDERu.csv, inputs: x, labels: z}");
     EXPECT_THAT(sources.train->class_names(), ElementsAre("b", "c"));
     EXPECT_THAT(sources.test->class_names(), ElementsAre("b", "c"));
-    EXPECT_THAT(row(*sources.train, 0), ElementsAre(3));  // (5 - 2) / 1, as the model's own data
+    EXPECT_THAT(row(*sources.train, 0), ElementsAre(3));  // (5 - 2) / 1, as for the model's own data
     const auto fitted_state = nlohmann::json::parse(sources.fitted_state);
     EXPECT_EQ(fitted_state["labels"][0]["columns"][0], "z");
     EXPECT_EQ(fitted_state["columns"][0]["learned"]["mean"], 2);
   }
 }
 
-TEST_F(CsvTest, ALossOfNumbersTakesWordsInAGivenOrderAlone) {
+TEST_F(CsvTest, NumericLossesAcceptOnlyWordsWithAnOrder) {
   write("t.csv", "x,y\n1,low\n2,high\n");
   ModelSide model;
   model.output_names = {"y"};
@@ -388,7 +388,7 @@ TEST_F(CsvTest, ALossOfNumbersTakesWordsInAGivenOrderAlone) {
   EXPECT_EQ(sources.train->label_class(1), 1);
 }
 
-TEST_F(CsvTest, AVocabularyThatTheModelWasNotTrainedWithIsNotUsed) {  // older versions ignored those of labels
+TEST_F(CsvTest, RejectsAVocabularyOtherThanTheFittedOne) {  // older versions ignored those of labels
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
@@ -399,7 +399,7 @@ TEST_F(CsvTest, AVocabularyThatTheModelWasNotTrainedWithIsNotUsed) {  // older v
 
 TEST_F(CsvTest, NamesOfOneOfSeveralLabelsFitItsOutput) {
   write("t.csv", "x,kind,size\n1,a,s\n2,b,l\n3,c,s\n");
-  ModelSide model;  // the other label is not used
+  ModelSide model;  // the other label is unused
   model.output_names = {"size"};
   model.outputs = {Shape{2}};
   EXPECT_THAT(open("CSV: {file: FOLDERt.csv, inputs: x, labels: {kind: kind, size: size}, class_names: {kind: [a, b, "
@@ -409,7 +409,7 @@ TEST_F(CsvTest, NamesOfOneOfSeveralLabelsFitItsOutput) {
               ElementsAre("s", "l"));
 }
 
-TEST_F(CsvTest, ClassNamesOtherThanThoseOfTheModelAreRefused) {
+TEST_F(CsvTest, RejectsClassNamesOtherThanThoseOfTheModel) {
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
@@ -431,7 +431,7 @@ TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
   EXPECT_THAT(row(*sources.train, 0), ElementsAre(-1));  // fitted anew: (10 - 20) / 10
 }
 
-TEST_F(CsvTest, ALabelThatWasAnInputIsRefused) {
+TEST_F(CsvTest, RejectsALabelThatWasAnInput) {
   write("t.csv", "x,y,z\n1,0.5,2\n3,1.5,4\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
@@ -440,7 +440,7 @@ TEST_F(CsvTest, ALabelThatWasAnInputIsRefused) {
               HasSubstr("labels names the column 'z', which is an input of the model"));
 }
 
-TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {
+TEST_F(CsvTest, JoinsFilesOfAPatternAndReadsWeights) {
   write("part-2.csv", "x,y,w\n5,6,0.5\n");
   write("part-1.csv", "x,y,w\n1,2,2\n3,4,1\n");
   const Sources sources = open("CSV: {file: FOLDERpart-*.csv, labels: y, sample_weight: w}");
@@ -452,7 +452,7 @@ TEST_F(CsvTest, FilesOfAPatternAreOneTableAndWeightsAreFactors) {
               HasSubstr("no file matches"));
 }
 
-TEST_F(CsvTest, RowsWhoseWeightIsNoFactorAreAnErrorOrLeftOut) {
+TEST_F(CsvTest, RejectsOrSkipsInvalidWeights) {
   write("missing.csv", "x,y,w\n1,2,2\n3,4,\n5,6,1\n");
   write("negative.csv", "x,y,w\n1,2,2\n3,4,-0.5\n5,6,1\n");
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERmissing.csv, labels: y, sample_weight: w}"); }),
@@ -464,7 +464,7 @@ TEST_F(CsvTest, RowsWhoseWeightIsNoFactorAreAnErrorOrLeftOut) {
   EXPECT_EQ(sources.train->sample_weight(1), 1);
 }
 
-TEST_F(CsvTest, AStreamGivesTheSameSamplesWithoutLabels) {
+TEST_F(CsvTest, StreamsEqualTheTableWithoutLabels) {
   write("pets.csv", kPets);
   const std::string yaml = "CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}";
   const Sources sources = open(yaml);

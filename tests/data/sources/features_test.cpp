@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSamples = 7;
 
-/// Labels, and two inputs, of which the second cannot be read.
+/// Labels and two inputs. The second input cannot be read.
 class Labelled final : public Source {
  public:
   std::int64_t size() const override { return kSamples; }
@@ -61,7 +61,7 @@ class FeaturesIn : public ::testing::TestWithParam<bool> {
       std::filesystem::temp_directory_path() / ("dptrain-features-test-" + std::to_string(getpid()));
 };
 
-TEST_P(FeaturesIn, ComeBackThroughALoaderInAnyOrder) {
+TEST_P(FeaturesIn, AreReadThroughALoaderInAnyOrder) {
   const auto features = make();
   for (const std::int64_t sample : {3, 0, 6, 1, 5, 2, 4}) keep(*features, sample);
   EXPECT_EQ(features->missing(), 0);
@@ -83,7 +83,7 @@ TEST_P(FeaturesIn, ComeBackThroughALoaderInAnyOrder) {
   EXPECT_EQ(seen, kSamples);
 }
 
-TEST_P(FeaturesIn, IdsAndMasksStayAsTheyAre) {
+TEST_P(FeaturesIn, KeepIdsAndMasks) {
   Features features(std::make_shared<Labelled>(), {{"ids", {3}, DType::kI32}, {"mask", {3}, DType::kU8}, {"x", {1}}},
                     GetParam() ? folder_.string() : "");
   for (std::int32_t sample = 0; sample < kSamples; ++sample) {
@@ -109,7 +109,7 @@ TEST_P(FeaturesIn, IdsAndMasksStayAsTheyAre) {
   }
 }
 
-TEST_P(FeaturesIn, AMissingOneFailsAsItsSampleDoes) {
+TEST_P(FeaturesIn, FailLikeTheirUnreadableSample) {
   const auto features = make();
   for (std::int64_t sample = 0; sample < kSamples; ++sample)
     if (sample != 4) keep(*features, sample);
@@ -134,7 +134,7 @@ TEST_P(FeaturesIn, LeaveNoFile) {
 INSTANTIATE_TEST_SUITE_P(Places, FeaturesIn, ::testing::Bool(),
                          [](const auto& param) { return param.param ? "File" : "Memory"; });
 
-TEST(Features, SaysWhereItCannotWrite) {
+TEST(Features, NamesTheFolderThatIsNotWritable) {
   try {
     Features(std::make_shared<Labelled>(), {{"x", {2}}}, "/nowhere/at/all");
     FAIL() << "expected an error";
@@ -144,9 +144,9 @@ TEST(Features, SaysWhereItCannotWrite) {
   }
 }
 
-TEST(Features, RefusesADiskThatIsTooSmallBeforeTheWork) {
+TEST(Features, RejectsASmallDiskInAdvance) {
   const std::string folder = std::filesystem::temp_directory_path().string();
-  try {  // seven times 2 PiB: more than a disk has
+  try {  // seven times 2 PiB: more than any disk
     Features(std::make_shared<Labelled>(), {{"x", {std::int64_t{1} << 49}}}, folder);
     FAIL() << "expected an error";
   } catch (const Error& error) {

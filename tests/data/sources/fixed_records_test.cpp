@@ -72,9 +72,9 @@ TEST(FixedRecords, SeveralFilesWithHeadersAndFooters) {
   EXPECT_NE(open_records(spec)->fingerprint(), before);
 }
 
-TEST(FixedRecords, PlacesTypesAndByteOrders) {
+TEST(FixedRecords, ReadsOffsetsTypesAndByteOrders) {
   const TempFolder folder;
-  // Two labels (the second counts), a gap, then planes of big-endian 16-bit numbers, then a byte of filling.
+  // Two labels (the second is used), a gap, planes of big-endian 16-bit numbers, then a byte of padding.
   Bytes bytes;
   for (std::int16_t i = 0; i < 3; ++i) {
     bytes.insert(bytes.end(), {99, 0, static_cast<std::uint8_t>(i + 4), 0xEE});
@@ -109,7 +109,7 @@ TEST(FixedRecords, Floats) {
   const TempFolder folder;
   const std::vector<float> values{1.5F, -2, 1e-3F, 7};
   Bytes bytes(16);
-  std::memcpy(bytes.data(), values.data(), 16);  // the tests' machine is little-endian
+  std::memcpy(bytes.data(), values.data(), 16);  // test machines are little-endian
   FixedRecordsSpec spec;
   spec.files = {{write_plain(folder.file("r"), bytes)}};
   spec.shape = {2};
@@ -120,7 +120,7 @@ TEST(FixedRecords, Floats) {
   EXPECT_THAT(read(*source, 1).f32, ElementsAre(1e-3F, 7));
 }
 
-TEST(FixedRecords, FilesThatDoNotFit) {
+TEST(FixedRecords, RejectsFilesThatDoNotFit) {
   const TempFolder folder;
   FixedRecordsSpec spec;
   spec.shape = {2, 3, 3};

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A file made through the library. Objects are closed with it.
+/// A file written through the library. Closes its objects.
 class File {
  public:
   explicit File(const std::string& path) {
@@ -30,7 +30,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// `chunk` empty: contiguous; else in chunks, compressed.
+  /// `chunk` empty: contiguous; else chunked and compressed.
   void array(const std::string& name, hid_t stored, hid_t memory, const std::vector<hsize_t>& shape, const void* data,
              const std::vector<hsize_t>& chunk = {}) const {
     const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
@@ -95,7 +95,7 @@ class Hdf5Dataset : public testing::Test {
   const std::string path_ = folder_.file("a b.h5");
 };
 
-TEST_F(Hdf5Dataset, BytesHoweverTheyAreStored) {
+TEST_F(Hdf5Dataset, ReadsBytesOfEveryLayout) {
   for (const char* inputs : {"x", "train/packed"})
     for (const char* labels : {"y", "column"}) {
       const auto source = open_set(spec_of(path_, inputs, labels));
@@ -125,7 +125,7 @@ TEST_F(Hdf5Dataset, FloatsAndRowsOfLabels) {
   EXPECT_THAT(row, ElementsAre(10, 11));
 }
 
-TEST_F(Hdf5Dataset, AFileCutShortIsNotZeros) {
+TEST_F(Hdf5Dataset, RejectsATruncatedFile) {
   const auto source = open_set(spec_of(path_, "x", "y"));
   Array out;
   source->read(0, 0, out);
@@ -157,7 +157,7 @@ TEST_F(Hdf5Dataset, ManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(Hdf5Dataset, ValuesInOtherFilesAreRefused) {
+TEST_F(Hdf5Dataset, RejectsValuesInOtherFiles) {
   const std::string path = folder_.file("outside.h5");
   {
     const std::lock_guard lock(hdf5_mutex());
@@ -173,7 +173,7 @@ TEST_F(Hdf5Dataset, ValuesInOtherFilesAreRefused) {
               HasSubstr("outside.h5, array 'x': its values are in other files"));
 }
 
-TEST_F(Hdf5Dataset, Refusals) {
+TEST_F(Hdf5Dataset, RejectsInvalidArrays) {
   const auto error = [&](const HDF5DatasetSpec& spec) { return error_of(ErrorKind::kData, [&] { open_set(spec); }); };
   EXPECT_THAT(error(spec_of(path_, "z", "y")), HasSubstr("a b.h5, array 'z': cannot open: "));
   EXPECT_THAT(error(spec_of(path_, "x", "short")), HasSubstr("array 'x' has 23 rows, labels 'short' have 22"));

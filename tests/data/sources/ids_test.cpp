@@ -1,4 +1,5 @@
-// Inputs of int32 ids from every data set that has some, through the loader to the batch. No float can hold these.
+// Inputs of int32 ids from every data set that supports them, through the loader to the batch. No float represents
+// these.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,7 +93,7 @@ SyntheticSpec sixty_four() {
   return spec;
 }
 
-TEST(Ids, OfSyntheticAreBelowTheLimitAndEndInPadding) {
+TEST(Ids, OfSyntheticAreBelowTheLimitAndPaddedAtTheEnd) {
   const ModelSide side = ids_of(8, 50);
   const std::vector<std::int32_t> ids = all_ids(make_synthetic(sixty_four(), side, Role::kTrain), side);
   ASSERT_EQ(ids.size(), 64U * 8);
@@ -108,7 +109,7 @@ TEST(Ids, OfSyntheticAreBelowTheLimitAndEndInPadding) {
   EXPECT_EQ(all_ids(make_synthetic(sixty_four(), side, Role::kTrain), side), ids);
 }
 
-TEST(Ids, WrongOnesAreNamed) {
+TEST(Ids, NamesInvalidIds) {
   const ModelSide side = ids_of(2, 4);
   const auto message = [&](const std::function<void()>& f) -> std::string {
     try {

@@ -69,7 +69,7 @@ TEST(IdxSource, ScalarsHaveShapeOne) {
 TEST(IdxSource, LabelsMayBeClassesOrRows) {
   const auto with = [](const Bytes& labels) { return source_of(one(images(2)), file("labels", labels), {}); };
   EXPECT_EQ(with(idx_bytes(0x0C, {2}, big_endian<std::int32_t>({70000, -1})))->label_class(0), 70000);
-  EXPECT_EQ(with(idx_bytes(0x09, {2, 1}, {1, 0xFF}))->label_class(1), -1);  // a column is as good as a list
+  EXPECT_EQ(with(idx_bytes(0x09, {2, 1}, {1, 0xFF}))->label_class(1), -1);  // a column counts as a list
   const auto values = with(idx_bytes(0x0E, {2}, big_endian<double>({0.5, 2.5})));
   EXPECT_EQ(values->label_type(), LabelType::kValues);
   EXPECT_EQ(values->label_width(), 1);
@@ -81,7 +81,7 @@ TEST(IdxSource, LabelsMayBeClassesOrRows) {
   EXPECT_THAT(row, ElementsAre(0, 0, 1));
 }
 
-TEST(IdxSource, RefusesFilesThatDoNotFit) {
+TEST(IdxSource, RejectsFilesThatDoNotFit) {
   EXPECT_EQ(error_of(ErrorKind::kData,
                      [] {
                        source_of(one(images(4)), file("labels", idx_bytes(0x08, {3}, {0, 0, 0})), {});
@@ -148,7 +148,7 @@ TEST(IdxSource, HasLabelsForEachOutputAndWeights) {
   EXPECT_EQ(source->sample_weight(1), 3);
 }
 
-TEST(IdxSource, RefusesWeightsThatAreNone) {
+TEST(IdxSource, RejectsInvalidWeights) {
   const auto with = [](const IdxFile& weights) {
     return error_of(ErrorKind::kData,
                     [&] { make_idx_source({.inputs = one(images(2)), .labels = {}, .sample_weight = weights}, {}); });

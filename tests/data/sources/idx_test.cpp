@@ -44,7 +44,7 @@ TEST(Idx, KeepsShape) {
   EXPECT_EQ(parse(idx_bytes(0x08, {4}, Bytes(4))).item.rank(), 0);
 }
 
-TEST(Idx, RefusesOtherFiles) {
+TEST(Idx, RejectsOtherFiles) {
   EXPECT_EQ(refusal({}), "f: the file is empty; an IDX file is expected");
   EXPECT_EQ(
       refusal({0x89, 'P', 'N', 'G', 1, 2}),
@@ -56,7 +56,7 @@ TEST(Idx, RefusesOtherFiles) {
   EXPECT_EQ(refusal({0, 0, 8, 9, 1}), "f: the header names 9 dimensions at byte 3; expected 1 to 8");
 }
 
-TEST(Idx, NamesWhereAFileIsCutShort) {
+TEST(Idx, ReportsWhereAFileIsTruncated) {
   const Bytes whole = idx_bytes(0x0B, {3, 2, 5}, Bytes(60, 1));
   const auto cut = [&](std::size_t bytes) {
     return refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes)));
@@ -68,12 +68,12 @@ TEST(Idx, NamesWhereAFileIsCutShort) {
   EXPECT_EQ(cut(75), "f: truncated: 76 bytes expected, found 75 (item 2 of 3)");
 }
 
-TEST(Idx, RefusesMoreThanTheHeaderSays) {
+TEST(Idx, RejectsMoreDataThanTheHeaderDeclares) {
   EXPECT_EQ(refusal(idx_bytes(0x08, {3}, Bytes(5))), "f: oversized: 11 bytes expected for 3 items, found 13");
 }
 
-TEST(Idx, BelievesNoHeader) {
-  // 2^32 - 1 items each: would be 18 exabytes, or overflow.
+TEST(Idx, ChecksTheHeaderAgainstTheFileSize) {
+  // 2^32 - 1 items each: 18 exabytes, or an overflow.
   EXPECT_EQ(refusal(idx_bytes(0x0E, {4294967295U, 4294967295U, 7}, Bytes(8))),
             "f: the dimensions in the header are too large: more than 2^63 bytes after dimension 1");
   EXPECT_EQ(refusal(idx_bytes(0x08, {2147483647U, 1000000}, Bytes(8))),
@@ -86,7 +86,7 @@ class IdxOnDisk : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(IdxOnDisk, PackedOrPlainIsDecidedByContent) {
+TEST_F(IdxOnDisk, DetectsCompressionByContent) {
   const Bytes bytes = idx_bytes(0x08, {300, 28}, Bytes(8400, 9));
   for (const std::string& path :
        {write_plain(folder_.file("plain.gz"), bytes), write_gzip(folder_.file("packed"), bytes)}) {
@@ -97,14 +97,14 @@ TEST_F(IdxOnDisk, PackedOrPlainIsDecidedByContent) {
   }
 }
 
-TEST_F(IdxOnDisk, GrowsWithWhatArrives) {  // beyond the first allocation of 64 KiB: bytes that pack 1000 to 1
+TEST_F(IdxOnDisk, GrowsWithTheDecompressedData) {  // more than the first allocation of 64 KiB, packed 1000 to 1
   const Bytes elements(1 << 20, 3);
   const std::string path = write_gzip(folder_.file("zeros.gz"), idx_bytes(0x08, {1 << 10, 1 << 10}, elements));
   EXPECT_LT(std::filesystem::file_size(path), 8U << 10);
   EXPECT_EQ(parse_idx(*open_bytes(path)).bytes, elements);
 }
 
-TEST_F(IdxOnDisk, PackedFilesNameTheOffsetAfterDecompression) {
+TEST_F(IdxOnDisk, ReportsTheOffsetAfterDecompression) {
   Bytes elements(47040);
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::uint8_t>(i * i >> 3);
   const std::string path = folder_.file("train-images.gz");
@@ -116,7 +116,7 @@ TEST_F(IdxOnDisk, PackedFilesNameTheOffsetAfterDecompression) {
             path + ": oversized: 46,272 bytes expected after decompression for 59 items, found 47,056");
 }
 
-TEST_F(IdxOnDisk, AnArchiveCutAnywhereIsTruncatedOrNoIdx) {
+TEST_F(IdxOnDisk, RejectsTruncatedArchives) {
   Bytes elements(6000);
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<std::uint8_t>(i * 7919 >> 5);
   const Bytes whole = read_all(write_gzip(folder_.file("whole.gz"), idx_bytes(0x08, {60, 100}, elements)));

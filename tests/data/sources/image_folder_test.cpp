@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-/// Class folders with files whose names are all that matters.
+/// Class folders with files of which only the names matter.
 class ImageFolders : public testing::Test {
  protected:
   std::string put(const std::string& name, const Bytes& bytes = text_bytes("no image")) {
@@ -72,7 +72,7 @@ TEST_F(ImageFolders, OrderAndLabels) {
   EXPECT_EQ(source->label_type(), LabelType::kClass);
 }
 
-TEST_F(ImageFolders, LinksAreFollowedButNotInCircles) {
+TEST_F(ImageFolders, FollowsLinksButNoCycles) {
   put("a/1.jpg");
   put("elsewhere/more/2.jpg");
   fs::rename(folder_.file("elsewhere"), folder_.file(".elsewhere"));
@@ -89,7 +89,7 @@ TEST_F(ImageFolders, LinksAreFollowedButNotInCircles) {
   EXPECT_THAT(files(*source),
               ElementsAre("a/1.jpg", "a/broken.jpg", "a/circle.jpg", "a/same.jpg", "a/more/more/2.jpg", "b/1.jpg",
                           "b/broken.jpg", "b/circle.jpg", "b/same.jpg", "b/more/more/2.jpg"));
-  EXPECT_EQ(source->class_names().size(), 2U);  // b is a, entered again for another class
+  EXPECT_EQ(source->class_names().size(), 2U);  // b links to a and is a second class
   Array out;
   for (std::int64_t i = 0; i < source->size(); ++i) {
     const std::string name = source->label_place(i);
@@ -115,7 +115,7 @@ TEST_F(ImageFolders, ClassNames) {
               HasSubstr("3 class folders, but the model has 2 outputs"));
 }
 
-TEST_F(ImageFolders, ChannelsThatTheModelDoesNotWant) {
+TEST_F(ImageFolders, RejectsChannelsThatDoNotFitTheModel) {
   for (const char* name : {"a/1.jpg", "b/1.jpg"}) put(name);
   ImageFolderSpec gray = spec();
   gray.color_mode = ColorMode::kGrayscale;
@@ -152,7 +152,7 @@ TEST_F(ImageFolders, ClassesOfTwoSetsMustAgree) {
               HasSubstr("the classes of data.test are a, c, those of data.train a, b"));
 }
 
-/// What a disk cache lives by: a file in the middle of many, of the same size, and how it is decoded.
+/// The disk cache depends on: each of many files of the same size, and the decoding options.
 TEST_F(ImageFolders, CacheKeyChangesWithEveryFileAndOption) {
   for (int i = 0; i < 200; ++i) put("a/" + std::to_string(1000 + i) + ".jpg");
   put("b/2.jpg");
@@ -232,7 +232,7 @@ TEST_F(ImageFolders, ImagesWithoutLabels) {
 
 // Loading with on_error
 
-/// Ten good files and, of each class, some that are not.
+/// Ten good files and, in each class, some damaged ones.
 class DamagedFolder : public ImageFolders {
  protected:
   void SetUp() override {
@@ -243,7 +243,7 @@ class DamagedFolder : public ImageFolders {
     put("a/empty.jpg", {});
     put("b/notes.jpg", text_bytes("these are notes"));
   }
-  /// Images of 8 x 8 fit, the others are cut.
+  /// Images of 8 x 8 fit, others are cropped.
   Loader make(const std::shared_ptr<const Source>& source, int workers, std::int64_t batch) const {
     LoaderOptions options;
     options.batch_size = batch;
@@ -275,13 +275,13 @@ class DamagedFolder : public ImageFolders {
   }
 };
 
-TEST_F(ImageFolders, WhatIsNoImageByItsNameIsPassedOver) {
+TEST_F(ImageFolders, IgnoresFilesWithoutAnImageSuffix) {
   for (const char* name : {"a/1.jpg", "a/Thumbs.db", "a/notes.TXT", "b/2.weird", "b/3", "b/sub/labels.csv"}) put(name);
   EXPECT_THAT(files(*open(spec(), 2).train), ElementsAre("a/1.jpg", "b/2.weird", "b/3"));
   EXPECT_EQ(open_images({folder_.file("a")}, {})->size(), 1);
 }
 
-TEST_F(ImageFolders, FoldersOfDataSetsAreNoClasses) {
+TEST_F(ImageFolders, RejectsFoldersOfDataSetsAsClasses) {
   for (const char* name : {"train/a/1.jpg", "train/b/2.jpg", "val/a/3.jpg", "val/b/4.jpg"}) put(name);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(spec(), 2); }),
               HasSubstr("the folders train, val have the names of data sets, not of classes"));
@@ -290,7 +290,7 @@ TEST_F(ImageFolders, FoldersOfDataSetsAreNoClasses) {
   EXPECT_EQ(open(meant, 2).train->size(), 4);
 }
 
-TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
+TEST_F(ImageFolders, PhotosOfOtherSizesRequireResizing) {
   for (int i = 0; i < 6; ++i) put(fmt::format("{}/{}.png", i % 2 == 0 ? "a" : "b", i), png_bytes(gradient(12 + i, 20)));
   const auto loader = [&](const std::vector<config::Typed>& transforms, std::int64_t side = 8) {
     const auto source = open(spec({.skip = true}), 2, side).train;
@@ -311,7 +311,7 @@ TEST_F(ImageFolders, PhotosOfOtherSizesWantAResizing) {
               testing::AllOf(HasSubstr("data.transforms resize to 8x8 ("), HasSubstr("the model expects 16x16"),
                              HasSubstr("write height: 16, width: 16"), HasSubstr("or change the Input to 8x8")));
   for (int i = 0; i < 30; ++i) put(fmt::format("a/fits{}.png", i), png_bytes(gradient(8, 8)));
-  EXPECT_EQ(loader({}), 36);  // a few that do not fit are what on_error is for
+  EXPECT_EQ(loader({}), 36);  // on_error covers a few images that do not fit
 }
 
 TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
@@ -321,7 +321,7 @@ TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
   const Seen one = read(loader, 3);
   EXPECT_EQ(one.values.size(), 3U * 10U * (8 * 8 * 3 + 1));
   EXPECT_THAT(std::vector(one.ends.begin(), one.ends.begin() + 4), ElementsAre(4, 8, 12, 13));
-  // The order of the others is that of the epoch, without the bad ones.
+  // The others keep the order of the epoch.
   std::vector<std::int64_t> order;
   for (std::int64_t epoch = 0; epoch < 3; ++epoch)
     for (const std::int64_t index : Loader::order(13, {}, 5, epoch))
@@ -331,7 +331,7 @@ TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
   EXPECT_EQ(delivered, order);
 
   const auto& all = source->bad_samples()->all();
-  ASSERT_EQ(all.size(), 3U);  // each once, in three epochs
+  ASSERT_EQ(all.size(), 3U);  // each reported once in three epochs
   std::vector<std::string> described;
   for (const BadSample& bad : all)
     described.push_back(fs::path(bad.file).filename().string() + " " + std::to_string(bad.byte));
@@ -346,7 +346,7 @@ TEST_F(DamagedFolder, SkipDropsThemFromTheirBatches) {
   }
 }
 
-TEST_F(DamagedFolder, ABatchThatLosesAllItsRowsIsPassedOver) {
+TEST_F(DamagedFolder, SkipsABatchWithoutRows) {
   const auto source = open(spec({.skip = true}), 2).train;
   Loader loader = make(source, 2, 1);
   const Seen seen = read(loader, 2);
@@ -354,7 +354,7 @@ TEST_F(DamagedFolder, ABatchThatLosesAllItsRowsIsPassedOver) {
   std::vector<std::int64_t> ends(seen.ends.begin(), seen.ends.begin() + 10);
   EXPECT_TRUE(std::is_sorted(ends.begin(), ends.end()));
   EXPECT_EQ(loader.batches_per_epoch(), 13);
-  // Going on behind any batch gives the same rest.
+  // Resuming after any batch gives the same rest.
   for (std::size_t i = 0; i < 10; ++i) {
     loader.seek(0, ends[i]);
     for (std::size_t next = i + 1; next < 10; ++next) EXPECT_EQ(loader.next().indices(), seen.batches[next]);
@@ -368,7 +368,7 @@ TEST_F(DamagedFolder, FailNamesFileAndByte) {
     const auto source = open(spec(), 2).train;
     Loader loader = make(source, workers, 2);
     std::string message;
-    for (int i = 0; i < 2; ++i) {  // asking again fails again
+    for (int i = 0; i < 2; ++i) {  // a repeated call fails again
       const std::string found = error_of(ErrorKind::kData, [&] { read(loader, 1); });
       if (i > 0) {
         EXPECT_EQ(found, message);
@@ -397,7 +397,7 @@ TEST_F(DamagedFolder, Limits) {
   }
 }
 
-TEST_F(ImageFolders, ImagesThatDoNotFitTheModel) {
+TEST_F(ImageFolders, RejectsImagesThatDoNotFitTheModel) {
   put("a/1.jpg", jpeg_bytes(gradient(8, 8)));
   put("b/1.jpg", jpeg_bytes(gradient(8, 8)));
   put("a/small.jpg", jpeg_bytes(gradient(1, 1)));

@@ -1,5 +1,4 @@
-// Data sets side by side: what is whose, what parts learn, names and sizes that do not fit, and samples that cannot be
-// read.
+// Joined data sets: inputs and labels of the parts, fitted state, names and sizes that do not fit, unreadable samples.
 
 #include "data/sources/join.h"
 
@@ -26,7 +25,7 @@ class JoinTest : public testing::Test {
     write_array("labels.npy", "(4,)", {3, 2, 1, 0});
     write_array("three.npy", "(3, 1)", {1, 2, 3});
   }
-  /// Of bytes, as numpy.save() writes it.
+  /// Bytes in the format of numpy.save().
   void write_array(const std::string& name, const std::string& shape, const Bytes& elements) const {
     const std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }\n";
     Bytes bytes{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()), 0};
@@ -57,7 +56,7 @@ constexpr const char* kTableAndImages =
     "Join: {of: {facts: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind, sample_weight: weight}}, image: {Numpy: "
     "{inputs: FOLDERimages.npy}}}}";
 
-TEST_F(JoinTest, RowIOfAllPartsIsSampleI) {
+TEST_F(JoinTest, JoinsRowsByIndex) {
   const Sources sources = open(kTableAndImages, "Split: {fraction: 0.25, shuffle: false}");
   const Source& train = *sources.train;
   ASSERT_EQ(train.size(), 3);
@@ -80,7 +79,7 @@ TEST_F(JoinTest, RowIOfAllPartsIsSampleI) {
   EXPECT_THAT(numbers(*sources.validation, 0, 1), ElementsAre(3, 10, 20, 30));
 }
 
-TEST_F(JoinTest, WhatPartsHaveLearnedGoesWithTheModel) {
+TEST_F(JoinTest, CheckpointsKeepTheFittedStateOfParts) {
   const Sources sources = open(kTableAndImages);
   write("t.csv", "kind,age,weight\nb,9,1\nb,9,1\na,1,1\na,1,1\n");
   ModelSide model;
@@ -98,10 +97,10 @@ TEST_F(JoinTest, TwoModelInputsGetTheirParts) {
   const Sources sources =
       open("Join: {of: {facts: {CSV: {file: FOLDERt.csv, labels: kind}}, image: {Numpy: {inputs: FOLDERimages.npy}}}}",
            "", model);
-  EXPECT_EQ(sources.train->input_shape(0), Shape({2}));  // all other columns, though the model has several inputs
+  EXPECT_EQ(sources.train->input_shape(0), Shape({2}));  // all other columns, although the model has several inputs
 }
 
-TEST_F(JoinTest, LabelsAreThoseOfThePartsThatHaveSome) {
+TEST_F(JoinTest, TakesLabelsFromPartsThatHaveThem) {
   const char* const two =
       "Join: {of: {facts: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind}}, image: {Numpy: {inputs: "
       "FOLDERimages.npy, "
@@ -118,7 +117,7 @@ TEST_F(JoinTest, LabelsAreThoseOfThePartsThatHaveSome) {
   EXPECT_EQ(named.train->label_class(1, 1), 2);
 }
 
-TEST_F(JoinTest, WhatDoesNotFitIsNamed) {
+TEST_F(JoinTest, NamesTheInputThatDoesNotFit) {
   EXPECT_THAT(refusal("Join: [{CSV: {file: FOLDERt.csv, inputs: {x: age}, labels: kind}}, {Numpy: {inputs: {x: "
                       "FOLDERimages.npy}}}]"),
               HasSubstr("part 1 (CSV) and part 2 (Numpy) both have an input 'x'; rename one of them"));
@@ -126,7 +125,7 @@ TEST_F(JoinTest, WhatDoesNotFitIsNamed) {
               HasSubstr("part 2 (Numpy) has an input without a name; write of: {NAME: {...}, ...}"));
 }
 
-TEST_F(JoinTest, SizesThatDifferAreNamed) {
+TEST_F(JoinTest, NamesPartsOfDifferentSizes) {
   EXPECT_THAT(refusal("Join: {of: {a: {CSV: {file: FOLDERt.csv, inputs: age}}, b: {Numpy: {inputs: FOLDERthree.npy}}}}",
                       ErrorKind::kData),
               HasSubstr("part 'a' (CSV) has 4 samples, part 'b' (Numpy) 3; row i of all parts is one sample"));
@@ -136,7 +135,7 @@ TEST_F(JoinTest, SizesThatDifferAreNamed) {
       3);
 }
 
-TEST_F(JoinTest, RowsThatAreLeftOutWouldShiftTheOthers) {
+TEST_F(JoinTest, RejectsSkippedRowsOfAPart) {
   write("t.csv", "age,kind\n1,a\nx,b\n5,a\n7,b\n9,a\n");
   EXPECT_THAT(
       refusal("Join: {of: {a: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind, columns: {age: Normalization}, "
@@ -146,7 +145,7 @@ TEST_F(JoinTest, RowsThatAreLeftOutWouldShiftTheOthers) {
                 "them: "));
 }
 
-TEST_F(JoinTest, AnImageThatCannotBeReadLeavesTheSampleOut) {
+TEST_F(JoinTest, SkipsSamplesWithAnUnreadableImage) {
   std::filesystem::create_directories(folder_.file("img/a"));
   for (const char* name : {"1.png", "2.png", "3.png", "4.png"})
     write_plain(folder_.file(std::string("img/a/") + name), png_bytes(gradient(4, 4)));
@@ -164,7 +163,7 @@ TEST_F(JoinTest, AnImageThatCannotBeReadLeavesTheSampleOut) {
               HasSubstr("have different on_error; a sample is skipped as a whole, so write the same for both"));
 }
 
-TEST_F(JoinTest, ConfigsThatCannotBeAreRefused) {
+TEST_F(JoinTest, RejectsInvalidConfigs) {
   const auto wrong = [&](const std::string& yaml) {
     config::Diagnostics diagnostics;
     config::Reader reader(diagnostics);
@@ -183,7 +182,7 @@ TEST_F(JoinTest, ConfigsThatCannotBeAreRefused) {
   EXPECT_THAT(wrong("Join: {of: 3}"), HasSubstr("a list of data sets, or {name: data set}"));
 }
 
-TEST_F(JoinTest, WritesItselfAsItIsRead) {
+TEST_F(JoinTest, WrittenYamlReadsBackTheSame) {
   for (const char* yaml :
        {"Join: {of: {x: {Numpy: {inputs: FOLDERimages.npy}}, y: {Numpy: {inputs: FOLDERlabels.npy}}}}",
         "Join: {of: [{Numpy: {inputs: {x: FOLDERimages.npy}}}, {Numpy: {inputs: {y: FOLDERlabels.npy}}}]}"}) {

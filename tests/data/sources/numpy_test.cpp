@@ -1,4 +1,4 @@
-// NumPy's files: those that numpy writes (tests/golden/numpy.json), damaged in every place, and as a data set.
+// NumPy files: written by numpy (tests/golden/numpy.json), damaged at every offset, and as a data set.
 
 #include "data/sources/numpy.h"
 
@@ -100,7 +100,7 @@ TEST(Npy, HalfFloatsFromTheLeastToInfinity) {
   }
 }
 
-TEST(Npy, WhatCannotBeReadSaysWhatToDo) {
+TEST(Npy, UnreadableTypesSuggestAConversion) {
   const auto words = [](const std::string& name) {
     return error_of(ErrorKind::kData, [&] { parse_array(numpy_file(name)); });
   };
@@ -112,7 +112,7 @@ TEST(Npy, WhatCannotBeReadSaysWhatToDo) {
   EXPECT_THAT(words("scalar"), HasSubstr("a single value"));
 }
 
-TEST(Npy, AFileCutShortAnywhereOrTooLongIsAnError) {
+TEST(Npy, RejectsTruncatedAndTooLongFiles) {
   for (const char* name : {"f4", "version2", "vector"}) {
     Bytes bytes = numpy_file(name);
     for (std::size_t length = 0; length < bytes.size(); ++length)
@@ -124,7 +124,7 @@ TEST(Npy, AFileCutShortAnywhereOrTooLongIsAnError) {
   }
 }
 
-TEST(Npy, AFlippedByteIsFoundOrHarmless) {
+TEST(Npy, DetectsFlippedBytesOfTheHeader) {
   const Bytes whole = numpy_file("i4");
   for (std::size_t at = 0; at < 128; ++at)
     for (const int flip : {0x01, 0x10, 0x80, 0xFF}) {
@@ -140,7 +140,7 @@ TEST(Npy, AFlippedByteIsFoundOrHarmless) {
     }
 }
 
-TEST(Npy, HeadersThatLie) {
+TEST(Npy, RejectsHeadersThatDoNotFit) {
   const auto words = [](const std::string& header, const Bytes& elements = {}) {
     return error_of(ErrorKind::kData, [&] { parse_array(npy_bytes(header, elements)); });
   };
@@ -219,7 +219,7 @@ TEST_F(NumpyFiles, BytesStayBytes) {
   }
 }
 
-TEST_F(NumpyFiles, AnArchiveStoredOrDeflated) {
+TEST_F(NumpyFiles, ReadsStoredAndDeflatedArchives) {
   for (const char* name : {"stored", "deflated"}) {
     NumpySpec spec;
     spec.file = config::Path{file(std::string(name) + ".npz", numpy_file(name))};
@@ -240,7 +240,7 @@ TEST_F(NumpyFiles, AnArchiveStoredOrDeflated) {
   }
 }
 
-TEST_F(NumpyFiles, ADamagedArchiveIsAnErrorWhereverItIs) {
+TEST_F(NumpyFiles, RejectsArchivesDamagedAnywhere) {
   for (const char* name : {"stored", "deflated"}) {
     const Bytes whole = numpy_file(name);
     NumpySpec spec;
@@ -250,7 +250,7 @@ TEST_F(NumpyFiles, ADamagedArchiveIsAnErrorWhereverItIs) {
       write_plain(spec.file->value, Bytes(whole.data(), whole.data() + length));
       EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, kAllInMemory); }), HasSubstr("a.npz"));
     }
-    for (std::size_t at = 30; at < 200; at += 7) {  // of x: its name, its header, its numbers
+    for (std::size_t at = 30; at < 200; at += 7) {  // of x: its name, its header, its values
       Bytes bytes = whole;
       bytes[at] ^= 0x20U;
       write_plain(spec.file->value, bytes);
@@ -261,7 +261,7 @@ TEST_F(NumpyFiles, ADamagedArchiveIsAnErrorWhereverItIs) {
       }
     }
     Bytes bytes = whole;
-    bytes[200] ^= 1U;  // one of x's numbers
+    bytes[200] ^= 1U;  // a value of x
     write_plain(spec.file->value, bytes);
     EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, kAllInMemory); }), HasSubstr("x.npy"));
   }
@@ -282,7 +282,7 @@ TEST_F(NumpyFiles, SeveralInputsThroughTheLoader) {
   EXPECT_EQ(static_cast<const std::int32_t*>(batch.labels())[1], 0);
 }
 
-TEST_F(NumpyFiles, IdsThatNoFloatHolds) {
+TEST_F(NumpyFiles, ReadsIdsBeyondFloats) {
   const std::vector<std::int64_t> ids{1, 16'777'217, 3, 2'147'483'647};
   ModelSide side = model_of({2}, {2});
   side.input_types = {DType::kI32};
@@ -305,7 +305,7 @@ TEST_F(NumpyFiles, IdsThatNoFloatHolds) {
                 HasSubstr("x.npy, row 1: contains 2147483648"));
 }
 
-TEST_F(NumpyFiles, FilesThatDoNotFitTogether) {
+TEST_F(NumpyFiles, RejectsFilesThatDoNotFitTogether) {
   const std::string x = file("x.npy", numpy_file("f4"));
   NumpySpec spec;
   spec.inputs = files({{"", x}});
@@ -325,7 +325,7 @@ TEST_F(NumpyFiles, FilesThatDoNotFitTogether) {
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open_numpy(spec, {}, 0); }), HasSubstr("cannot open"));
 }
 
-TEST_F(NumpyFiles, AFileCutShortWhileItIsReadIsAnError) {
+TEST_F(NumpyFiles, RejectsAFileTruncatedWhileReading) {
   NumpySpec spec;
   const std::string x = file("x.npy", numpy_file("f4"));
   spec.inputs = files({{"", x}});

@@ -1,4 +1,4 @@
-// How data sets read files that predict names in place of their own.
+// Reading the files of predict in place of a data set's own files.
 
 #include <gmock/gmock.h>
 
@@ -25,14 +25,14 @@ std::string error_of_predict(const PredictFiles& files, const Shape& input = {2,
   return error_of(ErrorKind::kUsage, [&] { open_for_predict(files, model_of(input, {2})); });
 }
 
-TEST(PredictFilesOf, AllDataSetsButTheseCanBeRead) {
+TEST(PredictFilesOf, AllDataSetsExceptTheseAreSupported) {
   std::vector<std::string> unread;
   for (const config::TypeDef* type : dataset_family().types())
     if (!static_cast<const DatasetDef&>(*type).open_for_predict) unread.push_back(type->name);
   EXPECT_THAT(unread, ElementsAre("CIFAR10", "FixedRecords", "Split", "Synthetic"));
 }
 
-TEST(PredictFilesOf, ArraysAreKnownByTheirFirstBytesWhateverTheModelWasTrainedOn) {
+TEST(PredictFilesOf, DetectsArraysByTheirFirstBytes) {
   const TempFolder folder;
   const std::string images = write_plain(folder.file("images"), idx_bytes(0x08, {2, 2, 3}, Bytes(12, 7)));
   for (const std::vector<config::Typed>& sets :
@@ -52,7 +52,7 @@ TEST(PredictFilesOf, ArraysAreKnownByTheirFirstBytesWhateverTheModelWasTrainedOn
   EXPECT_THAT(error_of_predict({.paths = {archive}}), HasSubstr("but this model was not trained on Numpy"));
 }
 
-TEST(PredictFilesOf, RefusesWhatTheDataSetDoesNotTake) {
+TEST(PredictFilesOf, RejectsFilesOfAnotherDataSet) {
   const TempFolder folder;
   const std::string config = write_plain(folder.file("a.yaml"), {'a'});
   const config::Typed texts = dataset_family().make(TextSpec{});
@@ -76,7 +76,7 @@ TEST(PredictFilesOf, OneDataSetReadsOtherFilesOfEachRank) {
   }
 }
 
-TEST(PredictFilesOf, AWindowsIsNoPartOfAJoin) {
+TEST(PredictFilesOf, RejectsWindowsAsPartOfAJoin) {
   WindowsSpec windows;
   windows.of = dataset_family().make(IDXSpec{});
   JoinSpec spec;
@@ -85,7 +85,7 @@ TEST(PredictFilesOf, AWindowsIsNoPartOfAJoin) {
               HasSubstr("the Windows part of the model's Join, which predict does not read"));
 }
 
-TEST(PredictFilesOf, WindowsAreMadeOfArraysAndHaveScales) {
+TEST(PredictFilesOf, WindowsOfArraysHaveScales) {
   const TempFolder folder;
   WindowsSpec windows;
   NumpySpec arrays;

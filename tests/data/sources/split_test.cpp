@@ -69,16 +69,16 @@ TEST(SplitIndices, StratifiedKeepsProportions) {
   EXPECT_EQ(count, (std::map<std::int64_t, int>{{0, 10}, {1, 6}, {2, 5}}));
 }
 
-TEST(SplitIndices, DrawsEverySampleAlike) {
+TEST(SplitIndices, DrawsSamplesUniformly) {
   const VectorSource source(10, {1});
   std::array<int, 10> drawn{};
   for (std::uint64_t seed = 0; seed < 1000; ++seed)
     for (const std::int64_t i : split_indices(source, all(10), 0.3, false, seed, 1).held)
       ++drawn[static_cast<std::size_t>(i)];
-  for (const int times : drawn) EXPECT_NEAR(times, 300, 75);  // five deviations of 14.5
+  for (const int times : drawn) EXPECT_NEAR(times, 300, 75);  // five standard deviations of 14.5
 }
 
-TEST(SplitIndices, Refuses) {
+TEST(SplitIndices, RejectsInvalidFractions) {
   const VectorSource source(10, {1});
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { split_indices(source, all(10), 0.04, false, 0, 1); }),
             "fraction 0.04 of 10 samples leaves one of the parts empty");
@@ -124,8 +124,8 @@ TEST(OpenSources, TwoSplitsOfOneDataSetNeverOverlap) {
   for (std::int64_t i = 0; i < some->size(); ++i) EXPECT_EQ(some->whole_index(i), sources.validation->row(i));
 }
 
-/// fit opens no test set, eval no training set: each must find the samples that the others do not have.
-TEST(OpenSources, ASampleHasTheSameRoleWhoeverAsks) {
+/// fit opens no test set, eval no training set; their samples must stay disjoint.
+TEST(OpenSources, EveryCommandGivesASampleTheSameRole) {
   const std::vector<DatasetConfig> configs{
       {synthetic(100), split("train", 0.2), split("train", 0.3)},
       {synthetic(100), {}, split("train", 0.5)},
@@ -153,7 +153,7 @@ TEST(OpenSources, ASampleHasTheSameRoleWhoeverAsks) {
   }
 }
 
-TEST(OpenSources, PartsShareTheMemoryOfTheWhole) {
+TEST(OpenSources, PartsShareTheMemoryOfTheDataSet) {
   const Sources sources =
       open_sources({.train = synthetic(100), .validation = split("train", 0.2), .test = {}}, kSplitModel, 9);
   EXPECT_EQ(sources.train->f32_rows(0), sources.validation->f32_rows(0));
@@ -170,7 +170,7 @@ TEST(OpenSources, TakeComesBeforeTheSplit) {
   EXPECT_EQ(sources.test->size(), 30);
 }
 
-TEST(OpenSources, RefusesSplitsThatMeanNothing) {
+TEST(OpenSources, RejectsInvalidSplits) {
   const auto refusal = [](const Typed& train, const Typed& validation, ErrorKind kind = ErrorKind::kUsage) {
     return error_of(kind,
                     [&] { open_sources({.train = train, .validation = validation, .test = {}}, kSplitModel, 0); });
@@ -197,7 +197,7 @@ TEST(OpenSources, ClassNamesMustMatchTheModel) {
       "Synthetic: class_names lists 2 names, but the model has 4 outputs");
 }
 
-TEST(SyntheticSources, StandInForEveryDataSet) {
+TEST(SyntheticSources, ReplaceEveryDataSet) {
   IDXSpec idx;
   idx.inputs.paths = {{"", {"/nowhere"}}};
   idx.take = 64;

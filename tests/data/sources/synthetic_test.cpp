@@ -31,7 +31,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return sum;
 }
 
-/// Mean image of each class over the source.
+/// Mean image per class.
 std::vector<std::vector<float>> means(const Source& source, std::size_t classes) {
   std::vector<std::vector<float>> mean(classes,
                                        std::vector<float>(static_cast<std::size_t>(source.input_shape(0).elements())));
@@ -60,19 +60,19 @@ double nearest_mean_accuracy(const Source& source, const std::vector<std::vector
   return static_cast<double>(right) / static_cast<double>(source.size());
 }
 
-TEST(Synthetic, WhatIsLearntFromOneRoleHoldsForAnother) {
+TEST(Synthetic, RolesShareClassMeans) {
   for (const bool pixels : {false, true}) {
     ModelSide model = model_of({5, 7, 3}, {10});
     model.pixels = pixels;
     const auto train = make_synthetic(spec_of(500), model, Role::kTrain);
     const auto test = make_synthetic(spec_of(100), model, Role::kTest);
     EXPECT_NE(read_row(*train, 0), read_row(*test, 0));
-    // 105 elements, noise as large as the pattern: chance is 0.1.
+    // 105 elements, noise as large as the pattern. Chance level is 0.1.
     EXPECT_GT(nearest_mean_accuracy(*test, means(*train, 10)), 0.95);
   }
 }
 
-TEST(Synthetic, FloatsAreAboutUnitAndPixelsFillTheirRange) {
+TEST(Synthetic, FloatsHaveUnitScaleAndPixelsFullRange) {
   ModelSide model = model_of({9, 11, 3}, {10});
   const auto spread = [&] {
     const auto source = make_synthetic(spec_of(300), model, Role::kTrain);
@@ -84,7 +84,7 @@ TEST(Synthetic, FloatsAreAboutUnitAndPixelsFillTheirRange) {
       }
     return std::array{sum / count, std::sqrt(squares / count - sum / count * sum / count), low, high};
   };
-  // 30 levels dominate the mean: its own deviation is 3 * 0.4 * 0.58 / sqrt(30) = 0.13.
+  // 30 levels dominate the mean, whose standard deviation is 3 * 0.4 * 0.58 / sqrt(30) = 0.13.
   const auto [mean, deviation, low, high] = spread();
   EXPECT_NEAR(mean, 0, 0.4);
   EXPECT_NEAR(deviation, 1, 0.2);
@@ -98,10 +98,10 @@ TEST(Synthetic, FloatsAreAboutUnitAndPixelsFillTheirRange) {
   EXPECT_GT(brightest, 215);
 }
 
-TEST(Synthetic, IsAFunctionOfSeedAndIndex) {
+TEST(Synthetic, DependsOnSeedAndIndex) {
   const ModelSide model = model_of({4, 3, 2}, {5});
   const auto a = make_synthetic(spec_of(50, 0, 7), model, Role::kTrain);
-  const auto b = make_synthetic(spec_of(80, 0, 7), model, Role::kTrain);  // the size changes nothing
+  const auto b = make_synthetic(spec_of(80, 0, 7), model, Role::kTrain);  // independent of the size
   const auto c = make_synthetic(spec_of(50, 0, 8), model, Role::kTrain);
   for (const std::int64_t i : {0, 17, 49}) {
     EXPECT_EQ(read_row(*a, i), read_row(*b, i));
@@ -134,7 +134,7 @@ TEST(Synthetic, ClassesFollowTheModel) {
             "classes is 8, but the model has 7 outputs");
 }
 
-TEST(Synthetic, AMapAsOutputGetsValues) {
+TEST(Synthetic, OutputsWithAnImageShapeGetValues) {
   const auto source = make_synthetic(spec_of(20), model_of({3}, {4, 5}), Role::kTrain);
   ASSERT_EQ(source->label_type(), LabelType::kValues);
   ASSERT_EQ(source->label_width(), 20);

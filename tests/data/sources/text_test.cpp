@@ -1,4 +1,4 @@
-// Folders of texts: what is a sample, what words are learned from, what becomes of files that cannot be read.
+// Folders of texts: samples, fitting of the vocabulary, unreadable files.
 
 #include <gmock/gmock.h>
 
@@ -56,7 +56,7 @@ TEST_F(TextFolders, ClassesAreFoldersAndSamplesTheirTextFilesInOrder) {
   ASSERT_EQ(train.size(), 4);
   EXPECT_EQ(train.input_shape(0), Shape({3}));
   EXPECT_TRUE(train.can_read_exact(0, DType::kI32));
-  EXPECT_THAT(ids(train, 0), ElementsAre(0, 0, 0)) << "10.txt stands before 2.txt";
+  EXPECT_THAT(ids(train, 0), ElementsAre(0, 0, 0)) << "10.txt precedes 2.txt";
   EXPECT_THAT(ids(train, 1), ElementsAre(2, 3, 3));
   EXPECT_THAT(ids(train, 2), ElementsAre(4, 2, 0));
   EXPECT_EQ(train.label_class(1, 0), 0);
@@ -64,7 +64,7 @@ TEST_F(TextFolders, ClassesAreFoldersAndSamplesTheirTextFilesInOrder) {
   EXPECT_THAT(train.label_place(3, 0), HasSubstr("b/more/0.TXT"));
 }
 
-TEST_F(TextFolders, WordsAreLearnedFromTheTrainingSamplesAlone) {
+TEST_F(TextFolders, FitsWordsOnlyToTheTrainingSamples) {
   for (int i = 0; i < 20; ++i) put("a/" + std::to_string(i) + ".txt", "own" + std::to_string(i));
   put("b/0.txt", "other");
   DatasetConfig datasets;
@@ -79,7 +79,7 @@ TEST_F(TextFolders, WordsAreLearnedFromTheTrainingSamplesAlone) {
   for (std::int64_t i = 0; i < sources.validation->size(); ++i) EXPECT_EQ(ids(*sources.validation, i)[0], 1);
 }
 
-TEST_F(TextFolders, WhatWasLearnedReadsOtherTexts) {
+TEST_F(TextFolders, ReadsOtherTextsWithTheFittedVocabulary) {
   put("a/0.txt", "y y x");
   put("b/0.txt", "x");
   const std::string fitted_state = open(spec()).fitted_state;
@@ -99,7 +99,7 @@ TEST_F(TextFolders, TextsWithoutLabelsHaveTheSameSuffixes) {
   EXPECT_EQ(open_texts({folder_.file("")}, spec(), fitted_state)->size(), 2);
 }
 
-TEST_F(TextFolders, FloatsAreGivenWhereTheModeIsNotInt) {
+TEST_F(TextFolders, ReturnsFloatsInModesOtherThanInt) {
   put("a/0.txt", "y y x");
   put("b/0.txt", "q");
   const Sources sources = open(spec("{output_mode: count, max_tokens: 3}"));
@@ -110,7 +110,7 @@ TEST_F(TextFolders, FloatsAreGivenWhereTheModeIsNotInt) {
   EXPECT_THAT(array.f32, ElementsAre(0, 2, 1));
 }
 
-TEST_F(TextFolders, ATextThatIsNotUtf8IsAnErrorOrLeftOut) {
+TEST_F(TextFolders, RejectsOrSkipsTextsThatAreNotUtf8) {
   put("a/0.txt", "y na\xEFve");
   put("b/0.txt", "x");
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open(spec()); }),
@@ -122,7 +122,7 @@ TEST_F(TextFolders, ATextThatIsNotUtf8IsAnErrorOrLeftOut) {
   EXPECT_THAT(ids(*sources.train, 1), ElementsAre(2, 0, 0)) << "nothing was learned of the other";
 }
 
-TEST_F(TextFolders, AnEncoderOfNumbersIsRefused) {
+TEST_F(TextFolders, RejectsNumericEncoders) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const auto text =

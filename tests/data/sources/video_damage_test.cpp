@@ -1,4 +1,4 @@
-// Damaged files of clips: never a crash, always frames or an error with a reason.
+// Damaged video files give frames or an error with a reason, never a crash.
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,7 @@ class DamagedClips : public testing::TestWithParam<Container> {
     test::write_clip(folder_.file(GetParam().name), test::moving_square(1, 9, 20, 32, 40), GetParam().kind);
     whole_ = read_all(folder_.file(GetParam().name));
   }
-  /// The reason why the file cannot be read; "" when it can.
+  /// The error about the file, or "".
   std::string trouble(const Bytes& bytes, bool all) {
     const std::string path = write_plain(folder_.file(std::string("damaged-") + GetParam().name), bytes);
     try {
@@ -61,7 +61,7 @@ class DamagedClips : public testing::TestWithParam<Container> {
   Bytes whole_;
 };
 
-TEST_P(DamagedClips, WholeOnesAreFine) {
+TEST_P(DamagedClips, IntactFilesHaveNoError) {
   EXPECT_EQ(trouble(whole_, true), "");
   EXPECT_EQ(trouble(whole_, false), "");
   const ClipInfo info = check_clip_file(folder_.file(GetParam().name));
@@ -70,7 +70,7 @@ TEST_P(DamagedClips, WholeOnesAreFine) {
   EXPECT_EQ(info.width, 40);
 }
 
-TEST_P(DamagedClips, CutShort) {
+TEST_P(DamagedClips, TruncatedFilesAreErrors) {
   for (std::size_t tenth = 0; tenth < 10; ++tenth) {
     const Bytes cut(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(whole_.size() * tenth / 10));
     for (const bool all : {true, false}) EXPECT_NE(trouble(cut, all), "") << tenth << " tenths";
@@ -103,7 +103,7 @@ TEST_P(DamagedClips, FlippedBytesGiveFramesOrAnError) {
 INSTANTIATE_TEST_SUITE_P(All, DamagedClips, testing::ValuesIn(kContainers),
                          [](const auto& one) { return std::string(one.param.name).substr(2); });
 
-TEST(ContainerLength, SaysWhatAFileOfThatLengthLacks) {
+TEST(ContainerLength, ReportsMissingBytes) {
   const auto missing = [](const Bytes& file) {
     return missing_length(std::ssize(file), [&](std::int64_t place, std::span<std::uint8_t> to) {
       std::size_t n = 0;
@@ -124,7 +124,7 @@ TEST(ContainerLength, SaysWhatAFileOfThatLengthLacks) {
   EXPECT_EQ(missing(segment), std::nullopt);
   segment[10] = 0x83;
   EXPECT_EQ(missing(segment), 14);
-  segment[10] = 0xFF;  // not known
+  segment[10] = 0xFF;  // unknown size
   EXPECT_EQ(missing(segment), std::nullopt);
   EXPECT_EQ(missing(Bytes(30, 7)), std::nullopt);
 }

@@ -1,4 +1,4 @@
-// Clips as samples: which frames, in which order, of files and of folders of frames; the transforms of whole clips.
+// Clips as samples: selection and order of frames, video files and folders of frames, transforms of whole clips.
 
 #include "data/sources/video.h"
 
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int kLevel = 7;  ///< frame k is of gray 10 + kLevel k, so that any decoder tells which it is
+constexpr int kLevel = 7;  ///< frame k has gray level 10 + kLevel k, which identifies it after any decoder
 
 test::MadeClip numbered(int frames, int height = 32, int width = 48) {
   test::MadeClip clip{height, width, {}};
@@ -37,7 +37,7 @@ test::MadeClip numbered(int frames, int height = 32, int width = 48) {
   return clip;
 }
 
-/// The numbers of the frames in a sample.
+/// The indices of the frames in a sample.
 std::vector<std::int64_t> numbers_in(const Array& clip) {
   std::vector<std::int64_t> numbers;
   const std::int64_t each = clip.shape.elements() / clip.shape[0];
@@ -77,7 +77,7 @@ class Videos : public testing::Test {
   Array clip_;
 };
 
-TEST_F(Videos, FoldersOfFramesInTheOrderOfTheirNumbers) {
+TEST_F(Videos, SortsFoldersOfFramesByNumber) {
   for (int f = 0; f < 12; ++f)
     write_plain(path(fmt::format("run/one/{}.ppm", f + 1)),
                 pnm_bytes({8, 8, 3, Bytes(8 * 8 * 3, static_cast<std::uint8_t>(10 + kLevel * f))}));
@@ -92,7 +92,7 @@ TEST_F(Videos, FoldersOfFramesInTheOrderOfTheirNumbers) {
   EXPECT_THAT(source->label_place(1), HasSubstr("walk/more/three"));
   EXPECT_THAT(read(*source, 0), ElementsAre(2, 4, 6, 8));  // the middle: (12 - 7) / 2
   EXPECT_EQ(clip_.shape, (Shape{4, 8, 8, 3}));
-  EXPECT_THAT(read(*source, 1), ElementsAre(0, 2, 4, 4)) << "the last frame stands in for what is missing";
+  EXPECT_THAT(read(*source, 1), ElementsAre(0, 2, 4, 4)) << "the last frame replaces missing ones";
 }
 
 TEST_F(Videos, AShortClipMayBeAnError) {
@@ -104,7 +104,7 @@ TEST_F(Videos, AShortClipMayBeAnError) {
               HasSubstr("has 5 frames; 4 frames with a stride of 2 need 7"));
 }
 
-TEST_F(Videos, ARandomStartIsAFunctionOfSeedEpochAndSample) {
+TEST_F(Videos, ARandomStartDependsOnSeedEpochAndSample) {
   const VideoSpec some = spec(4, 3);
   std::set<std::int64_t> firsts;
   for (std::uint32_t epoch = 0; epoch < 200; ++epoch) {
@@ -125,7 +125,7 @@ TEST_F(Videos, ARandomStartIsAFunctionOfSeedEpochAndSample) {
   EXPECT_THAT(pick_frames(some, 1, std::nullopt), ElementsAre(0, 0, 0, 0));
 }
 
-TEST_F(Videos, FilesOfEveryKindGiveTheFramesThatAreAskedFor) {
+TEST_F(Videos, FilesOfEveryFormatReturnTheRequestedFrames) {
   if (!test::can_write_clips()) GTEST_SKIP() << "built without FFmpeg's headers";
   constexpr int kFrames = 33;
   const test::MadeClip made = numbered(kFrames);
@@ -154,7 +154,7 @@ TEST_F(Videos, FilesOfEveryKindGiveTheFramesThatAreAskedFor) {
   }
 }
 
-TEST_F(Videos, AnAskedForSizeIsMadeWhileDecoding) {
+TEST_F(Videos, ResizesWhileDecoding) {
   VideoSpec small = spec(2);
   small.image_size = {16, 24};
   test::MadeClip made = test::moving_square(2, 1, 6, 32, 48);
@@ -174,7 +174,7 @@ TEST_F(Videos, AnAskedForSizeIsMadeWhileDecoding) {
   EXPECT_LT(apart / static_cast<double>(frames.u8.size()), 2) << "swscale and Resizing with antialias";
 }
 
-TEST_F(Videos, ALosslessFileIsItsFrames) {
+TEST_F(Videos, ALosslessFileKeepsItsFrames) {
   if (!test::can_write_clips()) GTEST_SKIP() << "built without FFmpeg's headers";
   const test::MadeClip made = test::moving_square(0, 3, 5, 19, 23);
   test::write_clip(path("a/1.mkv"), made, {.codec = "ffv1", .key_every = 1});
@@ -197,7 +197,7 @@ TEST_F(Videos, ALosslessFileIsItsFrames) {
   }
 }
 
-TEST_F(Videos, AClipFromAPhoneStandsUpright) {
+TEST_F(Videos, AppliesTheRotationOfAPhone) {
   if (!test::can_write_clips()) GTEST_SKIP() << "built without FFmpeg's headers";
   test::MadeClip made{32, 48, {}};  // dark above, bright below
   for (int f = 0; f < 3; ++f) {
@@ -229,7 +229,7 @@ TEST_F(Videos, AClipFromAPhoneStandsUpright) {
   EXPECT_STREQ(side_is(2, 24), "dark");
 }
 
-TEST_F(Videos, WhatDoesNotFitTheModelIsSaidBeforeAnythingIsRead) {
+TEST_F(Videos, ChecksTheModelBeforeReadingFiles) {
   test::write_frame_folder(path("a/1"), numbered(5, 8, 8));
   const auto refusal = [&](const VideoSpec& some, const Shape& input) {
     return error_of(ErrorKind::kUsage, [&] { open(some, input, 1); });
@@ -260,7 +260,7 @@ std::vector<float> batch_of(const std::shared_ptr<const Source>& source, std::ve
 }
 
 TEST_F(Videos, TransformsDrawOncePerClip) {
-  // Frames that are all alike: whatever is drawn anew for each of them would show.
+  // The frames are equal, so a draw per frame changes the result.
   const test::MadeClip one = test::moving_square(1, 5, 1, 24, 24);
   for (int i = 0; i < 3; ++i)
     test::write_frame_folder(path(fmt::format("a/{}", i)), {24, 24, std::vector(6, one.frames.front())});
@@ -282,7 +282,7 @@ TEST_F(Videos, TransformsDrawOncePerClip) {
   EXPECT_NE(batch, batch_of(source, all, input, false, 1, 1)) << "another epoch's draws";
 }
 
-TEST_F(Videos, ClipsAreCutAndMixedAsAWhole) {
+TEST_F(Videos, CropsAndMixesWholeClips) {
   for (int i = 0; i < 4; ++i)
     test::write_frame_folder(
         path(fmt::format("a/{}", i)),
@@ -302,7 +302,7 @@ TEST_F(Videos, ClipsAreCutAndMixedAsAWhole) {
           << "every frame has the same rectangle";
 }
 
-TEST_F(Videos, TrainingStartsAnewInEveryEpochAndEvaluationInTheMiddle) {
+TEST_F(Videos, TrainingDrawsStartsAndEvaluationUsesTheMiddle) {
   test::write_frame_folder(path("a/1"), numbered(30, 8, 8));
   const Shape input{2, 8, 8, 3};
   const auto source = open(spec(2), input, 1);
@@ -314,7 +314,7 @@ TEST_F(Videos, TrainingStartsAnewInEveryEpochAndEvaluationInTheMiddle) {
   EXPECT_GT(firsts.size(), 8U);
 }
 
-TEST_F(Videos, ACacheHoldsWhatDoesNotChange) {
+TEST_F(Videos, CachesOnlyClipsWithoutRandomStarts) {
   test::write_frame_folder(path("a/1"), numbered(9, 12, 8));
   test::write_frame_folder(path("a/2"), numbered(9, 8, 8));
   const Shape input{3, 6, 6, 3};
@@ -330,7 +330,7 @@ TEST_F(Videos, ACacheHoldsWhatDoesNotChange) {
   LoaderOptions options;
   options.batch_size = 2;
   options.shuffle = {Shuffle::Kind::kNone, 0};
-  Loader loader(kept, rest, model_of(input, {1}), {}, options);  // whose files have other sizes
+  Loader loader(kept, rest, model_of(input, {1}), {}, options);  // files of other sizes
   for (int epoch = 0; epoch < 2; ++epoch, loader.next_epoch()) {
     const Batch batch = loader.next();
     EXPECT_EQ(std::vector<float>(batch.input(0), batch.input(0) + 2 * input.elements()),
@@ -338,7 +338,7 @@ TEST_F(Videos, ACacheHoldsWhatDoesNotChange) {
   }
 }
 
-TEST_F(Videos, DamagedClipsAreLeftOutAndListed) {
+TEST_F(Videos, SkipsAndListsDamagedClips) {
   for (const char* name : {"a/1", "a/2", "a/3"}) test::write_frame_folder(path(name), numbered(4, 8, 8));
   write_plain(path("a/2/0003.ppm"), text_bytes("P6\n8 8\n255\nshort"));
   VideoSpec lenient = spec(4);

@@ -1,4 +1,4 @@
-// Windows over a series against keras.utils.timeseries_dataset_from_array (tests/golden/timeseries.json).
+// Compares windows with keras.utils.timeseries_dataset_from_array (tests/golden/timeseries.json).
 
 #include "data/sources/windows.h"
 
@@ -20,7 +20,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Steps in vectors; bytes and ids where the test says so.
+/// Steps in vectors; bytes and ids if the test requests them.
 class Series final : public VectorSource {
  public:
   explicit Series(const std::vector<std::vector<float>>& steps)
@@ -56,7 +56,7 @@ std::vector<float> window(const Source& source, std::int64_t index) {
   source.read(index, 0, out);
   EXPECT_EQ(out.shape, source.input_shape(0));
   ImageView view;
-  if (source.view(index, 0, view)) {  // the same numbers without a copy
+  if (source.view(index, 0, view)) {  // the same values without a copy
     EXPECT_EQ(out.f32, std::vector<float>(view.f32(), view.f32() + view.shape.elements()));
   }
   return out.f32;
@@ -68,7 +68,7 @@ std::vector<float> label(const Source& source, std::int64_t index) {
   return values;
 }
 
-TEST(Windows, AreThoseOfKeras) {
+TEST(Windows, EqualKeras) {
   const json golden = json::parse(std::ifstream(dptrain::test::test_data("golden/timeseries.json")));
   const auto steps = golden["series"].get<std::vector<std::vector<float>>>();
   std::size_t seen = 0;
@@ -104,7 +104,7 @@ std::shared_ptr<Series> ramp(std::int64_t steps) {
   return std::make_shared<Series>(rows);
 }
 
-TEST(Windows, SeveralLabelsOneBehindTheOther) {
+TEST(Windows, ReturnSeveralConsecutiveLabels) {
   WindowsSpec spec = windows_of(3);
   spec.horizon = 2;
   spec.label_steps = 3;
@@ -129,7 +129,7 @@ TEST(Windows, MeanAndVarianceOfColumns) {
   }
 }
 
-TEST(Windows, InputsOfAPredictionAreNormalized) {
+TEST(Windows, NormalizeInputsOfAPrediction) {
   WindowsSpec spec = windows_of(2);
   spec.mean = {10, 100};
   spec.variance = {4, 16};
@@ -137,7 +137,7 @@ TEST(Windows, InputsOfAPredictionAreNormalized) {
   ModelSide model;
   model.input_shapes = {Shape{2, 2}};
   const auto of_series = windows_of_inputs(ramp(20), spec, model);
-  EXPECT_EQ(of_series->size(), 19);  // up to the end of the series: no label comes after a window
+  EXPECT_EQ(of_series->size(), 19);  // up to the end of the series, as windows need no label
   const auto trained = make_windows(ramp(20), spec, model);
   EXPECT_EQ(window(*of_series, 4), window(*trained, 1));
 
@@ -199,7 +199,7 @@ TEST(Windows, IdsOfASeriesOfNumbers) {
   EXPECT_THAT(std::vector<std::int32_t>(next, next + 2), ElementsAre(1, 5));
 }
 
-TEST(Windows, HaveNoExactNumbersWhenNormalized) {
+TEST(Windows, ReturnNoBytesOrIdsWhenNormalized) {
   const auto series = std::make_shared<Series>(std::vector<std::vector<float>>{{3}, {1}, {4}, {1}, {5}});
   WindowsSpec spec = windows_of(3);
   EXPECT_TRUE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));
@@ -208,7 +208,7 @@ TEST(Windows, HaveNoExactNumbersWhenNormalized) {
   EXPECT_FALSE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));
 }
 
-TEST(Windows, APartShowsThemWithoutACopy) {
+TEST(Windows, PartsReturnViewsWithoutACopy) {
   const auto whole = make_windows(ramp(20), windows_of(3), {});
   const auto part = take(whole, 5);
   ImageView of_whole, of_part;
@@ -217,7 +217,7 @@ TEST(Windows, APartShowsThemWithoutACopy) {
   EXPECT_EQ(of_part.data, of_whole.data);
 }
 
-TEST(Windows, WhatDoesNotFitTheSeries) {
+TEST(Windows, RejectsSpecsThatDoNotFitTheSeries) {
   WindowsSpec spec = windows_of(10);
   spec.sampling_rate = 2;
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { make_windows(ramp(19), spec, {}); }),
@@ -235,8 +235,8 @@ TEST(Windows, WhatDoesNotFitTheSeries) {
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { make_windows(ramp(9), spec, {}); }), HasSubstr("from 30 to 9"));
 }
 
-/// No step, neither of a window nor of its label, in two parts.
-TEST(Windows, PartsInOrderShareNoStep) {
+/// No step of a window or label belongs to two parts.
+TEST(Windows, OrderedPartsShareNoStep) {
   WindowsSpec spec = windows_of(5);
   spec.sequence_stride = 2;
   spec.horizon = 3;

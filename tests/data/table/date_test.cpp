@@ -38,7 +38,7 @@ TEST(Date, DayOrMonthFirst) {
   EXPECT_EQ(read_date("11-25-2026", DateForm::kMonthFirst), minutes(2026, 11, 25));
 }
 
-TEST(Date, NothingElseIs) {
+TEST(Date, RejectsOtherTexts) {
   for (const char* text : {"",
                            "2026",
                            "2026-11",

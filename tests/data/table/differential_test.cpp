@@ -1,4 +1,4 @@
-// Random files against a naive reader, whatever the blocks and threads.
+// Compares random files with a naive reader, for any blocks and threads.
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -41,7 +41,7 @@ std::string random_field(std::mt19937& random) {
   return kWords[below(random, std::size(kWords))];
 }
 
-/// Mostly in order: rows of fields. Now and then a byte is anything.
+/// Mostly valid rows of fields, with a random byte now and then.
 std::string random_file(std::mt19937& random, char separator) {
   static const char* const kEnds[] = {"\n", "\r\n", "\r"};
   std::string text;
@@ -105,13 +105,13 @@ struct Case {
 
 class Differential : public ::testing::TestWithParam<int> {};
 
-TEST_P(Differential, RowsWordsAndPlacesAreThoseOfTheNaiveReader) {
+TEST_P(Differential, RowsWordsAndOffsetsEqualTheNaiveReader) {
   std::mt19937 random(tier::case_seed(static_cast<std::uint32_t>(GetParam())));
   for (int i = tier::how_many(1500, 30'000); i > 0 && !HasFailure(); --i) {
     Case c(random);
     const bool packed = below(random, 4) == 0;
     const std::string mark = below(random, 8) == 0 ? "\xEF\xBB\xBF" : "";
-    // The first line's bytes are counted without the mark, as editors do.
+    // Offsets in the first line exclude the byte order mark, as in editors.
     const Table table = read(Files{file_of(packed ? gzip(mark + c.text) : mark + c.text)}, c.schema, c.options);
     SCOPED_TRACE(testing::PrintToString(c.text) + ", blocks of " + std::to_string(c.options.block_bytes));
     EXPECT_EQ(c.bad, c.naive.bad);
@@ -145,7 +145,7 @@ TEST_P(Differential, StreamsGiveTheSameRows) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     ASSERT_EQ(write(ends[1], c.text.data(), c.text.size()),
-              static_cast<ssize_t>(c.text.size()));  // less than a pipe holds
+              static_cast<ssize_t>(c.text.size()));  // fits into a pipe
     close(ends[1]);
     RowStream stream(ends[0], "a.csv", c.schema, c.options);
     Table table;
@@ -165,8 +165,8 @@ TEST_P(Differential, StreamsGiveTheSameRows) {
   }
 }
 
-/// Without skipping, the first bad row in the file is the one that is said, whichever thread met it.
-TEST_P(Differential, TheFirstBadRowIsTheError) {
+/// Without skipping, the error is the first bad row of the file, independent of threads.
+TEST_P(Differential, ReportsTheFirstBadRow) {
   std::mt19937 random(tier::case_seed(200 + static_cast<std::uint32_t>(GetParam())));
   int refused = 0;
   for (int i = tier::how_many(800, 10'000); i > 0 && !HasFailure(); --i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of rows in memory, and schemas for them.
+// Files of rows in memory, and their schemas.
 
 #include <cstddef>
 #include <memory>

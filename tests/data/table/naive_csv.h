@@ -1,6 +1,6 @@
 #pragma once
 
-// RFC 4180 byte by byte, as src/table/ reads it with blocks, marks and threads. For tests.
+// Reads RFC 4180 byte by byte; the reference for src/table/, which uses blocks, bit masks and threads.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ struct NaiveRow {
 
 struct NaiveFile {
   std::vector<NaiveRow> rows;
-  std::vector<std::string> bad;  ///< "line:byte" of what is wrong first in each bad row
+  std::vector<std::string> bad;  ///< "line:byte" of the first error in each bad row
 };
 
 inline std::string naive_place(std::string_view text, std::size_t at) {
@@ -101,7 +101,7 @@ inline NaiveFile read_naively(std::string_view text, char separator, std::size_t
       const std::size_t zero = text.substr(begin, at - begin).find('\0');
       if (zero != kNone) complain(begin + zero);
       if (problem == kNone && row.fields.size() != count) complain(row.fields.size() < count ? at : surplus);
-      if (problem == kNone) problem = no_utf8;  // of a row that is in order else
+      if (problem == kNone) problem = no_utf8;  // if the row has no other error
     }
     if (at < text.size()) at = behind_line_end(at);
     if (problem == kNone)

@@ -56,7 +56,7 @@ TEST(Read, CellsHaveTheirTypes) {
   EXPECT_EQ(table.place(2), "a.csv:4");
 }
 
-TEST(Read, NumbersMayStandInQuotesAndSpaces) {
+TEST(Read, NumbersMayHaveQuotesAndSpaces) {
   const Schema schema = schema_of({ColumnType::kNumber, ColumnType::kNumber});
   const Table table = read(Files{file_of("\"1.5\",  2\t\n+3, -4 \n1e2,\"\"\n")}, schema, {});
   EXPECT_EQ(number(table, 0, 0), 1.5F);
@@ -89,7 +89,7 @@ TEST(Read, FilesFollowOneAnother) {
   EXPECT_EQ(word(table, 2, 4), "!");
 }
 
-TEST(Read, AGivenVocabularyIsKept) {
+TEST(Read, KeepsAGivenVocabulary) {
   Schema schema = schema_of({ColumnType::kCategory, ColumnType::kNumber});
   schema.columns[0].words = std::vector<std::string>{"b", "a word of more than fifteen bytes", "a"};
   const Table table = read(Files{file_of("a,1\nc,2\nb,3\n,4\na word of more than fifteen bytes,5\n")}, schema,
@@ -103,7 +103,7 @@ TEST(Read, AGivenVocabularyIsKept) {
   EXPECT_EQ(table.counts(0), (std::vector<std::int64_t>{1, 1, 1}));
 }
 
-TEST(Read, ColumnsThatAreNotKeptAreHeldToTheFormAlone) {
+TEST(Read, ChecksOnlyTheSyntaxOfUnusedColumns) {
   Schema schema = schema_of({ColumnType::kNumber, ColumnType::kNumber, ColumnType::kId});
   schema.columns[0].kept = false;
   const Table table = read(Files{file_of("no number,1,\xFF\n")}, schema, {});
@@ -113,8 +113,8 @@ TEST(Read, ColumnsThatAreNotKeptAreHeldToTheFormAlone) {
   EXPECT_EQ(error_of("a\"b,1,x\n", schema).substr(0, 32), "a.csv:1:2: column 'column1': fou");
 }
 
-/// Words after the rows that were looked at, in the order of the file.
-TEST(Read, FieldsOfAnotherTypeAreBad) {
+/// Words after the sniffed rows, in the order of the file.
+TEST(Read, RejectsFieldsOfAnotherType) {
   std::string text = "x,y,d\n";
   for (int i = 0; i < 40'000; ++i) text += fmt::format("{},{}.5,2026-11-{:02}\n", i % 7, i % 9, 1 + i % 30);
   text += "seven,1,2026-11-25\n8,1,\"yesterday\"\n";
@@ -161,7 +161,7 @@ TEST(Read, AVocabularyHasALimit) {
   EXPECT_NE(error.find("column 'column1': found more than 100 different words"), std::string::npos) << error;
 }
 
-TEST(Read, ErrorsSayWhereWhatAndWhatToTry) {
+TEST(Read, ErrorsNamePositionReasonAndRemedy) {
   const Schema schema = schema_of({ColumnType::kNumber, ColumnType::kCategory, ColumnType::kDate});
   const auto of = [&](std::string_view text) {
     return error_of(std::string("1,a,2026-11-25\n") + std::string(text), schema);
@@ -189,8 +189,8 @@ TEST(Read, ErrorsSayWhereWhatAndWhatToTry) {
   EXPECT_EQ(error_of("\xFE\xFF", schema).substr(0, 37), "a.csv:1:1: found text in UTF-16, expe");
 }
 
-/// A row may have so many bytes and no more, whatever the blocks; what is behind it is read.
-TEST(Read, LongRowsAreRefusedInBoundedMemory) {
+/// A row has a maximum number of bytes, independent of the blocks; reading continues after a longer one.
+TEST(Read, RejectsLongRowsInBoundedMemory) {
   const Schema schema = schema_of({ColumnType::kText, ColumnType::kNumber});
   const auto rows = [&](const std::string& text, std::int64_t block) {
     std::string told;
@@ -217,7 +217,7 @@ TEST(Read, LongRowsAreRefusedInBoundedMemory) {
       std::string::npos);
 }
 
-TEST(Read, TextsOfAFileAreReadAgain) {
+TEST(Read, RereadsTextsFromTheFile) {
   const Folder folder;
   const std::string path = folder / "a.csv";
   write(path, "t,x\n\"one \"\"two\"\"\",1\nthree,2\n");
@@ -233,7 +233,7 @@ TEST(Read, TextsOfAFileAreReadAgain) {
   EXPECT_THROW(text_of(table, 0, 1), Error);
 }
 
-TEST(Read, FilesThatAreNotThereAreNamed) {
+TEST(Read, NamesMissingFiles) {
   const Folder folder;
   write(folder / "train.csv", "x\n1\n");
   const Schema schema = schema_of({ColumnType::kNumber});
@@ -250,7 +250,7 @@ TEST(Read, FilesThatAreNotThereAreNamed) {
   EXPECT_NE(error(folder.path().string()).find("it is a folder"), std::string::npos);
 }
 
-TEST(Read, DamagedArchivesAreRefused) {
+TEST(Read, RejectsDamagedArchives) {
   const Schema schema = schema_of({ColumnType::kNumber});
   // `printf '1\n2\n3\n' | gzip -n`
   const std::string packed("\x1f\x8b\x08\0\0\0\0\0\0\x03\x33\xe4\x32\xe2\x32\xe6\x02\0\xd8\x54\x5f\x77\x06\0\0\0", 26);
@@ -271,7 +271,7 @@ TEST(Read, AFileWithoutRowsIsATableWithoutRows) {
   EXPECT_EQ(error_of("", schema), "a.csv: is empty, expected rows");
 }
 
-TEST(Read, WhatTheListenerThrowsEndsTheReading) {
+TEST(Read, AnExceptionOfTheListenerEndsTheReading) {
   const Schema schema = schema_of({ColumnType::kNumber});
   const auto throws = [](const BadRow& row) { throw Error(ErrorKind::kData, "enough: " + row.str()); };
   EXPECT_EQ(

@@ -44,8 +44,8 @@ Schema two_columns() {
   return schema;
 }
 
-/// Rows come out while the writer still holds its end.
-TEST(RowStream, RowsComeAsTheyAreWritten) {
+/// Rows are returned while the writer keeps its end open.
+TEST(RowStream, ReturnsRowsAsTheyAreWritten) {
   Pipe pipe;
   pipe.write("t,x,more\nhello,1,");
   RowStream stream(pipe.out(), "stdin", two_columns(), {});
@@ -67,7 +67,7 @@ TEST(RowStream, RowsComeAsTheyAreWritten) {
   EXPECT_EQ(rows.rows(), 0);
 }
 
-TEST(RowStream, AFileGivesWholeBatches) {
+TEST(RowStream, ReturnsWholeBatchesOfAFile) {
   const dptrain::test::Folder folder;
   const std::string path = folder / "a.csv";
   std::string text = "x,t\n";
@@ -87,7 +87,7 @@ TEST(RowStream, AFileGivesWholeBatches) {
   EXPECT_FALSE(stream.next(rows, 300));
 }
 
-TEST(RowStream, CodesStayFromBlockToBlock) {
+TEST(RowStream, CodesStayTheSameBetweenBlocks) {
   Pipe pipe;
   Schema schema = schema_of({ColumnType::kCategory, ColumnType::kNumber});
   RowStream stream = [&] {
@@ -103,7 +103,7 @@ TEST(RowStream, CodesStayFromBlockToBlock) {
   EXPECT_EQ(words, "0b 1a 0b 2c 1a ");
 }
 
-TEST(RowStream, AFieldOfAnotherTypeIsAnError) {
+TEST(RowStream, RejectsAFieldOfAnotherType) {
   Pipe pipe;
   const Schema schema = two_columns();
   pipe.write("x,t\n1,a\nb,b\n");
@@ -119,7 +119,7 @@ TEST(RowStream, AFieldOfAnotherTypeIsAnError) {
   }
 }
 
-/// As they stand, be they columns of the schema or not, and whatever their bytes.
+/// Unchanged bytes, also of columns outside the schema.
 TEST(RowStream, KeepsFieldsOfColumns) {
   Pipe pipe;
   pipe.write("t,x,more\nhello,01.50, \xE4 b\n\"a \"\"b\"\", c\",2,\n");
@@ -136,7 +136,7 @@ TEST(RowStream, KeepsFieldsOfColumns) {
   EXPECT_EQ(text_of(rows, stream.passthrough()[2], 1), "a \"b\", c");
 }
 
-TEST(RowStream, KeepsAllColumnsOrSaysWhichThereAre) {
+TEST(RowStream, KeepsAllColumnsOrListsThem) {
   Pipe pipe;
   pipe.write("t,x,more\nhello,1,2\n");
   pipe.end();
@@ -157,7 +157,7 @@ TEST(RowStream, KeepsAllColumnsOrSaysWhichThereAre) {
   }
 }
 
-/// Names are column1 and so on, and rows have the fields of the schema all the same.
+/// Columns are named column1 and so on; rows still have the fields of the schema.
 TEST(RowStream, KeepsFieldsWithoutAHeader) {
   const dptrain::test::Folder folder;
   std::ofstream(folder / "a.csv") << "1,hello\n2,world\n";

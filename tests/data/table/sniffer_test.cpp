@@ -24,7 +24,7 @@ std::string look_error(const Files& files, const SniffOptions& options = {}) {
   return "no error";
 }
 
-/// A column of n rows, `make` of each number.
+/// A column of n rows; `make` returns the text of row i.
 template <class F>
 ColumnType type_of(const F& make, const std::string& name = "x", int n = 50) {
   std::string text = name + ",other\n";
@@ -34,7 +34,7 @@ ColumnType type_of(const F& make, const std::string& name = "x", int n = 50) {
   return found.schema.columns.at(0).type;
 }
 
-TEST(Dialect, SeparatorsThatCutRowsAlike) {
+TEST(Dialect, PicksSeparatorsThatGiveEqualRows) {
   const auto separator = [](std::string_view text) { return detect_dialect(text, {}).separator; };
   EXPECT_EQ(separator("a,b\n1,2\n"), ',');
   EXPECT_EQ(separator("a;b;c\n1,5;2,5;3\n1,5;2;3\n"), ';');
@@ -48,36 +48,36 @@ TEST(Dialect, SeparatorsThatCutRowsAlike) {
   EXPECT_EQ(detect_dialect("a,b\n1,2\n", {.separator = ';'}).separator, ';');
 }
 
-TEST(Dialect, HeadersAreTextAboveValuesOrWordsOfTheirOwn) {
+TEST(Dialect, DetectsHeaders) {
   const auto header = [](std::string_view text) { return detect_dialect(text, {}).header; };
   EXPECT_TRUE(header("a,b\n1,x\n2,y\n"));
   EXPECT_FALSE(header("3,z\n1,x\n2,y\n"));
   EXPECT_TRUE(header("day,n\n2026-11-25,x\n2026-11-26,y\n"));
   EXPECT_TRUE(header("name,city\nann,rome\nbob,oslo\n"));
-  EXPECT_FALSE(header("ann,rome\nbob,rome\n"));  // stands below
+  EXPECT_FALSE(header("ann,rome\nbob,rome\n"));  // also occurs in a row
   EXPECT_FALSE(header("ann,ann\nbob,rome\n"));   // twice
-  EXPECT_TRUE(header(",x\n0,1.5\n1,2.5\n"));     // pandas leaves the name of its index out
+  EXPECT_TRUE(header(",x\n0,1.5\n1,2.5\n"));     // pandas omits the name of its index
   EXPECT_TRUE(header("a,b\n1,\n,NA\n"));
   EXPECT_FALSE(header("5.1,3.5,setosa\n4.9,3.0,setosa\n"));
   EXPECT_FALSE(header("10,5;$2\n11,5;$3\n"));
   EXPECT_FALSE(detect_dialect("a,b\n1,x\n", {.header = false}).header);
 }
 
-TEST(Dialect, WhatCannotSeparateIsRefused) {
+TEST(Dialect, RejectsInvalidSeparators) {
   for (const char separator : {'"', '\n', '\r', '\0', '\xE9'})
     EXPECT_THROW(detect_dialect("a\n", {.separator = separator}), Error);
 }
 
-TEST(Sniffer, NumbersStayNumbersHoweverFewKinds) {
+TEST(Sniffer, KeepsNumbersWithFewDistinctValues) {
   EXPECT_EQ(type_of([](int i) { return i % 2; }), ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}.5", i); }), ColumnType::kNumber);
   EXPECT_EQ(type_of([](int i) { return i % 5 == 0 ? std::string("NA") : fmt::format("{}", 7 * i % 31); }),
             ColumnType::kNumber);
-  EXPECT_EQ(type_of([](int i) { return 3 * i; }), ColumnType::kNumber);       // different, but not running
-  EXPECT_EQ(type_of([](int i) { return i; }, "x", 10), ColumnType::kNumber);  // too few to tell
+  EXPECT_EQ(type_of([](int i) { return 3 * i; }), ColumnType::kNumber);       // distinct, but not consecutive
+  EXPECT_EQ(type_of([](int i) { return i; }, "x", 10), ColumnType::kNumber);  // too few rows
 }
 
-/// The format of a column of n rows; "trouble" where it has some, "" where it is not one of numbers.
+/// The format of a column of n rows; "trouble" for conflicting formats, "" if the column is not numeric.
 template <class F>
 std::string format_of(const F& make, int n = 50, const DialectHints& hints = {}, const std::string& other = "a") {
   std::string text = "x;other\n";
@@ -117,7 +117,7 @@ TEST(Sniffer, FormatsOfNumbersThatFitEveryField) {
   EXPECT_EQ(format_of(one("12"), 50, {}, "0,5"), ",");
   EXPECT_EQ(format_of(one("1.234"), 50, {}, "0,5"), ",.");
   EXPECT_EQ(format_of(one("12.5"), 50, {}, "0,5"), ".");
-  // Given ones.
+  // A given format.
   EXPECT_EQ(format_of(one("1,234"), 50, {.decimal = ','}), ",");
   EXPECT_EQ(format_of(one("1,234"), 50, {.thousands = ','}), ".,");
   EXPECT_EQ(format_of(one("1,234"), 50, {.thousands = '\0'}), ",");
@@ -125,7 +125,7 @@ TEST(Sniffer, FormatsOfNumbersThatFitEveryField) {
   EXPECT_EQ(format_of(one("1.5"), 50, {.decimal = ','}), "trouble");
 }
 
-TEST(Sniffer, FewFieldsOfAnotherTypeAreMisfits) {
+TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMisfits) {
   const auto with = [](const char* word, int every) {
     return [=](int i) { return i % every == 1 ? std::string(word) : fmt::format("{}", 3 * i); };
   };
@@ -142,7 +142,7 @@ TEST(Sniffer, FewFieldsOfAnotherTypeAreMisfits) {
   EXPECT_EQ(found.facts[0].most, 1.5);
 }
 
-TEST(Sniffer, ALineWhoseQuoteDoesNotEndIsLeftOut) {
+TEST(Sniffer, SkipsALineWithAnOpenQuote) {
   std::string text = "x,y\n\"1,2\n";
   for (int i = 0; i < 50; ++i) text += fmt::format("{}.5,{}\n", i, i);
   const SniffResult found = looked(text);
@@ -169,7 +169,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("2026-01-{:02}", 1 + i % 28); }), ColumnType::kDate);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/1/2026", 1 + i % 28); }), ColumnType::kDate);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", 1 + i % 12); }),
-            ColumnType::kCategory);  // of two minds
+            ColumnType::kCategory);  // ambiguous
   const SniffResult found = looked("d,e,f\n25/11/2026,11/25/2026,2026-11-25\n");
   EXPECT_EQ(found.schema.columns[0].form, DateForm::kDayFirst);
   EXPECT_EQ(found.schema.columns[1].form, DateForm::kMonthFirst);
@@ -177,7 +177,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(found.facts[0].least, *read_date("2026-11-25", DateForm::kIso));
 }
 
-TEST(Sniffer, FactsCount) {
+TEST(Sniffer, CountsFacts) {
   const SniffResult found = looked("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
   EXPECT_EQ(found.rows, 4);
   EXPECT_TRUE(found.all);
@@ -208,13 +208,13 @@ TEST(Sniffer, ColumnsWithoutAHeaderAreNumbered) {
   EXPECT_EQ(looked(",x\n0,1.5\n1,2.5\n").schema.columns[0].name, "column1");
 }
 
-TEST(Sniffer, DeclaredTypesAreTaken) {
+TEST(Sniffer, UsesDeclaredTypes) {
   const SniffResult found = looked("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kCategory);
   EXPECT_EQ(found.schema.columns[1].type, ColumnType::kNumber);
 }
 
-TEST(Sniffer, ErrorsSayWhereAndWhatToTry) {
+TEST(Sniffer, ErrorsNamePositionAndRemedy) {
   const auto of = [](const std::string& text) { return Files{file_of(text)}; };
   EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
   EXPECT_EQ(look_error(of("x,x\n1,2\n")),
@@ -233,7 +233,7 @@ TEST(Sniffer, ErrorsSayWhereAndWhatToTry) {
       std::string::npos);
 }
 
-TEST(Sniffer, AMillionColumnsAreEnough) {
+TEST(Sniffer, LimitsColumnsToAMillion) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   std::string header = "a";
   for (int i = 1; i < 1'000'000; ++i) header += fmt::format(",{}", i);
@@ -241,7 +241,7 @@ TEST(Sniffer, AMillionColumnsAreEnough) {
             "a.csv:1:1: found 1,000,001 columns, expected at most 1,000,000; is the separator right?");
 }
 
-TEST(Sniffer, FilesHaveTheSameColumns) {
+TEST(Sniffer, RequiresTheSameColumnsInAllFiles) {
   const auto with = [](std::string_view header) {
     return Files{file_of("x,y\n1,2\n"), file_of(std::string(header) + "\n1,2\n", "b.csv")};
   };

@@ -12,7 +12,7 @@ NumberFault fault_of(std::string_view text) {
   return read_number(text, value);
 }
 
-TEST(Number, DecimalsAreNumbers) {
+TEST(Number, ReadsDecimals) {
   const std::pair<const char*, float> cases[] = {{"12", 12},
                                                  {"-0.5", -0.5F},
                                                  {"+.5", 0.5F},
@@ -30,13 +30,13 @@ TEST(Number, DecimalsAreNumbers) {
   }
 }
 
-TEST(Number, NothingElseIs) {
+TEST(Number, RejectsOtherTexts) {
   for (const char* text : {"",         "-",     "+",   ".",  "abc", "1a",  "0x10", "inf", "-inf", "nan",   "NaN",
                            "Infinity", "1,234", "1 2", " 1", "+-1", "-+1", "--1",  "1e",  "e5",   "1_000", "\xD9\xA1"})
     EXPECT_EQ(fault_of(text), NumberFault::kNoNumber) << text;
 }
 
-TEST(Number, BeyondFloatsIsItsOwnFault) {
+TEST(Number, ReportsNumbersBeyondFloats) {
   for (const char* text : {"1e39", "-3.5e38", "1e999", "999999999999999999999999999999999999999999"})
     EXPECT_EQ(fault_of(text), NumberFault::kOutOfRange) << text;
   double wide = 0;
@@ -71,7 +71,7 @@ TEST(Number, AFormatHasAMarkGroupsAndASign) {
   for (const char* text : {"5", "%5", "$", "$$5", "€5"}) EXPECT_EQ(value(text, dollars), -1) << text;
 }
 
-TEST(Number, MarksAreThoseOfAllFormatsThatFit) {
+TEST(Number, ReturnsTheMarksOfAllFormatsThatFit) {
   const auto fits = [](std::string_view text, std::size_t i) { return ((marks_of(text, "") >> i) & 1U) != 0; };
   for (const char* text : {"12", "-3", "1e5", "1.5", "1.234", "1,5", "1,234", "1.234,5", "1'234.5", "1 234", "1.5.5",
                            "0,125", "x", "", "1.5e3", "1,234,567"})
@@ -85,7 +85,7 @@ TEST(Number, MarksAreThoseOfAllFormatsThatFit) {
   EXPECT_EQ(sign_in("5"), "");
 }
 
-TEST(Number, WordsSayWhatToTry) {
+TEST(Number, ErrorsNameARemedy) {
   const auto words = [](const char* text) { return number_words(text, fault_of(text), {}, "x"); };
   EXPECT_EQ(words("abc"),
             "found 'abc', expected a number; try `missing_values: [abc]`, or `columns: {x: StringLookup}` for a column "

@@ -1,4 +1,4 @@
-// TextVectorization, held to Keras's in golden_encoders_test.cpp: here what it refuses, and how it counts.
+// What TextVectorization rejects and how it counts; golden_encoders_test.cpp compares it with Keras.
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ std::vector<std::int32_t> ids(const Encoder& encoder, std::string_view text) {
 
 constexpr const char* kThree = "TextVectorization: {output_sequence_length: 3}";
 
-TEST(TextVectorization, TheMostFrequentWordIsTwoBehindPaddingAndUnknownWords) {
+TEST(TextVectorization, TheMostFrequentWordHasIndexTwo) {
   const auto encoder = fitted_state(kThree, Column(Texts{{"b a.", "B c"}}));
   EXPECT_EQ(encoder->ids(), 3);
   EXPECT_EQ(encoder->floats(), 0);
@@ -32,7 +32,7 @@ TEST(TextVectorization, TheMostFrequentWordIsTwoBehindPaddingAndUnknownWords) {
   EXPECT_THAT(ids(*encoder, ""), ElementsAre(0, 0, 0));
 }
 
-TEST(TextVectorization, ManyLongWordsAreToldApart) {
+TEST(TextVectorization, DistinguishesManyLongWords) {
   std::vector<std::string> texts;
   for (int i = 0; i < 5000; ++i) texts.push_back("a word that is longer than a slot holds " + std::to_string(i * 7919));
   const auto encoder =
@@ -48,7 +48,7 @@ TEST(TextVectorization, ManyLongWordsAreToldApart) {
   EXPECT_THAT(ids(*encoder, "a word that is longer than a slot holds"), ElementsAre(1));
 }
 
-TEST(TextVectorization, CountsOfSeveralThreadsAreTheSameVocabulary) {
+TEST(TextVectorization, VocabularyIsIndependentOfThreads) {
   std::vector<std::string> texts;
   for (int i = 0; i < 999; ++i) texts.push_back("w" + std::to_string(i % 37) + " w" + std::to_string(i * i % 101));
   const auto whole = fitted_state("TextVectorization: {output_mode: tf_idf}", Column(Texts{texts}));
@@ -57,7 +57,7 @@ TEST(TextVectorization, CountsOfSeveralThreadsAreTheSameVocabulary) {
               whole->fitted_state());
 }
 
-TEST(TextVectorization, RefusesBytesThatAreNotUtf8) {
+TEST(TextVectorization, RejectsBytesThatAreNotUtf8) {
   const auto encoder = fitted_state(kThree, Column(Texts{{"a"}}));
   for (const std::string text : {"na\xEFve text here", "12345678\xC3", "\xED\xA0\x80", "\xC0\x80"})
     EXPECT_THAT(error_of(ErrorKind::kData, [&] { ids(*encoder, text); }), HasSubstr("is not UTF-8")) << text;
@@ -89,7 +89,7 @@ TEST(TextVectorization, ReadsAVocabularyFromAFile) {
               HasSubstr("has 'cat' twice"));
 }
 
-TEST(TextVectorization, SaysWhichArgumentsDoNotGoTogether) {
+TEST(TextVectorization, NamesConflictingArguments) {
   const auto complaint = [](const std::string& arguments) { return error_about("TextVectorization: " + arguments); };
   EXPECT_THAT(complaint("{}"), HasSubstr("output_sequence_length is missing"));
   EXPECT_THAT(complaint("{output_mode: count, output_sequence_length: 3}"),

@@ -1,4 +1,4 @@
-// What random transforms draw: the laws of Keras's draws, and that nothing but the sample and the epoch decides.
+// Distributions of random transforms, equal to Keras's, and their dependence on sample and epoch only.
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::uint64_t kDraws = 4000;
-/// Four standard errors of a mean of kDraws values of this deviation: the seeds are fixed, so it holds or it does not.
+/// Four standard errors of a mean of kDraws values with this standard deviation. The seeds are fixed.
 double slack(double deviation) { return 4 * deviation / std::sqrt(static_cast<double>(kDraws)); }
 
 Array colours(const Shape& shape, DType type) {
@@ -61,7 +61,7 @@ const std::vector<std::function<config::Typed()>> kNewTransforms{[] {
                                                                  [] { return typed_of(RandomErasingSpec{}); },
                                                                  [] { return typed_of(RandAugmentSpec{}); }};
 
-TEST(RandomTransforms, BytesAndFloatsAreOneImage) {
+TEST(RandomTransforms, BytesAndFloatsGiveTheSameImage) {
   const Array bytes = colours({7, 5, 3}, DType::kU8), floats = colours({7, 5, 3}, DType::kF32);
   for (const auto& make : kNewTransforms) {
     std::set<std::vector<float>> different;
@@ -72,12 +72,12 @@ TEST(RandomTransforms, BytesAndFloatsAreOneImage) {
       EXPECT_TRUE(std::ranges::all_of(found, [](float x) { return x > -1e-3F && x < 255.001F; })) << make().name();
       different.insert(found);
     }
-    // Half of the draws of some of them leave the image as it is.
+    // Half of the draws of some transforms keep the image.
     EXPECT_GT(different.size(), make().name() == "RandomGrayscale" ? 1U : 12U) << make().name();
   }
 }
 
-TEST(RandomTransforms, AreForImagesAndTrainingOnly) {
+TEST(RandomTransforms, RequireImagesAndTraining) {
   for (const auto& make : kNewTransforms) {
     const config::Typed spec = make();
     EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { Pipeline({spec}, true); }), HasSubstr("in evaluation"));
@@ -91,8 +91,8 @@ TEST(RandomTransforms, AreForImagesAndTrainingOnly) {
               HasSubstr("of 3 channels, RGB, found 4x4x1"));
 }
 
-/// Mean 1/2 and variance 1 / (4 (2 alpha + 1)); the part below a quarter is the law's own.
-TEST(RandomTransforms, BetaHasItsLaw) {
+/// Mean 1/2 and variance 1 / (4 (2 alpha + 1)); the fraction below a quarter from the distribution.
+TEST(RandomTransforms, BetaHasItsDistribution) {
   for (const auto& [alpha, below] : {std::pair{0.2, 0.4141}, {1.0, 0.25}, {3.0, 0.1035}}) {
     double sum = 0, squares = 0, count = 0;
     for (std::uint64_t i = 0; i < kDraws; ++i) {
@@ -132,7 +132,8 @@ TEST(RandomTransforms, GrayscaleHasItsProbability) {
   EXPECT_NEAR(gray / kDraws, 0.3, slack(0.46));
 }
 
-/// With factor 1 the probability is uniform in [0, 1), so one half; the area has the mean of the product of two roots.
+/// With factor 1 the probability is uniform in [0, 1), so 1/2 on average; the area has the mean of a product of two
+/// roots.
 TEST(RandomTransforms, ErasingHasItsProbabilityAndArea) {
   const Array image{.shape = {40, 40, 1}, .type = DType::kF32, .u8 = {}, .f32 = std::vector<float>(1600, 100)};
   RandomErasingSpec spec;
@@ -160,13 +161,12 @@ TEST(RandomTransforms, ErasingWithNoiseClipsANormal) {
     low += x == 0 ? 1 : 0;
     high += x == 255 ? 1 : 0;
   }
-  EXPECT_NEAR(low / 1200, 0.5, 0.06);       // half of a normal is below 0
-  EXPECT_NEAR(high / 1200, 0.1587, 0.045);  // and a sixth above its deviation
+  EXPECT_NEAR(low / 1200, 0.5, 0.06);       // half of a normal distribution is below 0
+  EXPECT_NEAR(high / 1200, 0.1587, 0.045);  // and a sixth above its standard deviation
 }
 
-/// An image in which each of the eleven operations leaves a mark of its own would say nothing of their odds; so all of
-/// strength 0: then only those without a strength change it.
-TEST(RandomTransforms, RandAugmentDrawsItsOperationsAlike) {
+/// With strength 0, only the operations without a strength change the image, so its change identifies them.
+TEST(RandomTransforms, RandAugmentDrawsOperationsUniformly) {
   const Array image = colours({6, 6, 3}, DType::kF32);
   RandAugmentSpec spec;
   spec.factor = {0, 0};

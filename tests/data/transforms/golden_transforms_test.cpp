@@ -1,5 +1,5 @@
-// Transforms with their draws given, against values of Keras 3 (tests/golden/transforms.json, which names the
-// versions): from bytes and from floats.
+// Compares transforms with given draws, on bytes and on floats, with values of Keras 3 (tests/golden/transforms.json,
+// which names the versions).
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Array floats_of(const Array& bytes, float scale = 1) {
   return made;
 }
 
-/// Values are of bytes, rounded to 1e-4; float sums in another order differ by some 255 * 2^-22.
+/// Values of bytes, rounded to 1e-4; float sums in another order differ by about 255 * 2^-22.
 void expect_values(const Array& found, const json& entry, float scale = 1) {
   ASSERT_EQ(found.f32.size(), entry["values"].size());
   for (std::size_t i = 0; i < found.f32.size(); ++i)
@@ -84,7 +84,7 @@ TEST(GoldenTransforms, GaussianBlur) {
   }
 }
 
-/// A transform that warps by a matrix given.
+/// A transform that warps by a given matrix.
 class GivenShear final : public RandomWarp {
  public:
   GivenShear(const WarpArguments& arguments, const WarpMatrix& matrix) : RandomWarp(arguments), matrix_(matrix) {}
@@ -179,7 +179,7 @@ TEST(GoldenTransforms, OperationsOfRandAugment) {
   EXPECT_EQ(seen.size(), 6U);
 }
 
-TEST(GoldenTransforms, FlatChannelsStay) {
+TEST(GoldenTransforms, KeepsFlatChannels) {
   Array flat{.shape = {2, 2, 1}, .type = DType::kF32, .u8 = {}, .f32 = std::vector<float>(4, 77)};
   const std::vector<float> before = flat.f32;
   stretch_contrast(flat, {0, 255});

@@ -1,5 +1,5 @@
-// Resizing, warps and PreprocessInput against values of Keras 3 (tests/golden/images.json, which names the versions),
-// and the folding of cheap transforms against the same transforms one by one.
+// Compares resizing, warps and PreprocessInput with values of Keras 3 (tests/golden/images.json, which names the
+// versions), and folded transforms with the same transforms one by one.
 
 #include <gmock/gmock.h>
 
@@ -50,7 +50,7 @@ const json& golden() {
   return values;
 }
 
-/// The values are rounded to 1e-5; float sums of bytes in another order differ by some 255 * 2^-23.
+/// The values are rounded to 1e-5; float sums of bytes in another order differ by about 255 * 2^-23.
 constexpr float kTolerance = 2e-4F;
 
 void expect_near(const std::vector<float>& found, const json& expected, const std::string& what) {
@@ -75,7 +75,7 @@ TEST(Resizing, EqualsKeras) {
   }
 }
 
-TEST(Resizing, TablesStayInsideAndSumToOne) {
+TEST(Resizing, TablesStayInBoundsAndSumToOne) {
   for (const ResizeFilter filter : {ResizeFilter::kNearest, ResizeFilter::kBilinear, ResizeFilter::kTriangle})
     for (const std::int64_t in : {1, 2, 3, 7, 100, 333, 20000})
       for (const std::int64_t out : {1, 2, 5, 224, 299}) {
@@ -99,7 +99,7 @@ TEST(Resizing, TablesStayInsideAndSumToOne) {
       }
 }
 
-TEST(Resizing, TablesHaveNoTapsThatNobodyNeeds) {
+TEST(Resizing, TablesHaveNoUnusedTaps) {
   EXPECT_EQ(make_resize_table(500, 224, ResizeFilter::kTriangle, false).taps, 5);  // a triangle 4.46 pixels wide
   EXPECT_EQ(make_resize_table(333, 224, ResizeFilter::kTriangle, false).taps, 3);
   EXPECT_EQ(make_resize_table(100, 224, ResizeFilter::kTriangle, false).taps, 2);
@@ -169,7 +169,7 @@ TEST(RandomWarp, EqualsKerasForAMatrix) {
   }
 }
 
-TEST(RandomWarp, ByTheFactorsThatAreAsked) {
+TEST(RandomWarp, UsesTheGivenFactors) {
   const Array in = image(6, 5, 3);
   const std::vector<float> same(in.u8.begin(), in.u8.end());
   const auto near = [](const std::vector<float>& values) {
@@ -177,7 +177,7 @@ TEST(RandomWarp, ByTheFactorsThatAreAsked) {
   };
   EXPECT_THAT(run_images(image_pipeline(RandomRotationSpec{{}, {0, 0}}), in), near(same));
   EXPECT_THAT(run_images(image_pipeline(RandomZoomSpec{{}, {0, 0}, {}}), in), near(same));
-  // Half a turn is both flips, whatever lies outside.
+  // Half a turn equals both flips; no pixel comes from outside.
   const Pipeline half = image_pipeline(RandomRotationSpec{{}, {0.5, 0.5}});
   std::vector<float> turned(same.size());
   for (std::size_t p = 0; p < 30; ++p)
@@ -191,14 +191,14 @@ TEST(RandomWarp, ByTheFactorsThatAreAsked) {
   for (std::size_t y = 0; y < 6; ++y)
     for (std::size_t x = 0; x < 5; ++x)
       EXPECT_NEAR(moved[(y * 5 + x) * 3], y >= 2 && x + 2 < 5 ? same[((y - 2) * 5 + x + 2) * 3] : 0.0F, 1e-3F);
-  // Zooming out by one half with zeros around: the middle pixel stays, the corner is outside.
+  // Zooming out by one half with a zero border: the middle pixel is kept, the corner is outside.
   const std::vector<float> small = run_images(image_pipeline(RandomZoomSpec{constant, {1, 1}, {}}), image(5, 5, 1));
   EXPECT_NEAR(small[12], image(5, 5, 1).u8[12], 1e-3F);
   EXPECT_EQ(small[0], 0);
 }
 
-TEST(RandomResizedCrop, WindowsHaveTheAreasAndRatiosAsked) {
-  // Every pixel is its row (channel 0) and column (channel 1): nearest picking shows where the window lay.
+TEST(RandomResizedCrop, WindowsHaveTheGivenAreasAndRatios) {
+  // Every pixel is its row (channel 0) and column (channel 1), so nearest sampling reveals the window.
   Array in{.shape = {60, 80, 2}, .type = DType::kF32, .u8 = {}, .f32 = {}};
   for (int y = 0; y < 60; ++y)
     for (int x = 0; x < 80; ++x) in.f32.insert(in.f32.end(), {static_cast<float>(y), static_cast<float>(x)});
@@ -223,14 +223,14 @@ TEST(RandomResizedCrop, WindowsHaveTheAreasAndRatiosAsked) {
   }
   EXPECT_LT(least, 0.22);
   EXPECT_GT(most, 0.47);
-  spec.ratio = {9, 10};  // nothing fits: the widest window in the middle
+  spec.ratio = {9, 10};  // no window fits: the widest one in the middle
   spec.scale = {1, 1};
   const std::vector<float> wide = run_images(image_pipeline(spec), in);
   EXPECT_EQ(wide[0], 25);  // 80 / 9 = 9 rows of 60
   EXPECT_EQ(wide[1], 0);
 }
 
-/// Each transform's own result in turn, as if nothing were folded.
+/// Applies each transform separately, without folding.
 std::vector<float> one_by_one(const std::vector<config::Typed>& specs, Array in, const DrawKey& key) {
   Array out;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -241,7 +241,7 @@ std::vector<float> one_by_one(const std::vector<config::Typed>& specs, Array in,
   return out.f32;
 }
 
-TEST(Pipeline, LooksAtNothingOutsideItsPart) {
+TEST(Pipeline, ReadsOnlyItsPart) {
   const auto check = [](const auto& spec, const Shape& shape) {
     const Pipeline pipe = image_pipeline(spec);
     for (std::uint64_t sample = 0; sample < 20; ++sample) {
@@ -273,7 +273,7 @@ TEST(Pipeline, LooksAtNothingOutsideItsPart) {
   }
 }
 
-TEST(Pipeline, FoldingChangesNothing) {
+TEST(Pipeline, FoldingKeepsTheResult) {
   const auto typed = [](const auto& spec) { return transform_family().make(spec); };
   ResizingSpec bilinear, antialiased, nearest;
   bilinear.height = 7, bilinear.width = 9;
@@ -314,7 +314,7 @@ TEST(Pipeline, FoldingChangesNothing) {
     }
 }
 
-TEST(Pipeline, SplitsBehindTheLastThatIsWorthKeeping) {
+TEST(Pipeline, SplitsAfterTheLastTransformWorthCaching) {
   ResizingSpec small;
   small.height = small.width = 4;
   const Pipeline p = image_pipeline(CenterCropSpec{8, 8}, RescalingSpec{0.5, 0}, small, RescalingSpec{2, 1},

@@ -61,21 +61,21 @@ TEST(Pipeline, FoldsMapsOfChannels) {
   EXPECT_FALSE(pipeline(RescalingSpec{2, 1}, PerImageStandardizationSpec{}).only_map());
   const Pipeline p = pipeline(PreprocessInputSpec{PreprocessMode::kCaffe}, NormalizationSpec{-1, {1, 2, 3}, {4}},
                               PreprocessInputSpec{PreprocessMode::kCaffe});
-  const ChannelMap all = *p.only_map();  // there and back again
+  const ChannelMap all = *p.only_map();  // applies a map and its inverse
   EXPECT_FALSE(all.reverse);
   EXPECT_THAT(run(p, floats({1, 1, 3}, {10, 20, 30})),
               Pointwise(FloatNear(1e-4F), {(10 - 123.68F - 3) / 2 - 103.939F, (20 - 116.779F - 2) / 2 - 116.779F,
                                            (30 - 103.939F - 1) / 2 - 123.68F}));
 }
 
-TEST(Normalization, OneForAllOrByChannel) {
+TEST(Normalization, UsesOneValueOrOnePerChannel) {
   const Pipeline one = pipeline(NormalizationSpec{-1, {2}, {9}});
   EXPECT_THAT(run(one, floats({2, 1}, {5, 2})), Pointwise(kNear, {1.0F, 0.0F}));
   EXPECT_TRUE(one.only_map());
   const Pipeline two = pipeline(NormalizationSpec{-1, {1, 3}, {4, 0.25}});
   EXPECT_THAT(run(two, floats({2, 2}, {1, 3, 5, 2})), Pointwise(kNear, {0.0F, 0.0F, 2.0F, -2.0F}));
   EXPECT_EQ(two.only_map()->scale.size(), 2U);
-  const Pipeline flat = pipeline(NormalizationSpec{-1, {1}, {0}});  // divides by 1e-7, as Keras
+  const Pipeline flat = pipeline(NormalizationSpec{-1, {1}, {0}});  // divides by 1e-7, as in Keras
   EXPECT_THAT(run(flat, floats({1}, {1.5F})), Pointwise(FloatNear(1), {5e6F}));
   EXPECT_EQ(error_of(ErrorKind::kUsage,
                      [&] {
@@ -84,11 +84,11 @@ TEST(Normalization, OneForAllOrByChannel) {
             "Normalization: mean and variance are for 2 channels, but samples are 4x4x3");
 }
 
-TEST(CenterCrop, TakesTheMiddleRoundedDown) {
+TEST(CenterCrop, RoundsTheOffsetDown) {
   const Pipeline p = pipeline(CenterCropSpec{2, 2});
   EXPECT_THAT(run(p, counting({5, 4, 1})), ElementsAre(5, 6, 9, 10));  // offsets floor(3/2), floor(2/2)
   EXPECT_THAT(run(p, counting({2, 3, 2})), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));
-  // A smaller image is resized, as Keras does: its middle 1x1 here.
+  // As in Keras, a smaller image is resized, here its middle 1x1.
   EXPECT_THAT(run(p, bytes({1, 3, 1}, {4, 5, 6})), ElementsAre(5, 5, 5, 5));
   EXPECT_EQ(error_of(ErrorKind::kUsage,
                      [&] {
@@ -97,7 +97,7 @@ TEST(CenterCrop, TakesTheMiddleRoundedDown) {
             "CenterCrop: samples must be images of height x width x channels, found 28x28");
 }
 
-TEST(RandomCrop, IsAWindowAndEveryWindowComes) {
+TEST(RandomCrop, ReturnsEveryWindowUniformly) {
   const Pipeline p = pipeline(RandomCropSpec{2, 3, 0});
   std::map<float, int> corners;
   for (std::uint64_t sample = 0; sample < 3000; ++sample) {
@@ -107,7 +107,7 @@ TEST(RandomCrop, IsAWindowAndEveryWindowComes) {
     EXPECT_THAT(out, ElementsAre(corner, corner + 1, corner + 2, corner + 5, corner + 6, corner + 7));
   }
   EXPECT_EQ(corners.size(), 9U);
-  for (const auto& [corner, times] : corners) EXPECT_NEAR(times, 333, 86);  // five deviations of 17.2
+  for (const auto& [corner, times] : corners) EXPECT_NEAR(times, 333, 86);  // five standard deviations of 17.2
 }
 
 TEST(RandomCrop, PaddingIsZeroOnAllSides) {
@@ -142,7 +142,7 @@ TEST(RandomFlip, MirrorsHalfOfTheSamples) {
     EXPECT_EQ(seen.size(), c.outcomes.size());
     const double expected = 2000.0 / static_cast<double>(c.outcomes.size());
     for (const auto& outcome : c.outcomes)
-      EXPECT_NEAR(seen[outcome], expected, 112);  // five deviations of at most 22.4
+      EXPECT_NEAR(seen[outcome], expected, 112);  // five standard deviations of at most 22.4
   }
 }
 
@@ -167,7 +167,7 @@ TEST(RandomBrightness, AddsOneNumberAndClips) {
               Pointwise(kNear, {0.75F, 1.0F}));
 }
 
-TEST(RandomContrast, StretchesAroundEachChannelsMean) {
+TEST(RandomContrast, ScalesAroundTheMeanOfEachChannel) {
   const Pipeline p = pipeline(RandomContrastSpec{{0.5}, {0, 255}});
   for (std::uint64_t sample = 0; sample < 200; ++sample) {
     // Means 100 and 50.
@@ -188,11 +188,11 @@ TEST(PerImageStandardization, MeanZeroDeviationOne) {
   EXPECT_THAT(run(p, bytes({2, 2, 1}, {1, 3, 1, 3})), Pointwise(kNear, {-1.0F, 1.0F, -1.0F, 1.0F}));
   // A flat image divides by 1 / sqrt(elements), not by zero.
   EXPECT_THAT(run(p, bytes({2, 2, 1}, {7, 7, 7, 7})), ElementsAre(0, 0, 0, 0));
-  // Deviation 0.1 is below 1 / sqrt(4): (x - mean) * 2.
+  // The standard deviation 0.1 is below 1 / sqrt(4): (x - mean) * 2.
   EXPECT_THAT(run(p, floats({4}, {0.9F, 1.1F, 0.9F, 1.1F})), Pointwise(kNear, {-0.2F, 0.2F, -0.2F, 0.2F}));
 }
 
-TEST(Transforms, DrawByTransformEpochAndSampleAlone) {
+TEST(Transforms, DrawByTransformEpochAndSampleOnly) {
   const Pipeline p = pipeline(RandomBrightnessSpec{{0.3}, {-1000, 1000}}, RandomBrightnessSpec{{0.3}, {-1000, 1000}});
   const auto at = [&](DrawKey key) { return run(p, floats({1}, {0}), key)[0]; };
   const float reference = at({.seed = 3, .sample = 8, .epoch = 2});
@@ -200,7 +200,7 @@ TEST(Transforms, DrawByTransformEpochAndSampleAlone) {
   EXPECT_NE(reference, at({.seed = 4, .sample = 8, .epoch = 2}));
   EXPECT_NE(reference, at({.seed = 3, .sample = 9, .epoch = 2}));
   EXPECT_NE(reference, at({.seed = 3, .sample = 8, .epoch = 3}));
-  // The second draws something else than the first.
+  // The second draws other numbers than the first.
   const Pipeline first = pipeline(RandomBrightnessSpec{{0.3}, {-1000, 1000}});
   EXPECT_NE(reference, 2 * run(first, floats({1}, {0}), {.seed = 3, .sample = 8, .epoch = 2})[0]);
 }
@@ -213,14 +213,14 @@ TEST(Transforms, ChainOnBytesThenFloats) {
   EXPECT_TRUE(pipeline(RandomFlipSpec{}).random());
 }
 
-TEST(Transforms, RandomOnesAreRefusedInEvaluation) {
+TEST(Transforms, RandomOnesAreRejectedInEvaluation) {
   EXPECT_EQ(
       error_of(ErrorKind::kUsage, [] { Pipeline({transform_family().make(RandomFlipSpec{})}, true); }),
       "RandomFlip: random transforms cannot be used in evaluation; write transforms as {train: [...], eval: [...]} and "
       "leave it out of eval");
 }
 
-TEST(Transforms, PixelsAreExpectedBySomeOfThem) {
+TEST(Transforms, SomeRequirePixels) {
   const auto expected = [](auto spec) { return expect_pixels({transform_family().make(spec)}); };
   EXPECT_TRUE(expected(RescalingSpec{1 / 255.0, 0}));
   EXPECT_TRUE(expected(RescalingSpec{1 / 127.5, -1}));
