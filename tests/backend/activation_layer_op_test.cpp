@@ -23,12 +23,12 @@ Tensor softmax(const Tensor& x, std::int64_t classes) {
 
 class ActivationOp : public testing::TestWithParam<std::pair<Activation, const char*>> {};
 
-TEST_P(ActivationOp, Agrees) {
+TEST_P(ActivationOp, MatchesTheReference) {
   const Activation f = GetParam().first;
   Case c;
   c.layer = layer(nn::ActivationSpec{.activation = f});
   c.inputs = {{5, 3, 7}};
-  c.low = -7.9;  // not symmetric: no value on a kink
+  c.low = -7.9;  // not symmetric: no value at a kink
   c.high = 8;
   agrees(c, [&](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     Tensor y = kernels::traits_of(f).over_rows ? softmax(inputs[0], 7) : inputs[0];

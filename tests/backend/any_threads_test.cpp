@@ -1,4 +1,5 @@
-// RuntimeOptions::any_threads: shapes whose sums oneDNN would cut among threads give the same bits with any number.
+// RuntimeOptions::any_threads: bits are independent of the thread count also for shapes whose sums oneDNN splits among
+// threads.
 
 #include <gtest/gtest.h>
 

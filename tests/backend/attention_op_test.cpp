@@ -26,7 +26,7 @@ TEST(AttentionOp, OfQueryAndValue) { check_scores({}, {{3, 4}, {5, 4}}); }
 TEST(AttentionOp, OfQueryValueAndKey) { check_scores({}, {{3, 4}, {5, 2}, {5, 4}}); }
 TEST(AttentionOp, Scaled) { check_scores({.use_scale = true}, {{3, 4}, {5, 3}, {5, 4}}); }
 TEST(AttentionOp, Causal) { check_scores({.use_scale = true, .use_causal_mask = true}, {{5, 3}, {5, 3}}); }
-/// GPUs take 32 queries and 32 keys at a time. In the causal cases whole tiles of keys follow the last query.
+/// GPUs process tiles of 32 queries and 32 keys. In the causal cases, whole tiles of keys follow the last query.
 TEST(AttentionOp, AroundTheSizeOfATile) {
   for (const std::int64_t steps : {31, 32, 33, 65}) {
     SCOPED_TRACE(steps);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Attention of one head in double, as Keras writes it: for the cases of the harness.
+// Attention of one head in double by Keras's formula, for the cases of the harness.
 
 #include <cmath>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace dptrain::test {
 
-/// Of query and key features.
+/// Score of the features of a query and a key.
 using Score = std::function<double(const std::vector<double>& query, const std::vector<double>& key)>;
 
 inline std::vector<double> step_of(const Tensor& x, std::int64_t row, std::int64_t step) {
@@ -20,7 +20,7 @@ inline std::vector<double> step_of(const Tensor& x, std::int64_t row, std::int64
   return features;
 }
 
-/// `rate`: of dropout; 0 in inference.
+/// `rate`: dropout rate, 0 in inference.
 inline Tensor attention_of(const std::vector<Tensor>& inputs, double rate, bool causal, const Score& score) {
   const Tensor &query = inputs[0], &value = inputs[1], &key = inputs.back();
   const std::int64_t rows = query.dim(0), queries = query.dim(1), keys = key.dim(1);
@@ -40,7 +40,7 @@ inline Tensor attention_of(const std::vector<Tensor>& inputs, double rate, bool 
   return y;
 }
 
-/// `score` from the weights.
+/// Builds `score` from the weights.
 template <class Spec>
 void check_attention_of(const Spec& spec, std::vector<Shape> inputs,
                         const std::function<Score(const std::vector<Tensor>& weights)>& score) {

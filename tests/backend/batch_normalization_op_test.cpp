@@ -28,7 +28,7 @@ Moments moments(const Tensor& x) {
   return m;
 }
 
-/// weights: gamma, beta where there are any, moving mean, moving variance.
+/// weights: gamma and beta if used, moving mean, moving variance.
 Tensor normalized(const BatchNormalizationSpec& spec, const Tensor& x, const Tensor& mean, const Tensor& variance,
                   const std::vector<Tensor>& weights) {
   Tensor y = x;
@@ -55,7 +55,7 @@ Case with(const BatchNormalizationSpec& spec, const Shape& in) {
   return c;
 }
 
-/// And the addend, if there is one.
+/// Adds the addend, if any.
 Tensor summed(Tensor y, const std::vector<Tensor>& in) {
   for (std::size_t i = 0; in.size() > 1 && i < y.values.size(); ++i) y.values[i] += in[1].values[i];
   return y;
@@ -154,14 +154,14 @@ TEST(BatchNormalizationOp, MovingVarianceMayBeUnbiased) {
   check_batch_normalization(c);
 }
 
-/// Values far from zero: the variance must not come from a difference of large squares.
+/// Values far from zero: the variance must not be a difference of large squares.
 TEST(BatchNormalizationOp, LargeMean) {
   Case c = with({}, {5, 5, 3});
   c.low = 999;
   c.high = 1001;
-  c.tolerance = 1e-4;  // of inputs that are rounded to 6e-5, on outputs of 1.7
+  c.tolerance = 1e-4;  // inputs are rounded to 6e-5, outputs are about 1.7
   c.differentiable = false;
-  c.types = {DType::kF32};  // in 16 bits, nothing is left of them but the mean
+  c.types = {DType::kF32};  // 16 bits keep only the mean
   check_batch_normalization(c);
 }
 

@@ -1,5 +1,5 @@
-// Products of bfloat16 on the CPU (train.dtype_policy: mixed_bfloat16): against double, with factors that were rounded
-// before; so differences are those of a sum in float32.
+// Products of bfloat16 on the CPU (train.dtype_policy: mixed_bfloat16), compared with double after rounding the
+// factors, so only the float32 sum differs.
 
 #include <gmock/gmock.h>
 
@@ -34,7 +34,7 @@ constexpr std::array kKinds{ConvPassKind::kForward, ConvPassKind::kBackwardData,
 #define SKIP_WITHOUT_BFLOAT16() \
   if (bfloat16_here() == Bfloat16::kNone) GTEST_SKIP() << "this processor has neither AMX nor AVX-512 BF16"
 
-/// To nearest even, by the bits.
+/// Rounds to nearest even by bit operations.
 float rounded(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   return std::bit_cast<float>((bits + 0x7FFFU + (bits >> 16 & 1U)) & 0xFFFF0000U);
@@ -64,7 +64,7 @@ double difference(const std::vector<float>& a, const std::vector<double>& b) {
   return std::sqrt(sum / norm);
 }
 
-/// Scratch that begins where primitives want it.
+/// Scratch with the alignment that primitives require.
 struct Scratch {
   explicit Scratch(std::size_t bytes) : room(bytes + kAlign), at(room.data()) {
     std::size_t space = room.size();
@@ -75,7 +75,7 @@ struct Scratch {
   void* at;
 };
 
-TEST(Bfloat16, IsWhatOneDnnHasInstructionsFor) {
+TEST(Bfloat16, IsSupportedIfOneDnnHasInstructions) {
   using dnnl::cpu_isa;
   for (const cpu_isa isa : {cpu_isa::sse41, cpu_isa::avx2, cpu_isa::avx512_core, cpu_isa::avx512_core_vnni})
     EXPECT_EQ(bfloat16_of(isa), Bfloat16::kNone) << static_cast<unsigned>(isa);
@@ -83,7 +83,7 @@ TEST(Bfloat16, IsWhatOneDnnHasInstructionsFor) {
   EXPECT_EQ(bfloat16_of(cpu_isa::avx512_core_amx), Bfloat16::kAmx);
 }
 
-TEST(Bfloat16, IsRefusedWithoutInstructions) {
+TEST(Bfloat16, IsRejectedWithoutInstructions) {
   require_bfloat16(Bfloat16::kAmx);
   require_bfloat16(Bfloat16::kAvx512);
   try {
@@ -130,7 +130,7 @@ struct Pass {
   std::vector<double> expected;
 };
 
-/// One pass of random tensors, beside its equation over rounded factors.
+/// One pass of random tensors, and its equation over rounded factors.
 Pass run(ConvPass& pass, ConvPassKind kind, const ConvShape& s) {
   const kernels::ConvWindow& window = s;
   const std::vector<float> x = random(s.rows * in_size(window), 1), weights = random(window.weights(), 2),
@@ -154,7 +154,7 @@ Pass run(ConvPass& pass, ConvPassKind kind, const ConvShape& s) {
 
 bool is_rounded(const ChosenConv& way) { return std::string(way.name).starts_with("dnnl bf16"); }
 
-TEST(Bfloat16Convolution, EveryWaySumsRoundedFactorsInFloat32) {
+TEST(Bfloat16Convolution, EveryAlgorithmSumsRoundedFactorsInFloat32) {
   SKIP_WITHOUT_BFLOAT16();
   Dnnl dnnl;
   int ways = 0;
@@ -169,7 +169,7 @@ TEST(Bfloat16Convolution, EveryWaySumsRoundedFactorsInFloat32) {
   EXPECT_GE(ways, 20);
 }
 
-/// Two groups are two convolutions side by side.
+/// Two groups equal two separate convolutions.
 TEST(Bfloat16Convolution, Groups) {
   SKIP_WITHOUT_BFLOAT16();
   Dnnl dnnl;
@@ -196,7 +196,7 @@ TEST(Bfloat16Convolution, Groups) {
   }
 }
 
-TEST(Bfloat16Convolution, RulesTakeItWhereItIsFaster) {
+TEST(Bfloat16Convolution, RulesChooseItIfFaster) {
   SKIP_WITHOUT_BFLOAT16();
   Dnnl dnnl;
   const ConvShape many = shape_of(kernels::cpu::test::conv_window(28, 28, 64, 64, 3, 1, 1, 1), 2);
@@ -222,7 +222,7 @@ TEST(Bfloat16Convolution, RulesTakeItWhereItIsFaster) {
   EXPECT_EQ(computes_pooling(ConvPassKind::kForward, pooled, ConvChoice::kAuto), !amx);
 }
 
-TEST(Bfloat16Convolution, HasKeysOfItsOwn) {
+TEST(Bfloat16Convolution, HasSeparateKeys) {
   ConvShape shape = shapes().front();
   const std::string key = conv_key(ConvPassKind::kForward, shape);
   EXPECT_THAT(key, HasSubstr(" products of bfloat16 by "));
@@ -266,7 +266,7 @@ TEST(Bfloat16InnerProduct, SumsRoundedFactorsInFloat32) {
     }
 }
 
-/// The gradient of large weights stays of float32, with factors as they are.
+/// The gradient of large weights stays in float32, with unrounded factors.
 TEST(Bfloat16InnerProduct, LargeWeightsHaveAnExactGradient) {
   SKIP_WITHOUT_BFLOAT16();
   Dnnl dnnl;
@@ -282,7 +282,7 @@ TEST(Bfloat16InnerProduct, LargeWeightsHaveAnExactGradient) {
   EXPECT_LT(difference(gradient, kernels::cpu::test::naive_weight_gradient(window, x, dy, kRows)), 1e-6);
 }
 
-/// What the pass that the rules choose writes of the first rows, of a batch of `rows`.
+/// Results of the first rows in a batch of `rows`, from the pass that the rules choose.
 std::vector<float> of_first_rows(ConvPassKind kind, ConvShape shape, std::int64_t rows, std::int64_t first,
                                  int threads) {
   kernels::cpu::set_thread_count(threads);
@@ -350,7 +350,7 @@ std::vector<std::vector<float>> trained_in(const Case& c, int threads, backend::
   return train(*device, c);
 }
 
-TEST(Bfloat16Ops, GiveTheSameBitsOnAnyThreadsWhereAsked) {
+TEST(Bfloat16Ops, GiveTheSameBitsWithAnyThreads) {
   SKIP_WITHOUT_BFLOAT16();
   for (const Case& c : bfloat16_cases()) {
     SCOPED_TRACE(c.layer.name() + " of " + c.inputs[0].str());
@@ -360,8 +360,8 @@ TEST(Bfloat16Ops, GiveTheSameBitsOnAnyThreadsWhereAsked) {
   }
 }
 
-/// Half a unit in the last of 8 bits, 2e-3, of each of two factors; a recurrent layer adds it up over its steps.
-TEST(Bfloat16Ops, AreNearFloat32AndNotIt) {
+/// Two factors, each rounded to 8 bits by up to 2e-3; a recurrent layer adds errors over its steps.
+TEST(Bfloat16Ops, AreNearFloat32ButNotEqual) {
   SKIP_WITHOUT_BFLOAT16();
   for (const Case& c : bfloat16_cases()) {
     SCOPED_TRACE(c.layer.name() + " of " + c.inputs[0].str());

@@ -19,7 +19,7 @@ double merged(MergeMode mode, double f, double b) {
   }
 }
 
-/// Of an LSTM, each direction with its half of the weights, of the initial states and draws of its own.
+/// Two LSTMs, each direction with its half of the weights, the initial states and its own draws.
 Tensor bidirectional_reference(const BidirectionalSpec& spec, bool training, const std::vector<Tensor>& inputs,
                                const std::vector<Tensor>& weights) {
   std::vector<Tensor> outputs;
@@ -59,7 +59,7 @@ void check_bidirectional(const LSTMSpec& inner, MergeMode mode, std::int64_t ste
   c.inputs = {{steps, features}};
   if (with_states) c.inputs.insert(c.inputs.end(), 4, Shape{inner.units});
   c.rows = rows;
-  c.tolerance = 1e-5;  // a chain of steps
+  c.tolerance = 1e-5;  // errors add up over steps
   c.gradient_tolerance = 2e-5;
   c.same_bits_on_all_threads = false;  // oneDNN's products
   const auto reference = [&](bool training) {
@@ -86,7 +86,7 @@ TEST(BidirectionalOp, AllSteps) {
   for (const MergeMode mode : {MergeMode::kConcat, MergeMode::kSum, MergeMode::kMul, MergeMode::kAve})
     check_bidirectional(inner_of(3, true), mode, 3, 2);
 }
-TEST(BidirectionalOp, MoreRowsThanABlockHas) {
+TEST(BidirectionalOp, MoreRowsThanABlock) {
   check_bidirectional(inner_of(2, true), MergeMode::kConcat, 2, 2, false, 29);
 }
 TEST(BidirectionalOp, WithoutBias) {
@@ -95,7 +95,7 @@ TEST(BidirectionalOp, WithoutBias) {
   check_bidirectional(inner, MergeMode::kSum, 3, 3);
 }
 TEST(BidirectionalOp, FromStates) { check_bidirectional(inner_of(4, false), MergeMode::kConcat, 3, 2, true); }
-TEST(BidirectionalOp, EachDirectionDropsByItself) {
+TEST(BidirectionalOp, DirectionsDropIndependently) {
   LSTMSpec inner = inner_of(4, true);
   inner.dropout = 0.4F;
   check_bidirectional(inner, MergeMode::kConcat, 3, 6);

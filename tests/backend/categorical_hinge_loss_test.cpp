@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(CategoricalHingeLoss, WantsTheRightClassAheadOfTheLargestOther) {
+TEST(CategoricalHingeLoss, ComparesTheLabelWithTheLargestOtherClass) {
   LossCase c{.loss = loss(nn::CategoricalHingeSpec{}), .output = {3, kLossWidth}};
   c.rows = one_hot(random_classes());
   c.rows.resize(36 * kLossWidth);  // 12 samples of 3 positions

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-/// `axis` as Keras counts it, the batch being 0.
+/// `axis` as in Keras, where the batch is axis 0.
 void check_concatenate(int axis, const std::vector<Shape>& inputs) {
   Case c;
   c.layer = layer(nn::ConcatenateSpec{.axis = axis});

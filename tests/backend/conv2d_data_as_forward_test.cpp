@@ -45,7 +45,7 @@ TEST(DataAsForwardConvPass, GradientOfTheInput) {
   }
 }
 
-TEST(DataAsForwardConvPass, LeavesOtherShapesToOthers) {
+TEST(DataAsForwardConvPass, RejectsOtherShapes) {
   Dnnl dnnl;
   const auto made = [&](auto change, ConvPassKind kind = ConvPassKind::kBackwardData) {
     ConvShape shape = pointwise(6, 6, {2, 2});
@@ -61,7 +61,7 @@ TEST(DataAsForwardConvPass, LeavesOtherShapesToOthers) {
   EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kBackwardWeights));
 }
 
-TEST(DataAsForwardConvPass, IsWhatTheRulesName) {
+TEST(DataAsForwardConvPass, IsChosenByTheRules) {
   Dnnl dnnl;
   for (const Size2 strides : {Size2{1, 1}, Size2{2, 2}})
     EXPECT_STREQ(choose_by_rule(ConvPassKind::kBackwardData, pointwise(6, 6, strides), ConvChoice::kAuto, dnnl).name,

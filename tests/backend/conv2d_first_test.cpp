@@ -34,18 +34,18 @@ void run(ConvPassKind kind, const ConvShape& shape, const ConvTensors& tensors) 
   pass->run(tensors, scratch.data());
 }
 
-/// The weights are a point in the middle and its negative: the convolution is x and -x, each with its bias.
-TEST(FirstConvPass, PoolsAndTakesItsGradient) {
+/// The weights are a point in the middle and its negative: the convolution gives x and -x, each plus its bias.
+TEST(FirstConvPass, PoolsForwardAndBackward) {
   const ConvShape shape = few_channels();
   std::vector<float> x(60), weights(18), y(24), dy(24), dweights(18), dbias(2);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 30);  // grows to the right and downwards
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 30);  // increases to the right and downwards
   weights[8] = 1.0F;
   weights[9] = -1.0F;
   const std::vector<float> bias = {0.5F, 7.5F};
   std::vector<std::uint8_t> argmax(24);
   run(ConvPassKind::kForward, shape,
       {.x = x.data(), .weights = weights.data(), .bias = bias.data(), .y = y.data(), .argmax = argmax.data()});
-  // The windows' corners of the image: the last position is largest in the first channel, the first in the second.
+  // Corners of the windows: the last position is largest in the first channel, the first in the second.
   for (std::size_t i = 0; i < 12; ++i) {
     const std::size_t h = i % 6 / 3, w = i % 3;
     const float top_left = static_cast<float>(12 * h + 2 * w), bottom_right = top_left + 7.0F;
@@ -58,11 +58,11 @@ TEST(FirstConvPass, PoolsAndTakesItsGradient) {
   run(ConvPassKind::kBackwardWeights, shape,
       {.x = x.data(), .dy = dy.data(), .dweights = dweights.data(), .dbias = dbias.data(), .argmax = argmax.data()});
   EXPECT_EQ(dbias, (std::vector<float>{12.0F, 6.0F}));
-  EXPECT_EQ(dweights[8], 2.0F * (7 + 9 + 11 + 19 + 21 + 23));  // the inputs at the places taken
+  EXPECT_EQ(dweights[8], 2.0F * (7 + 9 + 11 + 19 + 21 + 23));  // the inputs at the pooled positions
   EXPECT_EQ(dweights[9], 2.0F * (0 + 2 + 4));
 }
 
-TEST(FirstConvPass, LeavesOtherShapesToOthers) {
+TEST(FirstConvPass, RejectsOtherShapes) {
   const auto made = [](auto change, ConvPassKind kind = ConvPassKind::kForward) {
     ConvShape shape = few_channels();
     change(shape);

@@ -67,7 +67,7 @@ ConvShape changed(Change change) {
   return shape;
 }
 
-TEST(GemmConvPass, LeavesOtherShapesToOthers) {
+TEST(GemmConvPass, RejectsOtherShapes) {
   const auto made = [](auto change, ConvPassKind kind = ConvPassKind::kBackwardWeights) {
     return make_gemm_conv(kind, changed(change)) != nullptr;
   };
@@ -82,7 +82,7 @@ TEST(GemmConvPass, LeavesOtherShapesToOthers) {
   EXPECT_FALSE(made([](ConvShape&) {}, ConvPassKind::kBackwardData));
 }
 
-TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
+TEST(GemmConvPass, IsChosenIfOneDnnIsSlower) {
   const auto pays = [](Size2 kernel, std::int64_t in, std::int64_t out) {
     return gemm_is_faster(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
                             s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
@@ -99,7 +99,7 @@ TEST(GemmConvPass, PaysWhereOneDnnIsSlower) {
   EXPECT_FALSE(gemm_is_faster(ConvPassKind::kForward, strided(), rules_for({})));
 }
 
-TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
+TEST(GemmConvPass, IsChosenMoreOftenWithAvx2) {
   const ProcessorRules& rules = rules_for({.avx2 = true});
   const auto forward = [&](auto change) { return gemm_is_faster(ConvPassKind::kForward, changed(change), rules); };
   EXPECT_TRUE(forward([](ConvShape& s) { s.in_channels = s.out_channels = 128; }));
@@ -116,7 +116,7 @@ TEST(GemmConvPass, PaysMoreOftenWithAvx2) {
                              rules));
 }
 
-TEST(GemmConvPass, GradientsOfTheInputPayByProcessor) {
+TEST(GemmConvPass, ChoosesInputGradientsByProcessor) {
   const auto pays = [](const kernels::cpu::Processor& processor, auto change) {
     const ConvShape shape = changed([&](ConvShape& s) {
       s = {{.in_h = 14, .in_w = 14, .in_channels = 256, .out_h = 14, .out_w = 14, .out_channels = 64}, 8};
@@ -133,7 +133,7 @@ TEST(GemmConvPass, GradientsOfTheInputPayByProcessor) {
   EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.stride_h = s.stride_w = 2, s.out_h = s.out_w = 7; }));
 }
 
-TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {
+TEST(GemmConvPass, ChoosesWindowsReadInPlaceByProcessor) {
   using kernels::cpu::Processor;
   const auto pays = [](const Processor& processor, std::int64_t side, std::int64_t in, std::int64_t out) {
     const ConvShape shape = changed([&](ConvShape& s) {
@@ -145,7 +145,7 @@ TEST(GemmConvPass, WindowsReadInPlacePayAsTheRulesOfTheProcessorSay) {
     EXPECT_TRUE(kernels::cpu::gemm_conv_reads_in_place(shape));
     return gemm_is_faster(ConvPassKind::kBackwardWeights, shape, rules_for(processor));
   };
-  // 96, 160: no rows a page apart, so that kernels of every instruction set read them in place.
+  // 96, 160: no rows are a page apart, so kernels of every instruction set read them in place.
   const Processor unknown, intel{Processor::Vendor::kIntel, true}, amd{Processor::Vendor::kOther, true},
       older_intel{Processor::Vendor::kIntel, false};
   for (const Processor& p : {unknown, amd, older_intel}) {

@@ -13,7 +13,7 @@ using nn::Activation;
 using nn::Conv2DSpec;
 using nn::Padding;
 
-/// Seven loops.
+/// The plain sum in seven loops.
 Tensor naive(const Conv2DSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
   const Shape sample{x.dim(1), x.dim(2), x.dim(3)};
   const auto window = nn::window(sample, s.kernel_size, s.strides, s.dilation_rate, s.padding);
@@ -56,7 +56,7 @@ TEST(Conv2DOp, ValidOddSizes) { check_conv2d(conv_case(conv(5, {3, 3}), {7, 6, 3
 
 TEST(Conv2DOp, OneInputChannel) { check_conv2d(conv_case(conv(8, {3, 3}), {8, 7, 1})); }
 
-/// The CPU's kernels for few input channels; the gradients are judged by central differences of small images.
+/// The CPU's kernels for few input channels; small images verify the gradients by central differences.
 TEST(Conv2DOp, FewInputChannels) {
   for (const std::int64_t channels : {1, 3}) {
     Case c = conv_case(conv(5, {3, 5}, Padding::kSame), {5, 6, channels});
@@ -124,7 +124,7 @@ Case with_tail(const Conv2DSpec& spec, const Shape& in, std::vector<config::Type
 }
 const FusionExample kConv2DRelu([] { return with_tail(conv(5, {3, 3}), {6, 7, 3}, tail_of(Activation::kRelu)); });
 const FusionExample kConv2DTanh([] { return with_tail(conv(5, {3, 3}), {6, 7, 4}, tail_of(Activation::kTanh)); });
-/// Where the CPU pools in the kernels of the first layer: an odd last column, which the pooling leaves out.
+/// The CPU pools in the kernels of the first layer; the odd last column is not pooled.
 const FusionExample kConv2DPooled([] {
   return with_tail(conv(5, {3, 3}, Padding::kSame), {8, 7, 3}, {layer(nn::MaxPooling2DSpec{})});
 });
@@ -142,8 +142,8 @@ TEST(Conv2DOp, OtherActivations) {
   }
 }
 
-/// Channels and sizes for which the CPU chooses Winograd. Differences of 14,000 values would take minutes: forward is
-/// judged by the reference, the gradients by those of the CPU's direct kernels.
+/// Channels and sizes for which the CPU chooses Winograd. Differences of 14,000 values would take minutes, so the
+/// gradients are compared with the CPU's direct kernels.
 TEST(Conv2DOp, WinogradSizes) {
   struct Sizes {
     Size2 kernel;
@@ -192,8 +192,8 @@ TEST(Conv2DOp, DirectIsNeverWinograd) {
   }
 }
 
-/// A number of rows that was not prepared is served all the same.
-TEST(Conv2DOp, UnpreparedRowsGetMemoryOfTheirOwn) {
+/// Without prepare() for its number of rows, a call allocates.
+TEST(Conv2DOp, AllocatesForUnpreparedRows) {
   Case c = conv_case(conv(32, {3, 3}, Padding::kSame), {9, 8, 32});
   for (const auto& device : devices()) {
     SCOPED_TRACE(device->description());

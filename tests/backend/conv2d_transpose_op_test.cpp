@@ -12,8 +12,7 @@ using nn::Activation;
 using nn::Conv2DTransposeSpec;
 using nn::Padding;
 
-/// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kh, kw, filters,
-/// in].
+/// Adds each input times the window to the output, then crops Keras's padding; kernel [kh, kw, filters, in].
 Tensor naive(const Conv2DTransposeSpec& s, const Tensor& x, const Tensor& kernel, const Tensor* bias) {
   const Size2 out = nn::transposed_extents(s, {x.dim(1), x.dim(2), x.dim(3)});
   const auto cut = [&](std::int64_t in, std::int64_t extent, std::int64_t k, std::int64_t stride,
@@ -92,7 +91,7 @@ TEST(Conv2DTransposeOp, Activations) {
   }
 }
 
-/// Stride 1: by Winograd unless told not to; both agree.
+/// Stride 1 uses Winograd unless disabled; both results agree.
 TEST(Conv2DTransposeOp, WinogradSizes) {
   const Case c = conv_case(transpose(32, {3, 3}, {1, 1}, Padding::kSame), {9, 8, 32});
   for (const int threads : {1, 3}) {

@@ -59,11 +59,11 @@ TEST(Conv3DOp, Strides) {
   check_conv3d(conv_case(conv3d(3, {2, 1, 2}, {3, 2, 1}, Padding::kValid), {6, 4, 3, 2}));
 }
 
-/// Frames that no window sees get no gradient.
+/// Frames outside all windows have a zero gradient.
 TEST(Conv3DOp, GapsInDepth) { check_conv3d(conv_case(conv3d(3, {1, 2, 2}, {3, 1, 1}, Padding::kValid), {5, 3, 3, 2})); }
 
-/// The images are the frames as they are.
-TEST(Conv3DOp, FramesAlone) { check_conv3d(conv_case(conv3d(4, {1, 3, 3}, {1, 2, 2}, Padding::kSame), {3, 5, 4, 3})); }
+/// With depth 1 and stride 1 in time, the images are the frames.
+TEST(Conv3DOp, PerFrame) { check_conv3d(conv_case(conv3d(4, {1, 3, 3}, {1, 2, 2}, Padding::kSame), {3, 5, 4, 3})); }
 
 TEST(Conv3DOp, GroupsWithoutBias) {
   Conv3DSpec spec = conv3d(6, {3, 2, 1}, {}, Padding::kSame);
@@ -86,7 +86,7 @@ const FusionExample kConv3DActivation([] {
   return c;
 });
 
-/// Computed by the op where the one over images does so.
+/// Fused with the pooling if the Conv2D of the frames is.
 Case pooled_frames(Activation f, const Shape& in, std::int64_t filters) {
   Case c = conv_case(conv3d(filters, {3, 3, 3}, {}, Padding::kSame), in);
   c.tail = tail_of(f);
@@ -104,7 +104,7 @@ TEST(Conv3DOp, Activations) {
   }
 }
 
-/// What computes a Conv2D fast computes its images.
+/// The fast Conv2D algorithms also apply to its images.
 TEST(Conv3DOp, ByWinograd) {
   const Case c = conv_case(conv3d(32, {3, 3, 3}, {}, Padding::kSame), {3, 9, 8, 32});
   for (const int threads : {1, 3}) {

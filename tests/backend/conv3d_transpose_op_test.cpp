@@ -14,8 +14,7 @@ using nn::Conv3DTransposeSpec;
 using nn::Padding;
 using nn::Size3;
 
-/// Every input element paints the window over the output, less what Keras's padding cuts off; kernel [kd, kh, kw,
-/// filters, in].
+/// Adds each input times the window to the output, then crops Keras's padding; kernel [kd, kh, kw, filters, in].
 Tensor naive_transpose3d(const Conv3DTransposeSpec& s, const Shape& out, const Tensor& x, const Tensor& kernel,
                          const Tensor* bias) {
   const auto cut = [&](std::int64_t in, std::int64_t extent, std::int64_t Size3::*side) {
@@ -77,8 +76,8 @@ TEST(Conv3DTransposeOp, OutputPadding) {
   check_transpose3d(conv_case(spec, {2, 2, 3, 2}));
 }
 
-/// The slabs are the output as they are.
-TEST(Conv3DTransposeOp, FramesAlone) {
+/// The slabs are the output without copies.
+TEST(Conv3DTransposeOp, PerFrame) {
   check_transpose3d(conv_case(transpose3d(3, {1, 2, 2}, {1, 2, 2}, Padding::kSame), {2, 3, 2, 4}));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of convolutions have in common: a spec of any of them, and its case.
+// Shared by the tests of convolutions: the spec and the case of each kind.
 
 #include "backend/harness.h"
 
@@ -16,8 +16,8 @@ Spec conv_spec(std::int64_t filters, const Size& kernel, const Size& strides, nn
   return spec;
 }
 
-/// Weight gradients add up to a hundred products of size one, on a scale of about ten; oneDNN may sum in another order
-/// with another number of threads.
+/// Weight gradients are sums of up to a hundred products of size one, about ten in total; oneDNN's order of summation
+/// depends on the number of threads.
 template <class Spec>
 Case conv_case(const Spec& spec, const Shape& in) {
   Case c;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// "same" 3x3 of 16 to 24 channels over 9x8: Winograd's by rule.
+/// "same" 3x3 of 16 to 24 channels over 9x8: the rules choose Winograd.
 ConvShape many_channels(std::int64_t rows) {
   return {{.in_h = 9,
            .in_w = 8,
@@ -46,7 +46,7 @@ RuntimeOptions tuned_to(const std::string& name, ConvPassKind kind, const ConvSh
   return {.conv_choices = std::make_shared<ConvChoices>(ConvChoices::Names{{conv_key(kind, shape), name}})};
 }
 
-TEST(ConvChoices, GoByRuleWhereNothingWasTimed) {
+TEST(ConvChoices, FollowTheRulesWithoutMeasurements) {
   Dnnl dnnl;
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   const ChosenConv chosen = choose_conv_pass(ConvPassKind::kForward, many_channels(3), options, dnnl);
@@ -55,7 +55,7 @@ TEST(ConvChoices, GoByRuleWhereNothingWasTimed) {
   EXPECT_THAT(chosen.pass->name(), HasSubstr("winograd"));
 }
 
-TEST(ConvChoices, WhatWasTimedComesFirstInAnyBatch) {
+TEST(ConvChoices, PreferMeasurementsForAnyBatch) {
   Dnnl dnnl;
   const RuntimeOptions options = tuned_to("dnnl blocked", ConvPassKind::kForward, many_channels(64));
   for (const std::int64_t rows : {1, 3, 64}) {
@@ -72,7 +72,7 @@ TEST(ConvChoices, WhatWasTimedComesFirstInAnyBatch) {
   EXPECT_EQ(uses.at(conv_key(ConvPassKind::kBackwardData, many_channels(1))).name, "winograd");
 }
 
-TEST(ConvChoices, AreOfOneNumberOfThreads) {
+TEST(ConvChoices, ApplyToOneNumberOfThreads) {
   Dnnl dnnl;
   const RuntimeOptions options = tuned_to("dnnl nhwc", ConvPassKind::kForward, many_channels(3));
   kernels::cpu::set_thread_count(2);
@@ -84,7 +84,7 @@ TEST(ConvChoices, AreOfOneNumberOfThreads) {
 TEST(ConvChoices, DirectPassesOverTunedWinograd) {
   Dnnl dnnl;
   ConvShape shape = many_channels(2);
-  shape.in_channels = shape.out_channels = 4;  // not Winograd's by rule
+  shape.in_channels = shape.out_channels = 4;  // the rules do not choose Winograd
   shape.groups = 1;
   RuntimeOptions options = tuned_to("winograd", ConvPassKind::kForward, shape);
   EXPECT_THAT(choose_conv_pass(ConvPassKind::kForward, shape, options, dnnl).pass->name(), HasSubstr("winograd"));
@@ -94,13 +94,13 @@ TEST(ConvChoices, DirectPassesOverTunedWinograd) {
   EXPECT_THAT(chosen.pass->name(), Not(HasSubstr("winograd")));
 }
 
-TEST(ConvChoices, ANameThatNothingHasLeavesTheRule) {
+TEST(ConvChoices, UnknownNamesFallBackToTheRules) {
   Dnnl dnnl;
   const RuntimeOptions options = tuned_to("abacus", ConvPassKind::kForward, many_channels(2));
   EXPECT_STREQ(choose_conv_pass(ConvPassKind::kForward, many_channels(2), options, dnnl).name, "winograd");
 }
 
-/// What one way writes: y, dx, or dweights and dbias.
+/// Result of one algorithm: y, dx, or dweights and dbias.
 std::vector<float> result_of(ConvPassKind kind, const ConvShape& shape, ConvPass& pass) {
   ConvTrial trial(kind, shape);
   trial.allocate_scratch(pass);
@@ -145,7 +145,7 @@ TEST(ConvCandidates, DirectHasNoWinograd) {
     EXPECT_STRNE(one.name, "winograd");
 }
 
-TEST(TimeConvolutions, TimesEveryWayOfEveryPass) {
+TEST(TimeConvolutions, TimesEveryAlgorithmOfEveryPass) {
   Dnnl dnnl;
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   choose_conv_pass(ConvPassKind::kForward, pooled(many_channels(2)), options, dnnl);

@@ -100,9 +100,9 @@ void check_conv_lstm(const ConvLSTM2DSpec& spec, const Shape& input, bool with_s
   const Shape state = nn::type_of(c.layer).outputs(&last, in).front().shape;
   if (with_state) c.inputs.insert(c.inputs.end(), 2, state);
   c.rows = rows;
-  c.tolerance = 1e-5;  // a chain of steps
+  c.tolerance = 1e-5;  // errors add up over steps
   c.gradient_tolerance = 3e-5;
-  c.roundings = static_cast<double>(input[0]);  // of the state, once a step
+  c.roundings = static_cast<double>(input[0]);  // of the state, once per step
   c.same_bits_on_all_threads = false;           // oneDNN's sums
   const auto reference = [&](bool training) {
     return [&spec, &state, training](const std::vector<Tensor>& inputs, const std::vector<Tensor>& weights) {

@@ -12,7 +12,7 @@ double opposite_of_cosine(Row p, Row y) {
   return -dot / std::sqrt(pp * yy);
 }
 
-TEST(CosineSimilarityLoss, IsTheOppositeOfTheCosine) {
+TEST(CosineSimilarityLoss, IsTheNegativeCosine) {
   LossCase c{.loss = loss(nn::CosineSimilaritySpec{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -0.2, 1, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, -0.2, 1, 42), c.rows, opposite_of_cosine);
@@ -25,7 +25,7 @@ TEST(CosineSimilarityLoss, AveragesPositions) {
              mean_over_rows(opposite_of_cosine, kLossWidth));
 }
 
-TEST(CosineSimilarityLoss, ZerosPointNowhere) {
+TEST(CosineSimilarityLoss, ZeroVectorsHaveNoGradient) {
   LossCase c{.loss = loss(nn::CosineSimilaritySpec{}), .output = {2}};
   c.rows = {0, 1};
   for (const auto& device : devices({})) {

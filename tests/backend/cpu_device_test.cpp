@@ -26,7 +26,7 @@ TEST(CpuDevice, MemoryIsZeroAlignedAndSized) {
   }
 }
 
-TEST(CpuDevice, RefusesMoreMemoryThanThereIs) {
+TEST(CpuDevice, RejectsMoreMemoryThanAvailable) {
   const auto device = backend::make_cpu_device(0, 1, {});
   try {
     device->allocate(std::size_t{1} << 46);
@@ -54,7 +54,7 @@ TEST(CpuDevice, CountsSubnormalsAsZeroInAllItsThreads) {
   EXPECT_EQ(zero, (std::array{true, true, true}));
 }
 
-TEST(CpuDevice, HashSeesEveryBitAndPlace) {
+TEST(CpuDevice, HashDependsOnEveryBitAndPosition) {
   const auto device = backend::make_cpu_device(0, 2, {});
   device->enter();
   const auto stream = device->make_stream();
@@ -76,7 +76,7 @@ TEST(CpuDevice, HashSeesEveryBitAndPlace) {
   x[7] = 2.0F;
   const std::uint64_t first = hash(50000);
   x[7] = 1.0F;
-  x[11] = 2.0F;  // the same chain of the hash, another place
+  x[11] = 2.0F;  // the same hash chain, another position
   EXPECT_NE(first, hash(50000));
 }
 
@@ -98,7 +98,7 @@ TEST(CpuDevice, ListsTheProcessor) {
   EXPECT_NE(all[0].details.find("GFLOP/s a core"), std::string::npos) << all[0].details;
 }
 
-TEST(CpuDevice, NamesTheLayerThatHasNoOp) {
+TEST(CpuDevice, NamesALayerWithoutAnOp) {
   const auto device = backend::make_cpu_device(2, 1, {});
   struct Unknown {};
   nn::LayerType def;

@@ -16,7 +16,7 @@ CpuLimits some() {
                      {.name = "memory", .read_gbps = 20, .update_gbps = 16}}};
 }
 
-TEST(CpuLimits, ASetIsInTheNearestLevelThatHoldsIt) {
+TEST(CpuLimits, AWorkingSetBelongsToTheNearestLevelThatFits) {
   const CpuLimits limits = some();
   EXPECT_EQ(limits.level_of(4000)->name, "L1");
   EXPECT_EQ(limits.level_of(4001)->name, "memory");
@@ -28,7 +28,7 @@ TEST(CpuLimits, TheBestRateOfALevelIsItsLimit) {
   EXPECT_EQ(some().levels[1].best_gbps(), 20);
 }
 
-TEST(CpuLimits, ThreadsShareThem) {
+TEST(CpuLimits, ThreadsShareLimits) {
   const CpuLimits one = some().share(1);
   EXPECT_EQ(one.threads, 1);
   EXPECT_EQ(one.peak_gflops, 100);
@@ -38,7 +38,7 @@ TEST(CpuLimits, ThreadsShareThem) {
   EXPECT_EQ(one.levels[1].read_gbps, 5);
 }
 
-TEST(CpuLimits, AreMeasuredOnceForANumberOfThreads) {
+TEST(CpuLimits, AreMeasuredOncePerNumberOfThreads) {
   for (const int threads : {1, 2}) {
     const CpuLimits& found = cpu_limits(threads);
     EXPECT_EQ(&found, &cpu_limits(threads));

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(Cropping2DOp, TakesTheInnerPart) {
+TEST(Cropping2DOp, ReturnsTheInnerPart) {
   for (const nn::Sides& s : {nn::Sides{1, 2, 0, 3}, nn::Sides{0, 0, 0, 0}, nn::Sides{2, 0, 1, 1}})
     for (const std::int64_t channels : {5, 8}) {
       Case c;

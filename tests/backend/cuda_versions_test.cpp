@@ -15,14 +15,14 @@ TEST(CudaVersions, ADriverRunsItsMajorVersionAndOlderOnes) {
   EXPECT_EQ(why_no_driver(0, 12040), "no NVIDIA driver found");
 }
 
-TEST(CudaVersions, ACudnnOfAnotherMajorVersionIsRefusedWhereTheDriverIsOlder) {
+TEST(CudaVersions, RejectsCudnnOfANewerMajorVersionThanTheDriver) {
   EXPECT_EQ(why_not_this_cudnn(12040, 13000), "is for CUDA 13, the driver supports CUDA 12.4 at most");
   EXPECT_EQ(why_not_this_cudnn(12040, 12080), "");
   EXPECT_EQ(why_not_this_cudnn(13000, 12080), "");
-  EXPECT_EQ(why_not_this_cudnn(0, 13000), "");  // a GPU on paper
+  EXPECT_EQ(why_not_this_cudnn(0, 13000), "");  // a GPU of a device table
 }
 
-TEST(CudaVersions, PackagesAreOfTheMajorVersionThatIsBuiltIn) {
+TEST(CudaVersions, PackagesHaveTheBuiltInMajorVersion) {
   EXPECT_EQ(cudnn_package(12040), "cuDNN 9 for CUDA 12 (package cudnn9-cuda-12, or pip's nvidia-cudnn-cu12)");
   EXPECT_EQ(nccl_package(13000), "NCCL 2 for CUDA 13 (package libnccl2, or pip's nvidia-nccl-cu13)");
   EXPECT_EQ(cuda_version_text(12040), "12.4");

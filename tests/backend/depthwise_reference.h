@@ -1,13 +1,13 @@
 #pragma once
 
-// A depthwise convolution in double, five loops and the window's two.
+// A depthwise convolution in double, in seven nested loops.
 
 #include "backend/harness.h"
 #include "nn/geometry.h"
 
 namespace dptrain::test {
 
-/// Without a bias. `Spec`: of a layer with strides, padding, dilation_rate and depth_multiplier.
+/// Without a bias. `Spec`: a layer with strides, padding, dilation_rate and depth_multiplier.
 template <class Spec>
 Tensor naive_depthwise(const Spec& s, const Tensor& x, const Tensor& kernel) {
   const auto window = nn::window({x.dim(1), x.dim(2), x.dim(3)}, s.kernel_size, s.strides, s.dilation_rate, s.padding);

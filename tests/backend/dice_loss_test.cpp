@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-/// Of the elements that `wanted` counts.
+/// Uses the elements that `wanted` selects.
 template <class Wanted>
 double dice_of(Row p, Row y, const Wanted& wanted) {
   double both = 0, sum = 1e-7;
@@ -22,13 +22,13 @@ LossCase dice_case(std::vector<std::int64_t> axis) {
   return c;
 }
 
-TEST(DiceLoss, OfASample) {
+TEST(DiceLoss, PerSample) {
   const LossCase c = dice_case({1, 2, -1});
   check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows,
              [](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); });
 }
 
-TEST(DiceLoss, OfEachChannel) {
+TEST(DiceLoss, PerChannel) {
   const LossCase c = dice_case({1, 2});
   check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows, [](Row p, Row y) {
     return (dice_of(p, y, [](std::size_t i) { return i % 2 == 0; }) +
@@ -37,7 +37,7 @@ TEST(DiceLoss, OfEachChannel) {
   });
 }
 
-TEST(DiceLoss, OfEachLine) {
+TEST(DiceLoss, PerLine) {
   const LossCase c = dice_case({2, 3});
   check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows,
              mean_over_rows([](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); }, 4));

@@ -27,8 +27,8 @@ void check_dot(const nn::DotSpec& spec, const Shape& first, const Shape& second)
   Case c;
   c.layer = layer(spec);
   c.inputs = {first, second};
-  c.low = -0.25;                                // products that do not cancel: 16 bits are judged, too
-  c.values = [](std::vector<Tensor>& inputs) {  // of one size they would be drawn alike
+  c.low = -0.25;                                // products do not cancel, so that 16 bits are tested too
+  c.values = [](std::vector<Tensor>& inputs) {  // tensors of one size have equal draws
     for (double& value : inputs[1].values) value = 0.625 - value / 2;
   };
   c.gradient_tolerance = 2e-5;

@@ -27,7 +27,7 @@ TEST(DropoutOp, Rates) {
   check_dropout(0.5F, {3, 5, 7});
   check_dropout(0.2F, {129});
 }
-/// One draw for what a noise_shape lets share it: the number's place in [rows or 1, numbers].
+/// One draw for elements that share it by noise_shape: its position in [rows or 1, numbers].
 void check_noise_shape(const nn::NoiseShape& noise, const Shape& in) {
   Case c;
   c.layer = layer(nn::DropoutSpec{.rate = 0.4F, .noise_shape = noise});
@@ -60,10 +60,10 @@ TEST(DropoutOp, NoiseShapes) {
   check_noise_shape({{std::nullopt, 1, 5, 1, 3}}, {2, 5, 4, 3});
   check_noise_shape({{1, std::nullopt, std::nullopt}}, {3, 8});
   check_noise_shape({{1, 1, 8}}, {3, 8});
-  check_noise_shape({{std::nullopt, 3, 8}}, {3, 8});  // every element draws
+  check_noise_shape({{std::nullopt, 3, 8}}, {3, 8});  // a draw per element
 }
 
-TEST(DropoutOp, NothingToDrop) { check_dropout(0.0F, {5}); }
+TEST(DropoutOp, RateZero) { check_dropout(0.0F, {5}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which elements dropout keeps, for the tests of its layers.
+// The elements that dropout keeps, for the tests of its layers.
 
 #include "backend/harness.h"
 #include "core/random.h"
@@ -8,7 +8,7 @@
 
 namespace dptrain::test {
 
-/// The factor of one element, from the definition: key (seed, stream of the draw), counter (row, element / 4, step).
+/// The factor of one element: key (seed, stream of the draw), counter (row, element / 4, step).
 inline double dropout_factor(double rate, std::int64_t row, std::int64_t element, std::uint32_t draw = 0) {
   const auto seed = static_cast<std::uint32_t>(kSeed ^ kSeed >> 32);
   const auto stream =

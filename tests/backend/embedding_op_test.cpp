@@ -20,10 +20,10 @@ layers:
 )");
 }
 
-/// Words that come several times, in one row and in several, one that never comes, and padding.
+/// Ids that occur several times in one row and in several, an unused id, and padding.
 const std::vector<std::int32_t> kWords{2, 4, 2, 0, 1, 2, 0, 0, 4, 4, 4, 2};
 
-TEST(EmbeddingOp, TakesRowsAndSumsTheirGradients) {
+TEST(EmbeddingOp, GathersRowsAndSumsTheirGradients) {
   const graph::Model model = words_model();
   const std::vector<float>& table = model.weights.front().values;
   std::vector<float> dy(kWords.size() * kWordWidth);
@@ -54,7 +54,7 @@ TEST(EmbeddingOp, TheSameBitsTwice) {
   }
 }
 
-TEST(EmbeddingOp, AnIdThatIsNoneIsNeverReadFromTheTable) {
+TEST(EmbeddingOp, InvalidIdsReadNothingFromTheTable) {
   const graph::Model model = words_model();
   std::vector<std::int32_t> ids = kWords;
   ids[5] = 5;

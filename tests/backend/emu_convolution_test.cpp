@@ -14,8 +14,8 @@ struct AtOnce final : simt::Queue {
   void push(std::string_view, std::function<void()> work) override { work(); }
 };
 
-/// As cuDNN, which refuses them on a GPU.
-TEST(EmuConvolution, AddressesAreAlignedAsTheProblemSays) {
+/// As cuDNN does on a GPU.
+TEST(EmuConvolution, RejectsAddressesBelowTheProblemsAlignment) {
   alignas(backend::kFullAlignment) std::array<float, 8> x{}, filter{1}, y{};
   alignas(backend::kFullAlignment) std::array<std::byte, 1024> workspace{};
   AtOnce stream;
@@ -48,7 +48,7 @@ TEST(EmuConvolution, AddressesAreAlignedAsTheProblemSays) {
   }
 }
 
-TEST(Parts, AddressesBehindMultiplesAreAlignedToTheirLargestPowerOfTwo) {
+TEST(Parts, MultiplesAreAlignedToTheirLargestPowerOfTwo) {
   EXPECT_EQ(backend::alignment_of(3, DType::kF32), 4);
   EXPECT_EQ(backend::alignment_of(3, DType::kBf16), 2);
   EXPECT_EQ(backend::alignment_of(6, DType::kF32), 8);

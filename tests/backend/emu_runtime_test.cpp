@@ -1,4 +1,4 @@
-// The emulated GPUs: order in streams and across them, what a forgotten event does, recordings, memory, errors.
+// The emulated GPUs: order within and across streams, missing events, recordings, memory, errors.
 
 #include "backend/emu/emu_runtime.h"
 
@@ -60,7 +60,7 @@ struct Gpu {
   EventHandle event;
 };
 
-/// For how many of the seeds `run` returns true.
+/// Number of seeds for which `run` returns true.
 int count_seeds(const std::function<bool()>& run) {
   int count = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -72,7 +72,7 @@ int count_seeds(const std::function<bool()>& run) {
 
 // --- Streams and events ---
 
-TEST(EmuRuntime, AStreamRunsInOrderAndOnlyWhenSomebodyWaits) {
+TEST(EmuRuntime, AStreamRunsInOrderDuringWaits) {
   Gpu gpu;
   std::vector<int> seen;
   for (int i = 0; i < 5; ++i) push(gpu.a, [&seen, i] { seen.push_back(i); });
@@ -85,7 +85,7 @@ TEST(EmuRuntime, AStreamRunsInOrderAndOnlyWhenSomebodyWaits) {
   EXPECT_EQ(make_emu_runtime(0), gpu.runtime);
 }
 
-/// A copy chain over two streams: host -> x in one stream, x -> y in the other. Whether y is right.
+/// A chain of copies over two streams: host -> x, then x -> y. Returns whether y is right.
 bool copy_over_two_streams(Gpu& first, Gpu& second, bool with_event) {
   const int value = 7;
   int result = 0;
@@ -104,7 +104,7 @@ bool copy_over_two_streams(Gpu& first, Gpu& second, bool with_event) {
   return result == value;
 }
 
-TEST(EmuRuntime, AMissingEventShows) {
+TEST(EmuRuntime, DetectsAMissingEvent) {
   Gpu gpu;
   EXPECT_EQ(count_seeds([&] { return copy_over_two_streams(gpu, gpu, true); }), static_cast<int>(kSeeds));
   const int lucky = count_seeds([&] { return copy_over_two_streams(gpu, gpu, false); });
@@ -112,13 +112,13 @@ TEST(EmuRuntime, AMissingEventShows) {
   EXPECT_GT(lucky, 0);
 }
 
-TEST(EmuRuntime, AMissingEventShowsAcrossDevices) {
+TEST(EmuRuntime, DetectsAMissingEventAcrossDevices) {
   Gpu first(0), second(1);
   EXPECT_EQ(count_seeds([&] { return copy_over_two_streams(first, second, true); }), static_cast<int>(kSeeds));
   EXPECT_LT(count_seeds([&] { return copy_over_two_streams(first, second, false); }), static_cast<int>(kSeeds));
 }
 
-TEST(EmuRuntime, AWaitIsForTheLastRecordAtItsCall) {
+TEST(EmuRuntime, WaitsForTheLastRecordBeforeTheCall) {
   Gpu gpu;
   const auto run = [&] {
     bool first = false, second = false, overtook = false;
@@ -140,7 +140,7 @@ TEST(EmuRuntime, AWaitIsForTheLastRecordAtItsCall) {
   EXPECT_LT(overtaken, static_cast<int>(kSeeds));
 }
 
-TEST(EmuRuntime, AnEventNeverRecordedHoldsNothingUp) {
+TEST(EmuRuntime, AnUnrecordedEventDoesNotBlock) {
   Gpu gpu;
   bool ran = false;
   gpu.runtime->wait(gpu.a, gpu.event);
@@ -206,8 +206,8 @@ TEST(EmuRuntime, ARecordingRunsWhenReplayed) {
   EXPECT_GE(count, 1014);
 }
 
-/// Records: x = host, then y = x + 1 in the other stream (waiting or not), joined; z = y. Whether z is right every
-/// time.
+/// Records x = host, y = x + 1 in the other stream (with or without a wait), join, z = y. Returns whether z is right in
+/// every replay.
 bool replay_with_a_fork(Gpu& gpu, bool with_event) {
   int x = 0, y = 0, z = 0, input = 0;
   bool right = true;
@@ -248,7 +248,7 @@ TEST(EmuRuntime, ARecordingMustBeJoined) {
   push(
       gpu.b, [] {}, "stray");
   EXPECT_THAT(error_of([&] { gpu.runtime->end_recording(gpu.a); }).what(), HasSubstr("nothing waits for: 'stray'"));
-  gpu.runtime->synchronize(gpu.b);  // is an ordinary stream again
+  gpu.runtime->synchronize(gpu.b);  // an ordinary stream again
 }
 
 TEST(EmuRuntime, AKernelMayWaitForOthers) {
@@ -289,7 +289,7 @@ TEST(EmuRuntime, AKernelMayWaitForOthers) {
   gpu.runtime->destroy_graph(graph);
 }
 
-TEST(EmuRuntime, WhatARecordingForbids) {
+TEST(EmuRuntime, RecordingsRejectSynchronousCalls) {
   Gpu gpu;
   int pageable = 0;
   void* device = gpu.runtime->allocate(4);
@@ -350,7 +350,7 @@ TEST(EmuRuntime, OutOfMemory) {
   runtime->free(runtime->allocate(9984));
 }
 
-TEST(EmuRuntime, CopiesStayInTheirMemory) {
+TEST(EmuRuntime, CopiesStayInBounds) {
   Gpu gpu;
   auto* memory = static_cast<char*>(gpu.runtime->allocate(100));
   char host[200] = {};
@@ -369,7 +369,7 @@ TEST(EmuRuntimeDeathTest, FreeTwice) {
 
 // --- Errors ---
 
-TEST(EmuRuntime, AnErrorStaysWithItsDevice) {
+TEST(EmuRuntime, AnErrorAffectsOnlyItsDevice) {
   Gpu other(1), gpu(0);
   gpu.runtime->enter();
   bool ran = false;
@@ -390,7 +390,7 @@ TEST(EmuRuntime, AnErrorStaysWithItsDevice) {
 }
 
 TEST(EmuRuntime, AnErrorEndsWithItsRuntime) {
-  const Gpu gpu;  // fails if the one before has left its error behind
+  const Gpu gpu;  // fails if the previous runtime kept its error
   EXPECT_TRUE(gpu.runtime->idle(gpu.a));
 }
 

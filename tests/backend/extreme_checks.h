@@ -1,6 +1,6 @@
 #pragma once
 
-// What Maximum and Minimum are asked alike.
+// Checks of both Maximum and Minimum.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace dptrain::test {
 
-/// Without ties: the inputs are moved apart, by more than the step of central differences.
+/// Without ties: the inputs differ by more than the step of central differences.
 template <class Spec>
 void check_extreme(const std::vector<Shape>& inputs, const Shape& out, double (*which)(double, double)) {
   Case c;
@@ -26,8 +26,8 @@ void check_extreme(const std::vector<Shape>& inputs, const Shape& out, double (*
   agrees(c, merged(inputs, out, which));
 }
 
-/// Three inputs with ties of every kind: the first of the equal ones takes the gradient, as in TensorFlow's chain of
-/// binary operations. `sign`: 1 for the largest, -1 for the smallest.
+/// Three inputs with ties of every kind: the first of the equal inputs receives the gradient, as in TensorFlow's chain
+/// of binary operations. `sign`: 1 for the largest, -1 for the smallest.
 template <class Spec>
 void check_ties(double sign) {
   Case c;
@@ -49,7 +49,7 @@ void check_ties(double sign) {
   }
 }
 
-/// NaN in any input, at any place among them, is the result.
+/// NaN at any position of any input gives NaN.
 template <class Spec>
 void check_nan() {
   Case c;

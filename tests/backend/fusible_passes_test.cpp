@@ -25,7 +25,7 @@ std::vector<std::string> feeding_steps(const Plan& plan) {
   return names;
 }
 
-TEST(Neighbours, AreStepsInARowThatShareATensor) {
+TEST(Neighbours, AreConsecutiveStepsThatShareATensor) {
   const Plan plan = plan_for(R"(
 layers:
   - Input: {name: image, shape: [4, 4, 3]}
@@ -54,7 +54,7 @@ layers:
   EXPECT_TRUE(feeding_steps(plan).empty());
 }
 
-TEST(Neighbours, WhatTheLossComputesIsNone) {
+TEST(Neighbours, ExcludeStepsOfTheLoss) {
   const Plan plan = plan_for(R"(
 layers:
   - Input: {name: x, shape: [5]}
@@ -65,7 +65,7 @@ layers:
   EXPECT_TRUE(feeding_steps(plan).empty());
 }
 
-TEST(Neighbours, WhatAStepReadsLivesUntilTheNextOneThatRunsItsLastPass) {
+TEST(Neighbours, ExtendInputsOfADeferredLastPass) {
   const Plan plan = plan_for(R"(
 layers:
   - Input: {name: x, shape: [5]}

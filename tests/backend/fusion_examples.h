@@ -1,8 +1,8 @@
 #pragma once
 
-// Examples of what ops fuse: a layer with the tail that its op computes, or the activation below that its backward goes
-// back through. They stand beside the tests of the op and register before main. FusionRollCall computes each in one op
-// and in ops apart, and wants one for every claim in the table of ops.
+// Examples of fused ops: a layer with the tail that its op computes, or with the activation below that its backward
+// includes. They are defined in the tests of the op and register before main. FusionRollCall compares each with
+// separate ops and requires an example for every claim in the table of ops.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace dptrain::test {
 
-/// `make` is called in a test, when all layers are registered. The case's `tail` or `undoes` says what is fused.
+/// `make` is called in a test, after all layers are registered. The case's `tail` or `undoes` is fused.
 struct FusionExample {
   explicit FusionExample(Case (*make)());
 };

@@ -1,4 +1,4 @@
-// Every fusion that an op claims has an example, and computes what the ops apart compute.
+// Every fusion that an op claims has an example, and its result equals that of separate ops.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Tensor tensor_of(const std::vector<float>& values, const Shape& sample, std::int
   return tensor;
 }
 
-/// A layer by itself.
+/// A single layer.
 struct Link {
   Case c;
   Data data;
@@ -52,7 +52,7 @@ Link link_of(const Case& whole, const config::Typed& layer, std::vector<Shape> s
 
 std::vector<float> floats(const Tensor& tensor) { return {tensor.values.begin(), tensor.values.end()}; }
 
-/// The layer, then each of its tail: every one an op of its own.
+/// The layer, then each layer of its tail, all as separate ops.
 Outcome run_tail_separately(backend::Device& device, const Case& c, const Data& data) {
   std::size_t next = OneStep(c, Wanted::kAll, device).own();
   const auto own = static_cast<std::ptrdiff_t>(next);
@@ -139,7 +139,7 @@ TEST(FusionRollCall, EveryClaimHasAnExample) {
   EXPECT_GE(claims, devices().size() * 7);
 }
 
-TEST(FusionRollCall, EveryExampleComputesWhatItsOpsApartCompute) {
+TEST(FusionRollCall, EveryExampleEqualsSeparateOps) {
   for (const Case& c : fusion_examples()) {
     std::size_t judged = 0;
     for (const auto& device : devices()) {
@@ -161,8 +161,8 @@ TEST(FusionRollCall, EveryExampleComputesWhatItsOpsApartCompute) {
   }
 }
 
-/// An activation that has been taken over is the last of its op: nothing but what the op names comes behind it.
-TEST(FusionRollCall, NoOpTakesTwoActivationsOrWhatNeedsItsInput) {
+/// A fused activation ends its op: only members that the op lists follow it.
+TEST(FusionRollCall, NoOpFusesTwoActivationsOrOneThatNeedsItsInput) {
   const nn::Activation relu = nn::Activation::kRelu;
   for (Case c : fusion_examples()) {
     if (c.undoes) continue;

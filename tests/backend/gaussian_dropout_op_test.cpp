@@ -29,7 +29,7 @@ TEST(GaussianDropoutOp, Widths) {
   check_gaussian_dropout(0.9F, {129});
   check_gaussian_dropout(0.1F, {64});
 }
-TEST(GaussianDropoutOp, NothingToDrop) { check_gaussian_dropout(0.0F, {5}); }
+TEST(GaussianDropoutOp, RateZero) { check_gaussian_dropout(0.0F, {5}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -28,7 +28,7 @@ TEST(GaussianNoiseOp, Widths) {
   check_noise(1.0F, {129});
   check_noise(0.1F, {64});
 }
-TEST(GaussianNoiseOp, NothingToAdd) { check_noise(0.0F, {5}); }
+TEST(GaussianNoiseOp, DeviationZero) { check_noise(0.0F, {5}); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -28,8 +28,8 @@ TEST(GlobalAveragePooling1DOp, IsTheMeanOverTheSteps) {
     }
 }
 
-/// Dense is the identity, so that a gradient is wanted behind the mask. A row without a valid step: NaN, as in Keras.
-TEST(GlobalAveragePooling1DOp, LeavesMaskedStepsOut) {
+/// Dense is the identity and requires a gradient after the mask. A row without a valid step gives NaN, as in Keras.
+TEST(GlobalAveragePooling1DOp, SkipsMaskedSteps) {
   graph::Model model = model_of(R"(
 layers:
   - Input: {name: x, shape: [3, 2]}

@@ -1,4 +1,4 @@
-// Layers and activations against Keras 3.
+// Compares layers and activations with Keras 3.
 
 #include <gtest/gtest.h>
 
@@ -85,11 +85,11 @@ void expect_gradients(const char* file, std::size_t count) {
   EXPECT_EQ(judged, count);
 }
 
-/// On inputs that hold zeros and ties.
+/// On inputs with zeros and ties.
 TEST(Golden, LayersAndTheirGradients) { expect_gradients("layers_gradients.json", 29); }
-/// What is computed on images of height 1.
+/// Layers computed as images of height 1.
 TEST(Golden, LayersOfStepsAndTheirGradients) { expect_gradients("layers_of_steps.json", 25); }
-/// What is computed by passes over frames and along the depth.
+/// Layers computed in passes over frames and along the depth.
 TEST(Golden, LayersOfVolumesAndTheirGradients) { expect_gradients("layers_of_volumes.json", 21); }
 TEST(Golden, ConvolutionsOfVolumesAndTheirGradients) { expect_gradients("convolutions_of_volumes.json", 13); }
 
@@ -99,7 +99,7 @@ TEST(Golden, ConvolutionsAndNormalizations) { expect_layers("layers_zoo_convolut
 TEST(Golden, Activations) {
   const json file = golden("activations.json");
   for (const kernels::ActivationTraits& row : kernels::kActivations) {
-    const std::string text = file.at("y").contains(row.name) ? row.name : row.alias;  // Keras 3 says silu for swish
+    const std::string text = file.at("y").contains(row.name) ? row.name : row.alias;  // Keras 3 writes silu for swish
     SCOPED_TRACE(text);
     Case c;
     c.layer = layer(nn::ActivationSpec{.activation = row.kind});

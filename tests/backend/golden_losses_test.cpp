@@ -1,4 +1,4 @@
-// Losses against Keras 3.
+// Compares losses with Keras 3.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(Golden, Losses) {
     arguments.erase("reduction");
     const auto* const type = static_cast<const nn::LossType*>(nn::loss_family().find(name));
     if (type == nullptr || !entry.at("sample_weight").is_null() || arguments.contains("ignore_class") ||
-        !type->example.empty())  // needs axis: without it the loss is over the whole batch
+        !type->example.empty())  // needs axis: without it, the loss is over the whole batch
       continue;
     SCOPED_TRACE(entry.at("loss").dump() + entry.at("config").dump());
     LossCase c{.loss = from_keras(nn::loss_family(), name, arguments),

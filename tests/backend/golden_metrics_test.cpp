@@ -1,5 +1,5 @@
-// Metrics against Keras 3, over several batches and behind a softmax or sigmoid that the loss has taken over. The test
-// names every metric of the family that has no case.
+// Compares metrics with Keras 3 over several batches, also after a softmax or sigmoid fused into the loss. The test
+// names every metric of the family without a case.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using Fusion = plan::LossStep::Fusion;
 
-/// A prediction before the activation that gives it.
+/// A prediction before its activation.
 double logit_of(Fusion fusion, double p) {
   if (fusion == Fusion::kSoftmax) return std::log(p);
   return fusion == Fusion::kSigmoid ? std::log(p) - std::log1p(-p) : p;
@@ -48,7 +48,7 @@ std::vector<double> values_of_batches(backend::Device& device, LossCase c, const
   return metric.values(state, static_cast<double>(samples));
 }
 
-/// The losses behind which the data's predictions may lie.
+/// The losses whose outputs may be the data's predictions.
 std::vector<LossCase> ways_to_predict(const std::string& data) {
   const auto loss = [](const char* name) { return from_keras(nn::loss_family(), name, json::object()); };
   std::vector<LossCase> ways{{.loss = loss("MeanSquaredError"), .output = {}}};
@@ -89,7 +89,7 @@ TEST(GoldenMetrics, OverSeveralBatches) {
     EXPECT_TRUE(judged.contains(name)) << "metric " << name << " has no case in tests/golden/metric_batches.json";
 }
 
-TEST(GoldenMetrics, OfOneBatch) {
+TEST(GoldenMetrics, OverOneBatch) {
   for (const json& entry : golden("metrics.json")) {
     const auto name = entry.at("metric").get<std::string>();
     SCOPED_TRACE(name + entry.at("config").dump());

@@ -1,4 +1,4 @@
-// The functions of libgomp that oneDNN calls: the executable's, on the pool of kernels/cpu.
+// The functions of libgomp that oneDNN calls are those of the executable, on the pool of kernels/cpu.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ void count(void* data) {
   if (omp_in_parallel() != (omp_get_num_threads() > 1)) ++seen.failures;
 }
 
-/// Every thread writes its number, and after a barrier adds up those of all.
+/// Every thread writes its number and, after a barrier, adds those of all.
 void exchange(void* data) {
   auto& seen = *static_cast<Seen*>(data);
   const auto self = static_cast<size_t>(omp_get_thread_num());
@@ -78,7 +78,7 @@ TEST_F(Gomp, BarriersHoldAllThreadsOfARegion) {
   EXPECT_EQ(seen.failures, 0);
 }
 
-TEST_F(Gomp, ARegionWithinAPieceHasOneThread) {
+TEST_F(Gomp, ANestedRegionHasOneThread) {
   std::array<Seen, 4> seen;
   kernels::cpu::parallel_for(
       4, [&](std::int64_t piece) { GOMP_parallel(count, &seen[static_cast<size_t>(piece)], 3, 0); });

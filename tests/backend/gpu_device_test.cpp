@@ -1,4 +1,4 @@
-// The GPU device beside its ops, on the emulator and on a GPU where there is one.
+// The GPU device without its ops, on the emulator and, if present, on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST(GpuDevice, FillsAddsConverts) {
 TEST(GpuDevice, SumsRanksInOrder) {
   on_gpus([](Device& device) {
     const auto stream = device.make_stream();
-    // In another order the small number would be lost.
+    // Another order loses the small number.
     const Guarded a(device, *stream, {1e8, 1, 2}), b(device, *stream, {-1e8, 1, 2}), c(device, *stream, {0.25, 1, 2});
     device.sum_ranks({a.floats(), b.floats(), c.floats()}, 0, 2, *stream);
     for (const Guarded* each : {&a, &b, &c}) EXPECT_EQ(each->read("arena"), (std::vector<float>{0.25F, 3, 2}));
@@ -84,7 +84,7 @@ TEST(GpuDevice, SumsRanksInOrder) {
   });
 }
 
-TEST(GpuDevice, HashSeesEveryBitAndPlace) {
+TEST(GpuDevice, HashDependsOnEveryBitAndPosition) {
   on_gpus([](Device& device) {
     const auto stream = device.make_stream();
     std::vector<double> x(5000, 1.0);
@@ -147,8 +147,8 @@ TEST(GpuDevice, EventsOrderStreams) {
   });
 }
 
-/// What the emulator is there for: leaving the event out shows. On a GPU it may or may not.
-TEST(GpuDevice, AnEventLeftOutShowsOnTheEmulator) {
+/// The emulator detects a missing event; a GPU may or may not.
+TEST(GpuDevice, TheEmulatorDetectsAMissingEvent) {
   for (const auto& device : gpus()) {
     if (device->kind() != backend::DeviceKind::kEmu) continue;
     device->enter();
@@ -162,7 +162,7 @@ TEST(GpuDevice, AnEventLeftOutShowsOnTheEmulator) {
   }
 }
 
-/// A recorded dropout draws anew in every step, from the state that is uploaded before it.
+/// A recorded dropout draws new numbers in every step, from the state uploaded before it.
 TEST(GpuDevice, ARecordedStepReadsItsState) {
   on_gpus([](Device& device) {
     shuffle();
@@ -220,11 +220,11 @@ TEST(GpuDevice, ARecordingThatFailsIsDropped) {
   });
 }
 
-TEST(GpuDevice, AWatcherIsCalledAndMayGiveUp) {
+TEST(GpuDevice, AWatcherIsCalledAndMayAbort) {
   on_gpus([](Device& device) {
     shuffle();
     const auto stream = device.make_stream();
-    // On a GPU, enough to be still going on when the host has queued it all.
+    // on a GPU: still running after the host has queued everything
     const std::int64_t n = device.kind() == backend::DeviceKind::kEmu ? 1 << 10 : 1 << 26;
     const auto x = device.allocate(static_cast<std::size_t>(n) * sizeof(float));
     const auto busy = [&] {
@@ -245,7 +245,7 @@ TEST(GpuDevice, AWatcherIsCalledAndMayGiveUp) {
   });
 }
 
-/// Two replicas of one device have its memory in common, and nothing else.
+/// Replicas of one device share only its memory.
 TEST(GpuDevice, ReplicasShareADevice) {
   for (const auto& a : gpus()) {
     const auto b =

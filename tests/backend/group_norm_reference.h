@@ -1,6 +1,6 @@
 #pragma once
 
-// Normalisation within samples, in double: x is [rows, spatial, channels], cut into groups of neighbouring channels.
+// Normalization within samples, in double: x is [rows, spatial, channels], in groups of adjacent channels.
 
 #include <cmath>
 

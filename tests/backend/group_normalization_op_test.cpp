@@ -13,7 +13,7 @@ void check_group_normalization(const GroupNormalizationSpec& spec, const Shape& 
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  c.tolerance = 5e-6;  // differences from the mean, divided by a deviation of about 0.6
+  c.tolerance = 5e-6;  // differences from the mean, divided by a standard deviation of about 0.6
   c.gradient_tolerance = 1e-5;
   agrees(c, [spec, in](const std::vector<Tensor>& x, const std::vector<Tensor>& weights) {
     return naive_group_norm(x[0], in.elements() / in.back(), in.back(), nn::group_count(spec, in), spec.epsilon,
@@ -27,7 +27,7 @@ TEST(GroupNormalizationOp, Groups) {
   check_group_normalization({.groups = 4}, {64});
 }
 
-TEST(GroupNormalizationOp, AsManyAsChannels) { check_group_normalization({.groups = -1}, {4, 5, 6}); }
+TEST(GroupNormalizationOp, OneGroupPerChannel) { check_group_normalization({.groups = -1}, {4, 5, 6}); }
 
 TEST(GroupNormalizationOp, WithoutScaleOrCenter) {
   check_group_normalization({.groups = 2, .epsilon = 1e-5, .scale = false}, {3, 4, 6});

@@ -9,7 +9,7 @@ namespace {
 
 using nn::GRUSpec;
 
-/// x K + b of a gate and h U + d of it.
+/// x K + b of a gate, and its h U + d.
 struct GruSums {
   StateRow input, state;
 
@@ -62,7 +62,7 @@ void check_gru(GRUSpec spec, std::int64_t steps, std::int64_t features, bool wit
     if (with_state) c.inputs.push_back(Shape{spec.units});
     c.rows = rows;
     if (rows > 3) c.types = {DType::kF32};  // sums over many rows cancel, roundings to 16 bits do not
-    c.tolerance = 1e-5;                     // a chain of steps
+    c.tolerance = 1e-5;                     // errors add up over steps
     c.gradient_tolerance = 2e-5;
     c.same_bits_on_all_threads = false;  // oneDNN's products
     const auto reference = [&](bool training) {
@@ -82,8 +82,8 @@ GRUSpec gru_of(std::int64_t units) {
 }
 
 TEST(GRUOp, TheLastStep) { check_gru(gru_of(5), 4, 3); }
-TEST(GRUOp, MoreRowsThanABlockHas) { check_gru(gru_of(2), 2, 2, false, 29); }
-TEST(GRUOp, MoreUnitsThanATileHas) { check_gru(gru_of(35), 2, 3, false, 2); }
+TEST(GRUOp, MoreRowsThanABlock) { check_gru(gru_of(2), 2, 2, false, 29); }
+TEST(GRUOp, MoreUnitsThanATile) { check_gru(gru_of(35), 2, 3, false, 2); }
 TEST(GRUOp, AllStepsFromAState) {
   GRUSpec spec = gru_of(5);
   spec.return_sequences = true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Device memory of exactly the size asked for, poisoned with NaN (of any type), with guards on both sides.
+// Device memory of exactly the requested size, filled with NaN (of any type), with guards on both sides.
 
 #include <gtest/gtest.h>
 
@@ -39,12 +39,12 @@ class Guarded {
   void* data() const { return buffer_->as<std::byte>() + kGuard; }
   float* floats() const { return static_cast<float*>(data()); }
 
-  /// The values, after a look at the guards.
+  /// The values; checks the guards first.
   std::vector<float> read(const std::string& what) const {
     const std::vector<std::byte> all = bytes(what);
     return decoded(type_, all.data() + kGuard, n_);
   }
-  /// Guards and all, as they lie in memory.
+  /// Raw bytes with guards.
   std::vector<std::byte> bytes(const std::string& what) const {
     std::vector<std::byte> all(bytes_ + 2 * kGuard);
     device_.copy_to_host(all.data(), buffer_->data(), all.size(), stream_);
@@ -57,8 +57,8 @@ class Guarded {
   }
 
  private:
-  static constexpr std::size_t kGuard = 256;  // keeps the alignment that arenas have
-  /// The words 0xFFFB: a NaN in two, four and eight bytes, and not the one that arithmetic makes.
+  static constexpr std::size_t kGuard = 256;  // keeps the alignment of arenas
+  /// Words of 0xFFFB: NaN in two, four and eight bytes, and not the NaN of arithmetic.
   static std::byte poison(std::size_t i) { return static_cast<std::byte>(i % 2 == 0 ? 0xFB : 0xFF); }
 
   backend::Device& device_;

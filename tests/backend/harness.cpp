@@ -59,7 +59,7 @@ void expect_same_bits(const Outcome& a, const Outcome& b, const char* what) {
   compare(a.weight_gradients, b.weight_gradients, "weight");
 }
 
-/// What every device must come near to.
+/// Reference values for every device.
 struct Expected {
   Tensor output, inference;
   std::vector<Tensor> statistics;
@@ -80,7 +80,7 @@ Expected values_of(const Case& c, const Reference& reference, const Data& data) 
   return expected;
 }
 
-/// Gradients by differences of the reference.
+/// Gradients by central differences of the reference.
 Expected expectation(const Case& c, const Reference& reference, Data& data, const std::vector<nn::WeightDef>& defs) {
   Expected expected = values_of(c, reference, data);
   if (!c.differentiable) return expected;
@@ -95,7 +95,8 @@ Expected expectation(const Case& c, const Reference& reference, Data& data, cons
   return expected;
 }
 
-/// Gradients by the CPU, in float, which differences have judged: they know no ties, and rounded numbers have some.
+/// Gradients of the CPU in float, which central differences have verified; differences fail at ties, which rounding
+/// creates.
 Expected expectation_of_cpu(const Case& c, const Reference& reference, const Data& data,
                             const std::vector<nn::WeightDef>& defs) {
   Expected expected = values_of(c, reference, data);
@@ -111,7 +112,7 @@ Expected expectation_of_cpu(const Case& c, const Reference& reference, const Dat
   return expected;
 }
 
-/// How near: of the largest value in float32, in norm in 16 bits.
+/// Tolerances: relative to the largest value in float32, to the norm in 16 bits.
 struct Tolerances {
   DType type;
   double values, gradients, roundings;
@@ -121,7 +122,7 @@ struct Tolerances {
     if (type == DType::kF32) return expect_close(found, expected, tolerance, what);
     expect_near_in_norm(found, expected, roundings * norm_tolerance(type), what);
   }
-  /// Of a sum that cancels, beside the largest of the others.
+  /// A sum that cancels, compared with the largest of the others.
   void expect_nothing(const std::vector<float>& found, const std::vector<std::vector<double>>& others,
                       const std::string& what) const {
     const auto norm = [](const auto& all) {
@@ -158,7 +159,7 @@ void compare(const Case& c, const Expected& expected, const Outcome& found, cons
   }
 }
 
-/// All that is asked of one device; returns what it found.
+/// Runs all checks on one device; returns its results.
 Outcome judge(backend::Device& device, const Case& c, const Data& data, const Expected& expected,
               const std::vector<nn::WeightDef>& defs) {
   const Tolerances near{.type = device.options().compute,
@@ -177,7 +178,7 @@ Outcome judge(backend::Device& device, const Case& c, const Data& data, const Ex
   return found;
 }
 
-/// What depends on the number of threads does not where the device is told so.
+/// With any_threads, results are independent of the number of threads.
 void expect_any_threads(const Case& c, const Data& data) {
   backend::RuntimeOptions options = c.options;
   options.any_threads = true;
@@ -222,7 +223,7 @@ void agrees(const Case& c, const Reference& reference) {
     const Devices all = devices(options);
     if (all.empty()) continue;
     Data data = rounded(type, make_data(c));
-    const bool by_differences = type == DType::kF32 && !kAddressSanitizer;  // which take most of the time there
+    const bool by_differences = type == DType::kF32 && !kAddressSanitizer;  // differences take most of the time
     const Expected expected =
         by_differences ? expectation(c, reference, data, defs) : expectation_of_cpu(c, reference, data, defs);
     std::vector<Outcome> of_cpu;
@@ -272,7 +273,7 @@ void expect_close(const std::vector<float>& found, const std::vector<double>& ex
   for (const double value : expected) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double difference = std::abs(static_cast<double>(found[i]) - expected[i]);
-    // Written so that NaN fails. Says the first and stops: one wrong element rarely comes alone.
+    // Written so that NaN fails. Reports only the first wrong element.
     if (!(difference <= tolerance * std::max(largest, 1e-3))) {
       ADD_FAILURE() << what << "[" << i << "]: found " << found[i] << ", expected " << expected[i] << " +- "
                     << tolerance * largest;

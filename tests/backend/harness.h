@@ -1,13 +1,11 @@
 #pragma once
 
-// Op conformance: one description of a case, judged on every device present (test_devices.h). A test gives a naive
-// forward in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random r, runs
-// the op on buffers that are poisoned with NaN and framed by guards, with fewer rows than it was made for, twice (same
-// bits, though the emulator runs in another order), in inference, with input or weight gradients not wanted, and
-// compares. In backward it finds NaN where the layer says that it does not read.
-//
-// Devices with 16-bit types are judged in these, too, as ||found - expected|| / ||expected||, on data rounded to the
-// type: outputs by the reference, gradients by those that the CPU computes in float.
+// Op conformance: one description of a case, checked on every available device (test_devices.h). A test provides a
+// naive forward in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random
+// r. It runs the op on buffers filled with NaN and framed by guards, with fewer rows than maximal, twice (same bits,
+// although the emulator runs in another order), in inference, and without input or weight gradients. Before backward,
+// it overwrites the tensors that the layer declares unread with NaN. In 16-bit types, devices are compared by ||found -
+// expected|| / ||expected|| on rounded data: outputs with the reference, gradients with the CPU's in float.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +18,7 @@
 
 namespace dptrain::test {
 
-/// Row-major values in double; dims with the batch first for activations.
+/// Row-major values in double. Activations have the batch as first dimension.
 struct Tensor {
   std::vector<std::int64_t> dims;
   std::vector<double> values;
@@ -46,10 +44,10 @@ struct Tensor {
 /// [rows, sample...].
 Tensor batch(std::int64_t rows, const Shape& sample);
 
-/// Keras's formulas in double, element by element (those over rows: x).
+/// Keras's formulas in double, per element (softmax and others over rows: x).
 double activation(nn::Activation f, double x);
 
-/// Values known to tests that have to draw the same random numbers.
+/// Seeds for tests that draw the same random numbers.
 inline constexpr std::uint64_t kSeed = 0x1234567890ABCDEFU;
 inline constexpr std::uint32_t kStreamId = 7;
 inline constexpr std::int64_t kStep = 11, kFirstRow = 5;
@@ -63,46 +61,46 @@ struct Case {
   std::vector<Shape> inputs;
   std::int64_t rows = 3;
 
-  /// Computed behind the layer by its op (plan::Step::tail). The reference knows of all but a last activation; other
-  /// inputs of these layers, one each at most, are the last of `inputs`.
+  /// Layers after this one that its op computes (plan::Step::tail). The reference includes all but a last activation.
+  /// Each may have one other input, appended to `inputs`.
   std::vector<config::Typed> tail = {};
-  bool undone = false;        ///< the tail's last, a ReLU, by who reads the output
+  bool undone = false;        ///< the reader of the output undoes the tail's last layer, a ReLU
   config::Typed undoes = {};  ///< an activation below (plan::Step::undoes): inputs are drawn before it
-  bool some_devices = false;  ///< judged on devices that fuse the tail, one at least; else all must
+  bool some_devices = false;  ///< checked on devices that fuse the tail, at least one; else all must
   bool inference_mode = false;
 
   backend::RuntimeOptions options = {};  ///< `compute` is set from `types`
   double low = -1, high = 1.07;  ///< of the inputs, which have no ties; not symmetric, so that sums are not zero
-  double tolerance = 2e-6;       ///< of the largest value of the tensor: some roundings of float
+  double tolerance = 2e-6;       ///< relative to the largest value of the tensor: some roundings of float
   double gradient_tolerance = 5e-6;
-  double roundings = 1;                     ///< to 16 bits, one behind the other: times norm_tolerance()
-  std::vector<std::size_t> cancelled = {};  ///< weights whose gradients are sums that cancel: small beside the others
+  double roundings = 1;                     ///< successive roundings to 16 bits: times norm_tolerance()
+  std::vector<std::size_t> cancelled = {};  ///< weights whose gradients cancel to much less than others
   bool differentiable = true;
   bool prepares_rows = true;  ///< Op::prepare(rows) is called
-  /// Sums of oneDNN over the batch are cut by the number of threads; everything of our own is not.
+  /// False if oneDNN splits sums over the batch by the number of threads; our own kernels do not.
   bool same_bits_on_all_threads = true;
   std::vector<DType> types = {DType::kF32, DType::kBf16, DType::kF16};
 
-  Reference inference = {};  ///< where inference differs from training
+  Reference inference = {};  ///< if inference differs from training
   /// Batch values of the statistics, before share, in the order of the weights.
   std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)> statistics = {};
-  /// Changes weights after they are drawn (variances must be positive).
+  /// Changes drawn weights (variances must be positive).
   std::function<void(std::vector<Tensor>&)> weights = {};
-  /// The same for inputs, whose values are floats. Inputs of one size are drawn from the same values.
+  /// Changes drawn inputs, whose values are floats. Inputs of one size have equal draws.
   std::function<void(std::vector<Tensor>&)> values = {};
 };
 
-/// All checks of a case.
+/// Runs all checks of a case.
 void agrees(const Case& c, const Reference& reference);
 
-/// Output of one forward in inference with these inputs and weights; for values from elsewhere.
+/// Output of one forward in inference with these inputs and weights, for external reference values.
 std::vector<float> infer(backend::Device& device, const Case& c, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& weights);
 
 /// Output, gradients of the inputs, gradients of the weights of one forward and backward on the case's own data.
 std::vector<std::vector<float>> train(backend::Device& device, const Case& c);
 
-/// What the op says about itself, made for c.rows.
+/// The op's description of its implementation for c.rows.
 std::string implementation(backend::Device& device, const Case& c);
 
 /// |found - expected| <= tolerance * max |expected| for every element.
@@ -112,10 +110,10 @@ void expect_close(const std::vector<float>& found, const std::vector<double>& ex
 /// ||found - expected|| <= tolerance * ||expected||, Euclidean; for numbers rounded to 16 bits.
 void expect_near_in_norm(const std::vector<float>& found, const std::vector<double>& expected, double tolerance,
                          const std::string& what);
-/// That tolerance: results are rounded once or twice, to 8 bits or to 11.
+/// Results are rounded once or twice, to 8 bits or to 11.
 constexpr double norm_tolerance(DType type) { return type == DType::kBf16 ? 1e-2 : 2e-3; }
 
-/// What a GPU may differ by in float: the functions of its mathematical library are good to a few roundings.
+/// Tolerance on a GPU in float, whose mathematical functions have errors of a few roundings.
 inline double on_device(const backend::Device& device, double tolerance) {
   return device.kind() == backend::DeviceKind::kCpu ? tolerance : std::max(tolerance, 1e-5);
 }
@@ -125,7 +123,7 @@ config::Typed layer(Spec spec) {
   return nn::layer_family().make(std::move(spec));
 }
 
-/// A tail of that activation; empty for linear.
+/// A tail with that activation; empty for linear.
 inline std::vector<config::Typed> tail_of(nn::Activation f) {
   if (f == nn::Activation::kLinear) return {};
   return {layer(nn::ActivationSpec{f})};

@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(HingeLoss, TakesLabelsOfZeroAndOneForBothSides) {
+TEST(HingeLoss, MapsLabelsZeroAndOneToMinusAndPlusOne) {
   LossCase c{.loss = loss(nn::losses::Hinge{}), .output = {kLossWidth}};
   c.rows = one_hot(random_classes());
   const std::vector<double> p = random_values(kLossRows * kLossWidth, -2, 2, 42);

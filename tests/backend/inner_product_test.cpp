@@ -24,12 +24,12 @@ TEST(InnerProduct, InputGradientOfFewRowsThroughLargeWeights) {
       for (std::int64_t u = 0; u < kUnits; ++u)
         sum += static_cast<double>(dy[static_cast<std::size_t>(row * kUnits + u)]) *
                static_cast<double>(weights[static_cast<std::size_t>(i * kUnits + u)]);
-      // 2048 products of up to one, rounded as they grow.
+      // 2048 products of up to one, rounded repeatedly
       ASSERT_NEAR(dx[static_cast<std::size_t>(row * kIn + i)], sum, 1e-3) << row << ", " << i;
     }
 }
 
-TEST(InnerProduct, GradientOfLargeWeightsIsOursFromFewRowsAndFromMany) {
+TEST(InnerProduct, GradientOfLargeWeightsUsesOurKernel) {
   Dnnl dnnl;
   const auto gradient = [&](std::int64_t rows, std::int64_t width) {
     return InnerProduct(rows, width, width, true, false, true, dnnl).name();

@@ -33,7 +33,7 @@ class KernelBench : public testing::Test {
   }
 };
 
-TEST_F(KernelBench, TimesWhatTheFilterNames) {
+TEST_F(KernelBench, TimesKernelsThatMatchTheFilter) {
   const auto times = times_of(ConvChoices(), "^pool/max2x2.*/forward|sum_ranks2");
   ASSERT_EQ(times.size(), 2U);
   EXPECT_EQ(times[1].name, "reduce/sum_ranks2");
@@ -45,7 +45,7 @@ TEST_F(KernelBench, TimesWhatTheFilterNames) {
   }
 }
 
-TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
+TEST_F(KernelBench, TimesEveryAlgorithmOfConvolutions) {
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   cpu::Dnnl dnnl;
   const cpu::ConvShape shape{{.in_h = 10,
@@ -72,7 +72,7 @@ TEST_F(KernelBench, TimesConvolutionsInEveryWay) {
   EXPECT_THAT(names, testing::IsSupersetOf({pass + "winograd", pass + "dnnl_blocked", pass + "naive"}));
 }
 
-TEST_F(KernelBench, ErrorsOfConvolutionsAreThoseOfRounding) {
+TEST_F(KernelBench, ErrorsOfConvolutionsAreRoundingErrors) {
   const RuntimeOptions options{.conv_choices = std::make_shared<ConvChoices>()};
   cpu::Dnnl dnnl;
   const cpu::ConvShape strided{{.in_h = 9,
@@ -108,7 +108,7 @@ TEST_F(KernelBench, ErrorsOfConvolutionsAreThoseOfRounding) {
   }
 }
 
-TEST_F(KernelBench, RefusesFiltersThatMeanNothing) {
+TEST_F(KernelBench, RejectsInvalidFilters) {
   const auto refusal = [](const std::string& filter) -> std::string {
     try {
       times_of(ConvChoices(), filter);

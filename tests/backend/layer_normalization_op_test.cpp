@@ -16,7 +16,7 @@ void check_layer_normalization(const LayerNormalizationSpec& spec, const Shape& 
   c.layer = layer(spec);
   c.inputs = {in};
   c.rows = rows;
-  c.tolerance = 5e-6;  // differences from the mean, divided by a deviation of about 0.6
+  c.tolerance = 5e-6;  // differences from the mean, divided by a standard deviation of about 0.6
   c.gradient_tolerance = 1e-5;
   agrees(c, [spec, in](const std::vector<Tensor>& x, const std::vector<Tensor>& weights) {
     return naive_group_norm(x[0], 1, nn::normalized_shape(spec.axis, in).elements(), 1, spec.epsilon,

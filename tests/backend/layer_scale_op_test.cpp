@@ -32,7 +32,7 @@ TEST(LayerScaleOp, Channels) {
   check_layer_scale({7, 1}, 5);
 }
 
-/// Sums so long that they are cut into pieces; the naive gradient is exact enough without differences.
+/// Long sums are split into pieces; the naive gradient is exact enough without central differences.
 TEST(LayerScaleOp, LongSums) {
   for (const std::int64_t channels : {3, 40}) {
     Case c = scaling({90, 70, channels});

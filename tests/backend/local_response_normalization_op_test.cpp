@@ -35,7 +35,7 @@ void check_local_response_normalization(const Spec& s, const Shape& in) {
 }
 
 TEST(LocalResponseNormalizationOp, Defaults) { check_local_response_normalization({}, {3, 2, 17}); }
-TEST(LocalResponseNormalizationOp, OfTheTutorials) {
+TEST(LocalResponseNormalizationOp, ArgumentsOfTutorials) {
   check_local_response_normalization({.depth_radius = 4, .bias = 1.0F, .alpha = 0.001F / 9.0F, .beta = 0.75F},
                                      {2, 3, 20});
 }

@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(LogCoshLoss, IsTheMeanOfItsElements) {
+TEST(LogCoshLoss, IsTheMeanOverElements) {
   LossCase c{.loss = loss(nn::losses::LogCosh{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -3, 3, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, -3, 3, 42), c.rows,

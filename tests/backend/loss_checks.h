@@ -1,7 +1,7 @@
 #pragma once
 
-// What tests of losses have in common: equations for one row in double precision, labels, and check_loss(), which holds
-// every device in every number type against them, and the gradient against central differences.
+// Common to the tests of losses: equations for one row in double precision, labels, and check_loss(), which compares
+// every device in every number type with them, and the gradient with central differences.
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ inline std::vector<double> sigmoid(Row z) {
   return p;
 }
 
-/// What the metrics of metrics() count for a row, from probabilities.
+/// Terms of metrics() for a row, from probabilities.
 inline double squared(Row p, Row y) {
   double sum = 0;
   for (std::size_t i = 0; i < p.size(); ++i) sum += (p[i] - y[i]) * (p[i] - y[i]);
@@ -112,7 +112,7 @@ inline std::vector<double> one_hot(const std::vector<std::int32_t>& classes) {
   return rows;
 }
 
-/// What devices must come near to.
+/// Reference values for devices.
 struct ExpectedLoss {
   double sum = 0;
   std::vector<double> counts, gradient;
@@ -141,7 +141,7 @@ inline ExpectedLoss expected_loss(const LossCase& c, const std::vector<double>& 
   return expected;
 }
 
-/// Loss, metrics and gradient on one device; returns what it found.
+/// Loss, metrics and gradient on one device; returns its results.
 inline LossResult judge_loss(backend::Device& device, const LossCase& c, const std::vector<double>& prediction,
                              const ExpectedLoss& expected) {
   const DType type = device.options().compute;
@@ -160,13 +160,14 @@ inline LossResult judge_loss(backend::Device& device, const LossCase& c, const s
   EXPECT_EQ(in_place.sums, found.sums);
   if (type == DType::kF32 && device.kind() == backend::DeviceKind::kCpu) return found;
   std::vector<double> scaled(found.gradient.begin(), found.gradient.end());
-  for (double& value : scaled) value *= 64;  // but for subnormals of float16, only the exponent changes
+  for (double& value : scaled) value *= 64;  // only the exponent changes, except for subnormals of float16
   expect_close(run_loss(device, c, prediction, kLossScale, false, 64).gradient, scaled, 1e-3,
                "gradient times loss scale");
   return found;
 }
 
-/// Loss and metrics against the references, gradient against central differences, on every device and in every type.
+/// Compares loss and metrics with the references, the gradient with central differences, on every device and in every
+/// type.
 inline void check_loss(const LossCase& c, const std::vector<double>& prediction, const std::vector<double>& targets,
                        const RowLoss& f, const std::vector<RowLoss>& metrics = {}) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
@@ -192,7 +193,7 @@ inline RowLoss of_softmax(const RowLoss& f) {
 inline RowLoss of_sigmoid(const RowLoss& f) {
   return [f](Row z, Row y) { return f(sigmoid(z), y); };
 }
-/// Of a value and its target, the mean over the row.
+/// The mean over the row of f(value, target).
 inline RowLoss mean_of(const std::function<double(double, double)>& f) {
   return [f](Row p, Row y) {
     double sum = 0;

@@ -21,8 +21,8 @@ struct LossCase {
   Shape output;
   bool from_logits = false;
   plan::LossStep::Fusion fusion = plan::LossStep::Fusion::kNone;
-  std::vector<std::int32_t> classes = {};  ///< labels: these,
-  std::vector<double> rows = {};           ///< or these
+  std::vector<std::int32_t> classes = {};  ///< labels as classes,
+  std::vector<double> rows = {};           ///< or as rows
   std::vector<float> class_weights = {};
   std::vector<double> sample_weights = {};
   bool weighted = true;  ///< in training
@@ -33,11 +33,11 @@ struct LossResult {
   std::vector<float> gradient;
   std::vector<nn::ResolvedMetric> metrics = {};
 
-  /// What one metric has added.
+  /// The state of one metric after the batch.
   std::vector<double> state(std::size_t metric) const;
 };
 
-inline constexpr double kStartSum = 1.5;  // sums are added to
+inline constexpr double kStartSum = 1.5;  // initial value of sums
 
 inline std::vector<double> LossResult::state(std::size_t metric) const {
   std::vector<double> added;
@@ -45,8 +45,8 @@ inline std::vector<double> LossResult::state(std::size_t metric) const {
   return added;
 }
 
-/// In the type that the device was made for. `in_place`: the gradient overwrites the prediction. `loss_scale`: where it
-/// is not 1, the gradient is multiplied by it from device memory.
+/// Computes in the device's type. `in_place`: the gradient overwrites the prediction. A `loss_scale` other than 1
+/// multiplies the gradient, read from device memory.
 inline LossResult run_loss(backend::Device& device, const LossCase& c, const std::vector<double>& prediction,
                            double gradient_scale, bool in_place = false, float loss_scale = 1) {
   shuffle();
@@ -61,7 +61,7 @@ inline LossResult run_loss(backend::Device& device, const LossCase& c, const std
                      .prediction = 0,
                      .labels = c.classes.empty() ? nn::LabelKind::kDense : nn::LabelKind::kClass,
                      .class_weights = c.class_weights});
-  for (const auto& metric : c.metrics) {  // rows: an op may compare class numbers with values, which a plan refuses
+  for (const auto& metric : c.metrics) {  // rows: an op can compare classes with values, which a plan rejects
     auto one = nn::resolve_metric(metric, {.name = "'out'", .output = c.output, .labels = nn::LabelKind::kDense});
     one.offset = loss.sums();
     loss.metrics.push_back(std::move(one));

@@ -1,4 +1,4 @@
-// What all losses have in common: weights of classes and of samples.
+// Common to all losses: weights of classes and of samples.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ RowLoss by_class(const RowLoss& f, const std::vector<float>& weights) {
   };
 }
 
-TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
+TEST(LossOp, ClassWeightsMultiplyLossAndGradientOnly) {
   LossCase c{.loss = loss(nn::SparseCategoricalCrossentropySpec{}), .output = {kLossWidth}, .from_logits = true};
   c.fusion = Fusion::kSoftmax;
   c.classes = random_classes();
@@ -35,7 +35,7 @@ TEST(LossOp, ClassWeightsMultiplyLossAndGradientAndNoMetric) {
   check_loss(c, z, one_hot(c.classes), f, {hit, of_softmax(squared)});
 }
 
-TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
+TEST(LossOp, ClassWeightsOfRowsUseTheLargestTarget) {
   LossCase c{.loss = loss(nn::CategoricalCrossentropySpec{.label_smoothing = 0.2}), .output = {kLossWidth}};
   c.class_weights.assign(kClassWeights.begin(), kClassWeights.end());
   c.rows = one_hot(random_classes());
@@ -43,7 +43,7 @@ TEST(LossOp, ClassWeightsOfRowsAreThoseOfTheirLargestTarget) {
   check_loss(c, random_values(kLossRows * kLossWidth, 0.05, 0.95, 22), c.rows, by_class(f, c.class_weights));
 }
 
-TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
+TEST(LossOp, ClassWeightsOfOneOutputUseZeroAndOne) {
   LossCase c{.loss = loss(nn::BinaryCrossentropySpec{}), .output = {1}, .from_logits = true};
   c.fusion = Fusion::kSigmoid;
   c.class_weights = {0.25F, 3.0F};
@@ -53,21 +53,21 @@ TEST(LossOp, ClassWeightsOfOneOutputAreThoseOfZeroAndOne) {
   check_loss(c, random_values(kLossRows, -3, 3, 23), c.rows, by_class(f, c.class_weights), {of_sigmoid(absolute)});
 }
 
-/// Factors of all rows, one after the other in the order in which f is asked for them.
+/// Factors of all rows in the order of the calls of f.
 std::vector<double> weights_of(std::int64_t rows) {
   std::vector<double> weights;
   for (std::int64_t i = 0; i < rows; ++i) weights.push_back(0.25 * static_cast<double>(i % 5));
   return weights;
 }
 
-TEST(LossOp, SampleWeightsMultiplyLossAndGradientAndNoMetric) {
+TEST(LossOp, SampleWeightsMultiplyLossAndGradientOnly) {
   LossCase c{.loss = loss(nn::losses::MeanSquaredError{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -1, 1, 31);
   c.metrics = {metric(nn::MeanAbsoluteErrorMetricSpec{})};
   const std::vector<double> z = random_values(kLossRows * kLossWidth, -1, 1, 32), weights = weights_of(kLossRows);
   LossCase weighted = c;
   weighted.sample_weights = weights;
-  weighted.weighted = false;  // they count in evaluation, too
+  weighted.weighted = false;  // also used in evaluation
   for (const auto& device : devices({})) {
     SCOPED_TRACE(device->description());
     const LossResult plain = run_loss(*device, c, z, kLossScale), found = run_loss(*device, weighted, z, kLossScale);

@@ -20,7 +20,7 @@ Case lstm_case(const LSTMSpec& spec, std::int64_t steps, std::int64_t features, 
   c.layer = layer(spec);
   c.inputs = {{steps, features}};
   if (with_state) c.inputs.insert(c.inputs.end(), 2, Shape{spec.units});
-  c.tolerance = 1e-5;  // a chain of steps
+  c.tolerance = 1e-5;  // errors add up over steps
   c.gradient_tolerance = 2e-5;
   c.same_bits_on_all_threads = false;  // oneDNN's products
   return c;
@@ -47,8 +47,8 @@ LSTMSpec lstm_of(std::int64_t units) {
 
 TEST(LSTMOp, TheLastStep) { check_lstm(lstm_of(5), 4, 3); }
 TEST(LSTMOp, OneStep) { check_lstm(lstm_of(3), 1, 2); }
-TEST(LSTMOp, MoreRowsThanABlockHas) { check_lstm(lstm_of(2), 2, 2, false, 29); }
-TEST(LSTMOp, MoreUnitsThanATileHas) { check_lstm(lstm_of(37), 2, 3, false, 2); }
+TEST(LSTMOp, MoreRowsThanABlock) { check_lstm(lstm_of(2), 2, 2, false, 29); }
+TEST(LSTMOp, MoreUnitsThanATile) { check_lstm(lstm_of(37), 2, 3, false, 2); }
 TEST(LSTMOp, AllSteps) {
   LSTMSpec spec = lstm_of(5);
   spec.return_sequences = true;
@@ -74,12 +74,12 @@ TEST(LSTMOp, OtherActivations) {
   check_lstm(spec, 3, 3);
 }
 
-TEST(LSTMOp, DropsInputsAlikeInAllSteps) {
+TEST(LSTMOp, DropsInputsEquallyInAllSteps) {
   LSTMSpec spec = lstm_of(5);
   spec.dropout = 0.4F;
   check_lstm(spec, 3, 6);
 }
-TEST(LSTMOp, DropsStatesGateByGate) {
+TEST(LSTMOp, DropsStatesPerGate) {
   LSTMSpec spec = lstm_of(6);
   spec.recurrent_dropout = 0.4F;
   spec.return_sequences = true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Merges that compute with valid steps alone, in Keras 3: what Multiply, Maximum and Minimum are asked alike.
+// Checks of Multiply, Maximum and Minimum with masks, which merge only valid steps in Keras 3.
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 
 namespace dptrain::test {
 
-/// Three steps of two features: valid in both inputs, which are [2, 3] and [5, 5]; in none; in one, [3, -3]. With the
-/// gradient 1 ... 6 of the output: the output, and the gradients of both inputs at the first and the last step. The
-/// second step has none but, if `first_stays`, in the first input.
+/// Three steps of two features: valid in both inputs ([2, 3] and [5, 5]), in none, and in one ([3, -3]). For the output
+/// gradient 1 ... 6, checks the output and both input gradients at the first and last step. The second step has a zero
+/// gradient except, if `first_stays`, in the first input.
 inline void check_masked_merge(const std::string& type, const std::vector<float>& y, const std::vector<float>& plain,
                                const std::vector<float>& sums, bool first_stays) {
   for (const char* const order : {"[plain, sums]", "[sums, plain]"}) {

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-/// A Dense below, so that a gradient is wanted: the identity.
+/// An identity Dense below requires a gradient.
 graph::Model masking_model() {
   graph::Model model = model_of(R"(
 layers:
@@ -20,7 +20,7 @@ layers:
   return model;
 }
 
-TEST(MaskingOp, LeavesStepsOutWhoseFeaturesAllAreTheValue) {
+TEST(MaskingOp, MasksStepsWhoseFeaturesAllEqualTheValue) {
   const graph::Model model = masking_model();
   const std::vector<float> x{1, 2, -1, -1, -1, 0.5F, 0, 0, -1, -1, -1, -1};
   const std::vector<std::uint8_t> mask{1, 0, 1, 1, 0, 0};

@@ -60,7 +60,7 @@ const FusionExample kMaxPooling2DUndoesRelu([] {
   return c;
 });
 
-TEST(MaxPooling2DOp, RefusesWindowsOfMoreThanAByte) {
+TEST(MaxPooling2DOp, RejectsWindowsBeyondAByte) {
   Case c;
   c.layer = layer(MaxPooling2DSpec{.pool_size = {16, 16}, .strides = {}});
   c.inputs = {{16, 16, 1}};

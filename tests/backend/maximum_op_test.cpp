@@ -19,9 +19,9 @@ TEST(MaximumOp, Broadcast) {
   check_extreme<MaximumSpec>({{5}, {3, 2, 5}}, {3, 2, 5}, larger);
   check_extreme<MaximumSpec>({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5}, larger);
 }
-TEST(MaximumOp, TheFirstOfEqualsTakesTheGradient) { check_ties<MaximumSpec>(1); }
-TEST(MaximumOp, NaNComesThrough) { check_nan<MaximumSpec>(); }
-TEST(MaximumOp, MaskedStepsDoNotCount) {
+TEST(MaximumOp, TheFirstOfEqualsReceivesTheGradient) { check_ties<MaximumSpec>(1); }
+TEST(MaximumOp, PropagatesNaN) { check_nan<MaximumSpec>(); }
+TEST(MaximumOp, IgnoresMaskedSteps) {
   check_masked_merge("Maximum", {5, 5, 0, 0, 3, -3}, {0, 0, 5, 6}, {1, 2, 0, 0}, true);
 }
 

@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(MeanSquaredErrorLoss, IsTheMeanOfItsElements) {
+TEST(MeanSquaredErrorLoss, IsTheMeanOverElements) {
   LossCase c{.loss = loss(nn::losses::MeanSquaredError{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, -1, 1, 7);
   check_loss(c, random_values(kLossRows * kLossWidth, -1, 1, 8), c.rows, squared);

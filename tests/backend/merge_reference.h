@@ -8,7 +8,7 @@
 
 namespace dptrain::test {
 
-/// Element by element over inputs aligned at the last axis, extents of 1 repeated.
+/// Element by element over inputs aligned at the last axis; extents of 1 are repeated.
 inline Reference merged(std::vector<Shape> shapes, Shape out, std::function<double(double, double)> combine) {
   return [=](const std::vector<Tensor>& in, const std::vector<Tensor>&) {
     Tensor y = batch(in[0].dim(0), out);

@@ -19,9 +19,9 @@ TEST(MinimumOp, Broadcast) {
   check_extreme<MinimumSpec>({{5}, {3, 2, 5}}, {3, 2, 5}, smaller);
   check_extreme<MinimumSpec>({{3, 1, 5}, {1, 4, 1}, {3, 4, 5}}, {3, 4, 5}, smaller);
 }
-TEST(MinimumOp, TheFirstOfEqualsTakesTheGradient) { check_ties<MinimumSpec>(-1); }
-TEST(MinimumOp, NaNComesThrough) { check_nan<MinimumSpec>(); }
-TEST(MinimumOp, MaskedStepsDoNotCount) {
+TEST(MinimumOp, TheFirstOfEqualsReceivesTheGradient) { check_ties<MinimumSpec>(-1); }
+TEST(MinimumOp, PropagatesNaN) { check_nan<MinimumSpec>(); }
+TEST(MinimumOp, IgnoresMaskedSteps) {
   check_masked_merge("Minimum", {2, 3, 0, 0, 3, -3}, {1, 2, 5, 6}, {0, 0, 0, 0}, true);
 }
 

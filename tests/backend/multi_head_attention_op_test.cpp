@@ -12,7 +12,7 @@ namespace {
 
 using nn::MultiHeadAttentionSpec;
 
-/// x [row, step] times kernel [features, heads, dim] and bias, of one head and number.
+/// x [row, step] times one head of kernel [features, heads, dim], plus bias.
 double projected(const Tensor& x, std::int64_t row, std::int64_t step, const Tensor& kernel, const Tensor* bias,
                  std::int64_t head, std::int64_t d) {
   double sum = bias == nullptr ? 0 : (*bias)(head, d);
@@ -69,7 +69,7 @@ void check_attention(const MultiHeadAttentionSpec& spec, std::vector<Shape> inpu
   c.gradient_tolerance = 2e-5;
   c.same_bits_on_all_threads = false;    // oneDNN's products
   c.roundings = 4;                       // projections, scores, heads, output
-  if (spec.use_bias) c.cancelled = {3};  // a key's bias adds the same to all scores of a query
+  if (spec.use_bias) c.cancelled = {3};  // the key bias shifts all scores of a query equally
   const auto reference = [&](bool training) {
     return [&spec, training](const std::vector<Tensor>& in, const std::vector<Tensor>& weights) {
       return attention(spec, training, in, weights);
@@ -109,15 +109,15 @@ TEST(MultiHeadAttentionOp, Causal) {
   check_attention(spec, {{3, 4}, {5, 2}});
   check_attention(spec, {{5, 4}, {3, 2}});
 }
-TEST(MultiHeadAttentionOp, MoreStepsThanABlockHas) { check_attention(heads_of(1, 2), {{50, 2}, {70, 2}}); }
+TEST(MultiHeadAttentionOp, MoreStepsThanABlock) { check_attention(heads_of(1, 2), {{50, 2}, {70, 2}}); }
 TEST(MultiHeadAttentionOp, DropsWeights) {
   MultiHeadAttentionSpec spec = heads_of(2, 3);
   spec.dropout = 0.4F;
   check_attention(spec, {{5, 4}});
 }
 
-/// A tensor that is named several times has its whole gradient once.
-TEST(MultiHeadAttentionOp, OneTensorNamedThreeTimes) {
+/// A tensor that is passed several times receives its whole gradient once.
+TEST(MultiHeadAttentionOp, OneTensorAsThreeInputs) {
   const MultiHeadAttentionSpec spec = heads_of(2, 3);
   const nn::LayerType& type = nn::type_of(layer(spec));
   const std::vector<nn::TensorDef> one{{{4, 5}}}, three{{{4, 5}}, {{4, 5}}, {{4, 5}}};

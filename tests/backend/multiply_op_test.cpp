@@ -23,7 +23,7 @@ TEST(MultiplyOp, Broadcast) {
   check_multiply({{1, 2, 1}, {3, 1, 5}}, {3, 2, 5});
   check_multiply({{4, 3, 2}, {2}, {1, 3, 1}}, {4, 3, 2});
 }
-TEST(MultiplyOp, MaskedStepsDoNotCount) {
+TEST(MultiplyOp, IgnoresMaskedSteps) {
   check_masked_merge("Multiply", {10, 15, 0, 0, 3, -3}, {5, 10, 5, 6}, {2, 6, 0, 0}, false);
 }
 

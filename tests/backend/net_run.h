@@ -1,7 +1,7 @@
 #pragma once
 
-// Some layers in a row on a device, forward and backward, from a plan but without a replica: for ops whose tensors are
-// of several types or that read masks, which the harness of one op does not know.
+// Runs a sequence of layers on a device, forward and backward, from a plan without a replica. For ops with tensors of
+// several types or with masks, which the harness of one op does not support.
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dptrain::test {
 
-/// What one forward and backward left: floats, by the tensor's name in the plan; gradients of weights by their path.
+/// Results of one forward and backward: floats by the tensor's name in the plan; gradients of weights by their path.
 struct NetRun {
   std::map<std::string, std::vector<float>> tensors, gradients;
   std::map<std::string, std::vector<std::uint8_t>> masks;
@@ -21,7 +21,7 @@ struct NetRun {
 
 class Net {
  public:
-  /// The last step's output is the model's only one.
+  /// The last step's output is the only output of the model.
   Net(backend::Device& device, const graph::Model& model, std::int64_t rows)
       : device_(device), model_(model), rows_(rows) {
     shuffle();
@@ -42,7 +42,7 @@ class Net {
     }
   }
 
-  /// `gradient`: of the output. Inputs as their tensors have them on the host.
+  /// `gradient`: of the output. Inputs have the types of their tensors on the host.
   template <class T>
   NetRun run(const std::vector<T>& input, const std::vector<float>& gradient) {
     write(plan_.inputs.front(), input.data());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The normal numbers of noise, for the tests of its layers.
+// The normal numbers of noise layers.
 
 #include <cmath>
 #include <numbers>
@@ -11,8 +11,8 @@
 
 namespace dptrain::test {
 
-/// The number of one element, from the definition: key (seed, stream), counter (row, element / 4, step); Box-Muller in
-/// double with the angle in the first quadrant and the signs from two bits.
+/// The number of one element: key (seed, stream), counter (row, element / 4, step). Box-Muller in double with the angle
+/// in the first quadrant and the signs from two bits.
 inline double normal(std::int64_t row, std::int64_t element) {
   const auto seed = static_cast<std::uint32_t>(kSeed ^ kSeed >> 32);
   const auto stream = static_cast<std::uint32_t>(Purpose::kNoise) + kStreamId;

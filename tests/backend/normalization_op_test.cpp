@@ -29,7 +29,7 @@ TEST(NormalizationOp, OneValue) {
   check_normalization({.mean = {0.25}, .variance = {4}}, {3, 5, 7});
   check_normalization({.mean = {-1}, .variance = {0.5}, .invert = true}, {9});
 }
-TEST(NormalizationOp, ChannelsOfTheirOwn) {
+TEST(NormalizationOp, PerChannel) {
   const std::vector<double> mean{0.5, -0.25, 1}, variance{0.25, 2, 1};
   check_normalization({.mean = mean, .variance = variance}, {11, 13, 3});
   check_normalization({.axis = 3, .mean = mean, .variance = variance, .invert = true}, {4, 5, 3});
@@ -49,7 +49,7 @@ void check_weights(bool invert, const Shape& in) {
   c.inputs = {in};
   c.weights = [](std::vector<Tensor>& weights) {
     for (double& variance : weights[1].values) variance = variance * variance + 0.25;
-    weights[1].values[0] = 0;  // Keras divides by 1e-7 then
+    weights[1].values[0] = 0;  // Keras then divides by 1e-7
     weights[2].values[0] = 17;
   };
   c.values = [&](std::vector<Tensor>& inputs) {
@@ -74,7 +74,7 @@ TEST(NormalizationOp, OfWeights) {
   check_weights(true, {2, 16});
 }
 
-TEST(NormalizationOp, WeightsStayAsTheyAre) {
+TEST(NormalizationOp, KeepsWeights) {
   const auto& type = nn::type_of(layer(nn::NormalizationSpec{}));
   const nn::NormalizationSpec spec;
   const std::vector<Shape> in{{5, 3}};

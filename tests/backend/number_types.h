@@ -1,7 +1,7 @@
 #pragma once
 
-// The number types of activations on the host, by their definitions (a sign, an exponent, a fraction; rounding to the
-// nearest, ties to even), so that tests do not lean on the conversions that they judge.
+// The number types of activations on the host, from their definitions (sign, exponent, fraction; round to nearest, ties
+// to even), independent of the conversions under test.
 
 #include <cmath>
 #include <cstdint>
@@ -33,7 +33,7 @@ inline std::uint16_t bits_of(DType type, double x) {
     bits = infinity;
   } else if (x != 0) {
     const int exponent = std::max(std::ilogb(x), 1 - bias);
-    // In units of the last place; a carry moves on into the exponent by itself.
+    // In units of the last place; a carry propagates into the exponent.
     const auto units = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(std::abs(x), fraction - exponent)));
     const std::uint32_t one = 1U << fraction;
     bits = units < one ? units : (static_cast<std::uint32_t>(exponent + bias) << fraction) + (units - one);
@@ -56,7 +56,7 @@ inline float value_of(DType type, std::uint16_t bits) {
   return static_cast<float>((bits & 0x8000) != 0 ? -value : value);
 }
 
-/// x as the type holds it.
+/// x rounded to the type.
 inline double rounded(DType type, double x) {
   return type == DType::kF32 ? static_cast<double>(static_cast<float>(x))
                              : static_cast<double>(value_of(type, bits_of(type, x)));
@@ -66,7 +66,7 @@ inline std::vector<double> rounded(DType type, std::vector<double> values) {
   return values;
 }
 
-/// As they lie in memory.
+/// Raw bytes.
 inline std::vector<std::byte> encoded(DType type, const std::vector<double>& values) {
   std::vector<std::byte> bytes(values.size() * size_of(type));
   for (std::size_t i = 0; i < values.size(); ++i) {

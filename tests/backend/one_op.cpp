@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kSpareRows = 2;  // the op is made for more rows than a call has
 
-/// Distinct values, evenly spread over [low, high] in random order: no ties, none closer than the step of differences.
+/// Distinct values, evenly spread over [low, high] in random order: no ties, distances above the step of central
+/// differences.
 std::vector<double> spread_values(std::size_t n, double low, double high, std::uint32_t stream) {
   RandomStream random(42, stream);
   std::vector<double> values(n);
@@ -23,10 +24,10 @@ std::vector<double> spread_values(std::size_t n, double low, double high, std::u
   return values;
 }
 
-/// Besides what is before it in the tail.
+/// Inputs other than the previous output of the tail.
 std::size_t other_inputs(const config::Typed& entry) { return nn::type_of(entry).max_inputs == 1 ? 0 : 1; }
 
-/// The layer's, without what its tail reads besides.
+/// The layer's inputs, without those of its tail.
 std::span<const Shape> own_inputs(const Case& c) {
   std::size_t own = c.inputs.size();
   for (const config::Typed& entry : c.tail) own -= other_inputs(entry);
@@ -49,7 +50,7 @@ Shape along_tail(const Case& c, const F& f) {
 
 using Reorder = void(const plan::Parameter&, const float*, float*);
 
-/// Through plan::to_arena_order or plan::to_keras_order.
+/// Converts by plan::to_arena_order or plan::to_keras_order.
 template <class T>
 std::vector<T> reordered(Reorder* reorder, const plan::Parameter& parameter, const std::vector<T>& values) {
   const std::vector<float> from(values.begin(), values.end());
@@ -58,7 +59,7 @@ std::vector<T> reordered(Reorder* reorder, const plan::Parameter& parameter, con
   return {to.begin(), to.end()};
 }
 
-/// Memory of one call. Nothing in it is in Keras's order.
+/// Memory of one call, in the device's order.
 struct Memory {
   std::vector<Guarded> inputs, weights, compute_weights, input_gradients, weight_gradients, rest;
 
@@ -94,7 +95,7 @@ std::vector<T*> pointers(const std::vector<Guarded>& buffers) {
   return all;
 }
 
-/// Numbers and pointers of one call; gradients that are not wanted are null.
+/// Sizes and pointers of one call; unwanted gradients are null.
 struct Call {
   std::vector<const void*> inputs, compute_weights;
   void* output;
@@ -119,7 +120,7 @@ struct Call {
     args.first_row = kFirstRow;
     args.step = kStep;
     args.share = kShare;
-    args.training = training && !c.inference_mode;  // as runtime::StepRunner has it
+    args.training = training && !c.inference_mode;  // as in runtime::StepRunner
     args.inputs = inputs;
     args.outputs = {&output, 1};
     args.weights = weights;
@@ -132,7 +133,7 @@ struct Call {
   }
 };
 
-/// What Op::pack() may read and write.
+/// The memory that Op::pack() may read and write.
 backend::OpArgs pack_args(const backend::OpArgs& args) {
   return {.weights = args.weights,
           .compute_weights = args.compute_weights,
@@ -141,8 +142,7 @@ backend::OpArgs pack_args(const backend::OpArgs& args) {
           .stream = args.stream};
 }
 
-/// What backward does not read by the layer's definition is gone by then: NaN lies there, in the memory that comes
-/// back.
+/// Frees tensors that backward does not read by the layer's definition; returns NaN-filled memory in their place.
 std::vector<Guarded> free_unread(backend::Device& device, const OneStep& one, Call& call) {
   const plan::StepReads reads = plan::backward_reads(one.step());
   std::vector<Guarded> freed;
@@ -156,7 +156,7 @@ std::vector<Guarded> free_unread(backend::Device& device, const OneStep& one, Ca
   return freed;
 }
 
-/// Returns what lies in the output's gradient afterwards.
+/// Returns the memory of the output's gradient after the call.
 std::vector<float> run_backward(backend::Device& device, backend::Op& op, const Case& c, const Data& data,
                                 const OneStep& one, Call& call, const Memory& memory,
                                 const std::vector<float>& output) {
@@ -217,7 +217,7 @@ OneStep::OneStep(const Case& c, Wanted wanted, const backend::Device& device) : 
   plan.steps.push_back(step);
 }
 
-/// As the device wants it; without fusion where it says no, which a forward alone does not mind.
+/// Adds what the device supports; it may reject the fusion, which does not affect forward.
 void OneStep::add_tail(const Case& c, plan::Step& step, const backend::Device& device) {
   const auto seen = [&](std::span<const Shape> shapes) {
     std::vector<Shape> all;

@@ -1,4 +1,5 @@
-// Layers over steps and volumes compute their sisters' bits: the same op, on images of height 1 or of all frames.
+// Layers over steps and volumes give the bits of their image layers: the same op, on images of height 1 or of all
+// frames.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ Tensor as_image(Tensor tensor) {
   return tensor;
 }
 
-/// The case of the sister, and its data.
+/// The case of the image layer, and its data.
 std::pair<Case, Data> equivalent_image_case(const Case& c, const Data& data) {
   Case image = c;
   image.layer = nn::computed_as(c.layer);

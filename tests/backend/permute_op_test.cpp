@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-/// By index arithmetic, axis by axis.
+/// The permutation by index arithmetic, axis by axis.
 Reference permuted(const Shape& in, const Shape& dims) {
   return [=](const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
     std::vector<std::int64_t> out;
@@ -46,11 +46,11 @@ TEST(PermuteOp, FewAndManyAxes) {
   check_permute({2, 3, 1, 2, 3}, {3, 5, 1, 4, 2});
   check_permute({2, 3, 2, 2, 1, 2}, {6, 4, 2, 5, 3, 1});
 }
-/// Edges that fill no tile, and runs that move in wide words.
+/// Edges that do not fill a tile, and runs copied in wide words.
 TEST(PermuteOp, Tiles) {
   Case c;
   c.rows = 2;
-  c.differentiable = false;  // the gradient of a large case takes the reference too long, and is the same move
+  c.differentiable = false;  // the gradient is the same copy, and the reference is slow for large cases
   for (const auto& [in, dims] :
        {std::pair<Shape, Shape>{{33, 70}, {2, 1}}, {{6, 35, 33}, {3, 2, 1}}, {{3, 34, 16}, {2, 1, 3}}}) {
     c.layer = layer(nn::PermuteSpec{.dims = dims});

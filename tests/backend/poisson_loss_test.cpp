@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(PoissonLoss, IsTheMeanOfItsElements) {
+TEST(PoissonLoss, IsTheMeanOverElements) {
   LossCase c{.loss = loss(nn::losses::Poisson{}), .output = {kLossWidth}};
   c.rows = random_values(kLossRows * kLossWidth, 0, 3, 41);
   check_loss(c, random_values(kLossRows * kLossWidth, 0.1, 3, 42), c.rows,

@@ -20,7 +20,7 @@ void check_positions(std::int64_t sequence_length, Shape input) {
   });
 }
 
-TEST(PositionEmbeddingOp, GivesEachStepItsVector) { check_positions(4, {4, 6}); }
+TEST(PositionEmbeddingOp, AddsAVectorPerStep) { check_positions(4, {4, 6}); }
 TEST(PositionEmbeddingOp, OfFewerSteps) { check_positions(5, {3, 3}); }
 
 }  // namespace

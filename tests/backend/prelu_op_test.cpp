@@ -44,15 +44,15 @@ void check_prelu(const Shape& in, const Shape& shared_axes, std::int64_t rows = 
   });
 }
 
-TEST(PReLUOp, OneForEachElement) {
+TEST(PReLUOp, OneAlphaPerElement) {
   check_prelu({3, 2, 7}, {});
   check_prelu({37}, {});
 }
-TEST(PReLUOp, OneForEachChannel) {
+TEST(PReLUOp, OneAlphaPerChannel) {
   check_prelu({3, 4, 5}, {1, 2});
   check_prelu({4, 2, 32}, {1, 2});
 }
-TEST(PReLUOp, OneForAll) { check_prelu({3, 4, 5}, {1, 2, 3}); }
+TEST(PReLUOp, OneAlpha) { check_prelu({3, 4, 5}, {1, 2, 3}); }
 TEST(PReLUOp, OtherAxes) {
   check_prelu({3, 4, 5}, {1});
   check_prelu({3, 4, 5}, {2});
@@ -63,7 +63,7 @@ TEST(PReLUOp, OtherAxes) {
   check_prelu({1, 4, 1}, {1, 2});
 }
 
-/// Sums so long that they are cut into pieces; the naive gradient is exact enough without differences.
+/// Long sums are split into pieces; the naive gradient is exact enough without central differences.
 TEST(PReLUOp, LongSums) {
   const Shape in{40, 30, 3};
   Case c = with(in, {1, 2});
@@ -81,7 +81,7 @@ TEST(PReLUOp, LongSums) {
   }
 }
 
-/// At zero Keras hands nothing down.
+/// Keras's gradient at zero is zero.
 TEST(PReLUOp, TheKink) {
   Case c = with({1}, {});
   c.rows = 1;

@@ -1,4 +1,4 @@
-// A ReLU does not hide what has gone wrong before it: NaN comes through, whatever computes layer and ReLU together.
+// A ReLU propagates NaN, in every implementation of the layer with its ReLU.
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 namespace dptrain::test {
 namespace {
 
-/// NaN in the middle value of the first of two samples: everything of it at `position` is NaN, nothing of the second
-/// is.
+/// With NaN in the middle value of the first of two samples, all its outputs at `position` are NaN and none of the
+/// second sample's.
 void check_nan(Case c, const std::string& what) {
   c.rows = 2;
   Data data = make_data(c);
@@ -38,7 +38,7 @@ void check_nan(Case c, const std::string& what) {
     }
 }
 
-TEST(RectifiedNaN, ComesThroughConvolutions) {
+TEST(RectifiedNaN, PassesConvolutions) {
   struct Shapes {
     const char* what;
     Size2 kernel;
@@ -58,7 +58,7 @@ TEST(RectifiedNaN, ComesThroughConvolutions) {
   }
 }
 
-TEST(RectifiedNaN, ComesThroughDense) {
+TEST(RectifiedNaN, PassesDense) {
   nn::DenseSpec spec;
   spec.units = 17;
   Case c;
@@ -68,7 +68,7 @@ TEST(RectifiedNaN, ComesThroughDense) {
   check_nan(c, "Dense");
 }
 
-TEST(RectifiedNaN, ComesThroughReLU) {
+TEST(RectifiedNaN, PassesReLU) {
   Case c;
   c.layer = layer(nn::ReLUSpec{});
   c.inputs = {{5, 4, 3}};

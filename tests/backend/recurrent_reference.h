@@ -1,6 +1,6 @@
 #pragma once
 
-// Recurrent layers in double, step by step, as Keras writes them: for the cases of the harness.
+// Recurrent layers in double, step by step, by Keras's formulas; for the cases of the harness.
 
 #include <functional>
 #include <span>
@@ -23,8 +23,8 @@ inline StateRow times(const StateRow& x, const Tensor& weights, std::int64_t fir
   return y;
 }
 
-/// What a row's dropout makes of inputs and states. With recurrent_dropout each gate has masks of its own: draws [0,
-/// gates) of the inputs, [gates, 2 gates) of the state; else draw 0 is the inputs' for all gates.
+/// Dropout of a row's inputs and states. With recurrent_dropout each gate has its own masks: draws [0, gates) for the
+/// inputs, [gates, 2 gates) for the state; else all gates share draw 0 of the inputs.
 struct RowDropout {
   const nn::RecurrentSpec& spec;
   std::int64_t gates, row;
@@ -47,7 +47,7 @@ struct RowDropout {
   }
 };
 
-/// The step of a cell: x and the states before, to the output; the states become those behind it.
+/// A step of a cell: returns the output of x and updates the states.
 using CellStep = std::function<StateRow(const RowDropout& dropout, const StateRow& x, std::vector<StateRow>& states)>;
 
 /// The layer's first output, without masks.

@@ -34,7 +34,7 @@ void check_channels(const nn::ChannelValues& scale, const nn::ChannelValues& off
   });
 }
 
-TEST(RescalingOp, ChannelsOfTheirOwn) {
+TEST(RescalingOp, PerChannel) {
   check_channels({{0.5, -2, 1.5}}, {{0.25}}, {5, 7, 3});
   check_channels({{2}}, {{0.5, -1, 0.25, 3}}, {9, 4});
   check_channels({{0.5, -2, 1.5, 1, 0.75}}, {{0.5, -1, 0.25, 3, 0}}, {5});

@@ -12,7 +12,7 @@ namespace {
 
 using nn::Interpolation;
 
-/// How much of input i is in output o: in double, from the centres.
+/// Weight of input i in output o, in double, from the centres.
 double resized_part(const nn::ResizingSpec& s, std::int64_t i, std::int64_t o, std::int64_t in, std::int64_t out) {
   const double centre = (static_cast<double>(o) + 0.5) * static_cast<double>(in) / static_cast<double>(out);
   if (s.interpolation == Interpolation::kNearest) return std::floor(centre) == static_cast<double>(i) ? 1 : 0;

@@ -1,5 +1,5 @@
-// Every registered layer, loss, metric and optimizer has its places: definition, ops on every device that is built in,
-// tests. The message names the missing one.
+// Every registered layer, loss, metric and optimizer has its definition, ops on every built-in device, and tests. The
+// message names the missing one.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 namespace dptrain::test {
 namespace {
 
-/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy": Keras's rule.
+/// "MeanIoU" -> "mean_io_u", "TopKCategoricalAccuracy" -> "top_k_categorical_accuracy", as in Keras.
 std::string snake_case(const std::string& name) {
   const std::string inner = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
   std::string snake = std::regex_replace(inner, std::regex("([a-z0-9])([A-Z])"), "$1_$2");
@@ -47,7 +47,7 @@ void expect_file(const std::string& member, const std::string& path) {
   EXPECT_TRUE(std::filesystem::exists(root / path)) << member << " has no " << path;
 }
 
-/// A row of a table that begins with the name.
+/// Expects a row of a table that begins with the name.
 void expect_row(const std::string& member, const std::string& page, const std::string& row) {
   std::ifstream in(dptrain::test::test_data("../docs/reference/" + page));
   for (std::string line; std::getline(in, line);)
@@ -63,8 +63,8 @@ std::vector<std::pair<DeviceKind, const char*>> kinds() {
   return all;
 }
 
-/// Devices have ops only of the sister over images, or of the layers that compute its passes. OverSteps compares the
-/// layer with her, and with Keras's values.
+/// Devices only have ops of the image layer or of the layers that compute its passes. OverSteps compares the layer with
+/// it, and with Keras's values.
 void expect_computed_as_image_layer(const nn::LayerType& type, const nlohmann::json& golden_cases) {
   for (const auto& [kind, word] : kinds())
     EXPECT_FALSE(backend::has_op(kind, type.type))
@@ -74,13 +74,13 @@ void expect_computed_as_image_layer(const nn::LayerType& type, const nlohmann::j
       << type.name << " has no case in tests/golden/layers_of_steps.json or layers_of_volumes.json";
 }
 
-TEST(RollCall, EveryLayerHasItsPlaces) {
+TEST(RollCall, EveryLayerIsDefinedAndTested) {
   nlohmann::json computed = golden("layers_of_steps.json");
   for (const auto& entry : golden("layers_of_volumes.json")) computed.push_back(entry);
   std::size_t ops = 0;
   for (const config::TypeDef* def : nn::layer_family().types()) {
     const auto& type = static_cast<const nn::LayerType&>(*def);
-    if (type.name.starts_with("Test")) continue;  // of other tests, where one program has all of them (GPU bundle)
+    if (type.name.starts_with("Test")) continue;  // layers of other tests, if one program contains all (GPU bundle)
     if (type.is_view || type.type == typeid(nn::InputSpec)) {
       for (const auto& [kind, word] : kinds())
         EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
@@ -108,7 +108,7 @@ TEST(RollCall, EveryLayerHasItsPlaces) {
 }
 
 /// Golden.LossesAndTheirGradients runs the cases, e2e.docs checks the rows.
-TEST(RollCall, EveryLossHasItsPlaces) {
+TEST(RollCall, EveryLossIsDefinedAndTested) {
   const nlohmann::json cases = golden("loss_gradients.json");
   for (const config::TypeDef* loss : nn::loss_family().types()) {
     for (const auto& [kind, word] : kinds())
@@ -119,8 +119,8 @@ TEST(RollCall, EveryLossHasItsPlaces) {
   EXPECT_GE(nn::loss_family().types().size(), 19U);
 }
 
-/// GoldenMetrics.OverSeveralBatches and DeviceCheck hold the family to values, e2e.docs to its rows.
-TEST(RollCall, EveryMetricHasItsPlaces) {
+/// GoldenMetrics.OverSeveralBatches and DeviceCheck check values of the family, e2e.docs its rows.
+TEST(RollCall, EveryMetricIsDefinedAndTested) {
   const std::vector<const config::TypeDef*> metrics = nn::metric_family().types();
   EXPECT_GE(metrics.size(), 15U);
   for (const config::TypeDef* metric : metrics) {
@@ -131,7 +131,7 @@ TEST(RollCall, EveryMetricHasItsPlaces) {
   }
 }
 
-TEST(RollCall, EveryOptimizerHasItsPlaces) {
+TEST(RollCall, EveryOptimizerIsDefinedAndTested) {
   const nlohmann::json traces = golden("optimizers.json").at("cases");
   for (const config::TypeDef* def : nn::optimizer_family().types()) {
     for (const auto& [kind, word] : kinds())

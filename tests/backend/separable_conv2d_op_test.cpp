@@ -36,10 +36,10 @@ Case with(const SeparableConv2DSpec& spec, const Shape& in) {
   Case c;
   c.layer = layer(spec);
   c.inputs = {in};
-  // Sums of a hundred products of size one, twice.
+  // Two successive sums of a hundred products of size one.
   c.tolerance = 5e-6;
   c.gradient_tolerance = 1e-5;
-  c.same_bits_on_all_threads = false;  // the pointwise weights' gradient
+  c.same_bits_on_all_threads = false;  // the gradient of the pointwise weights
   return c;
 }
 
@@ -85,7 +85,7 @@ TEST(SeparableConv2DOp, Activations) {
   }
 }
 
-TEST(SeparableConv2DOp, UnpreparedRowsGetMemoryOfTheirOwn) {
+TEST(SeparableConv2DOp, AllocatesForUnpreparedRows) {
   Case c = with(separable(8, {3, 3}, Padding::kSame), {9, 8, 16});
   for (const auto& device : devices()) {
     SCOPED_TRACE(device->description());

@@ -31,7 +31,7 @@ void check_simple_rnn(const SimpleRNNSpec& spec, std::int64_t steps, std::int64_
   c.rows = rows;
   c.inputs = {{steps, features}};
   if (with_state) c.inputs.push_back({spec.units});
-  c.tolerance = 1e-5;  // a chain of steps
+  c.tolerance = 1e-5;  // errors add up over steps
   c.gradient_tolerance = 2e-5;
   c.same_bits_on_all_threads = false;  // oneDNN's products
   const auto reference = [&](bool training) {
@@ -51,8 +51,8 @@ SimpleRNNSpec simple_rnn_of(std::int64_t units) {
 
 TEST(SimpleRNNOp, TheLastStep) { check_simple_rnn(simple_rnn_of(5), 4, 3); }
 TEST(SimpleRNNOp, OneStep) { check_simple_rnn(simple_rnn_of(3), 1, 2); }
-TEST(SimpleRNNOp, MoreRowsThanABlockHas) { check_simple_rnn(simple_rnn_of(2), 2, 2, false, 29); }
-TEST(SimpleRNNOp, MoreUnitsThanATileHas) { check_simple_rnn(simple_rnn_of(37), 2, 3, false, 2); }
+TEST(SimpleRNNOp, MoreRowsThanABlock) { check_simple_rnn(simple_rnn_of(2), 2, 2, false, 29); }
+TEST(SimpleRNNOp, MoreUnitsThanATile) { check_simple_rnn(simple_rnn_of(37), 2, 3, false, 2); }
 TEST(SimpleRNNOp, AllSteps) {
   SimpleRNNSpec spec = simple_rnn_of(5);
   spec.return_sequences = true;
@@ -75,7 +75,7 @@ TEST(SimpleRNNOp, FromAState) {
 TEST(SimpleRNNOp, Drops) {
   SimpleRNNSpec spec = simple_rnn_of(5);
   spec.dropout = 0.4F;
-  check_simple_rnn(spec, 2, 6);  // few steps: in 16 bits each rounds h, and h times its factors, once more
+  check_simple_rnn(spec, 2, 6);  // few steps: in 16 bits, each rounds h and its product with the factors once more
   spec.recurrent_dropout = 0.4F;
   spec.return_sequences = true;
   check_simple_rnn(spec, 2, 5, true);

@@ -18,7 +18,7 @@ TEST(SparseCategoricalCrossentropyLoss, FusedWithSoftmaxAndAllMetrics) {
              {hit, top2, of_softmax(squared), of_softmax(absolute)});
 }
 
-TEST(SparseCategoricalCrossentropyLoss, AClassAtEachPosition) {
+TEST(SparseCategoricalCrossentropyLoss, OneClassPerPosition) {
   LossCase c{.loss = loss(nn::SparseCategoricalCrossentropySpec{}), .output = {3, 2, kLossWidth}, .from_logits = true};
   c.fusion = Fusion::kSoftmax;
   c.classes = random_classes();

@@ -28,7 +28,7 @@ TEST(SpatialDropout2DOp, Rates) {
   check_spatial(0.7F, {5, 4, 12});
 }
 TEST(SpatialDropout2DOp, ManyPositions) { check_spatial(0.4F, {7, 9, 1}); }
-TEST(SpatialDropout2DOp, NothingToDrop) { check_spatial(0.0F, {2, 3, 5}); }
+TEST(SpatialDropout2DOp, RateZero) { check_spatial(0.0F, {2, 3, 5}); }
 
 }  // namespace
 }  // namespace dptrain::test

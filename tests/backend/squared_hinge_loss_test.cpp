@@ -6,7 +6,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(SquaredHingeLoss, TakesLabelsOfZeroAndOneForBothSides) {
+TEST(SquaredHingeLoss, MapsLabelsZeroAndOneToMinusAndPlusOne) {
   LossCase c{.loss = loss(nn::losses::SquaredHinge{}), .output = {kLossWidth}};
   c.rows = one_hot(random_classes());
   const std::vector<double> p = random_values(kLossRows * kLossWidth, -2, 2, 42);

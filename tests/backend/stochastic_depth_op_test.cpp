@@ -26,7 +26,7 @@ TEST(StochasticDepthOp, DropsSamples) {
   check_depth(0.2F, {32}, 9);
   check_depth(0.7F, {5, 4}, 4);
 }
-TEST(StochasticDepthOp, NothingToDrop) { check_depth(0.0F, {2, 3, 5}, 3); }
+TEST(StochasticDepthOp, RateZero) { check_depth(0.0F, {2, 3, 5}, 3); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -1,5 +1,5 @@
-// Synchronised batch normalisation: replicas in threads, each with its rows of one batch, compute what one op computes
-// on the whole batch, activations and their gradients bit by bit. One of them has no rows.
+// Synchronized batch normalization: replicas in threads, each with its rows of one batch, give the same activations and
+// gradients as one op on the whole batch, bit by bit. One replica has no rows.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class ThreadCollective final : public backend::Collective {
   backend::Device& device_;
 };
 
-/// Makes the device of a rank.
+/// Creates the device of a rank.
 using Maker = std::function<std::unique_ptr<backend::Device>(int rank)>;
 
 struct Result {
@@ -132,7 +132,7 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
           gradients[1].read("dbeta"), gradients[2].read("mean"), gradients[3].read("variance")};
 }
 
-/// `whole` against the parts of three replicas, of which the second has no rows.
+/// Compares `whole` with the parts of three replicas. The second has no rows.
 void expect_one_batch(const Result& whole, const std::vector<Result>& parts) {
   const auto expect = [&](std::vector<float> Result::*member, bool sum, const char* what) {
     std::vector<float> joined;
@@ -146,12 +146,12 @@ void expect_one_batch(const Result& whole, const std::vector<Result>& parts) {
         for (std::size_t i = 0; i < joined.size(); ++i) joined[i] += values[i];
     }
     const auto& of_whole = whole.*member;
-    if (!sum) {  // the sums behind them are in double, whose rounding does not reach the floats
+    if (!sum) {  // the sums of these are in double, whose rounding does not affect the floats
       ASSERT_EQ(joined.size(), of_whole.size());
       EXPECT_EQ(std::memcmp(joined.data(), of_whole.data(), joined.size() * sizeof(float)), 0) << what;
       return;
     }
-    // Each replica's part is rounded to float, then they are added: a few roundings.
+    // Parts are rounded to float before they are added: a few roundings.
     expect_close(joined, {of_whole.begin(), of_whole.end()}, 2e-6, what);
   };
   expect(&Result::y, false, "y");
@@ -186,8 +186,8 @@ void check(const Maker& make) {
   expect_one_batch(whole, parts);
 }
 
-/// Replicas on devices of one kind; GPUs hold several of them.
-TEST(SynchronizedBatchNormalization, ReplicasAreOneBatch) {
+/// Replicas on devices of one kind; a GPU has several.
+TEST(SynchronizedBatchNormalization, ReplicasEqualOneBatch) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     const backend::RuntimeOptions options{.compute = type};
     for (const auto& each : devices(options)) {

@@ -14,8 +14,8 @@
 namespace dptrain::test {
 namespace {
 
-/// Whether the variable's list has this device; `absent`: the answer without the variable. A name that is none of ours
-/// fails the test, lest nothing be judged.
+/// Whether the variable's list contains this device; `absent`: the result if the variable is not set. An unknown name
+/// fails the test.
 bool listed(const char* variable, const std::string& device, bool absent) {
   const char* const value = std::getenv(variable);
   if (value == nullptr) return absent;
@@ -35,7 +35,7 @@ bool cuda_is_present() {
   return present;
 }
 
-/// Says once how many tests have not seen a GPU.
+/// Reports the number of tests that did not run on a GPU once.
 class Absent final : public testing::Environment {
  public:
   void count() {

@@ -12,7 +12,7 @@ namespace {
 
 using nn::Interpolation;
 
-/// The value of an axis at `at`, a place between the centres of its elements, held to them.
+/// The value of an axis at position `at` between the centres of its elements, clamped to them.
 struct Around {
   std::int64_t low, high;
   double share;

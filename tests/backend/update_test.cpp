@@ -1,4 +1,4 @@
-// The optimizer's pass: Keras 3's traces, and what stands around the update, on every device.
+// The optimizer's pass on every device: Keras 3's traces, penalties, clipping, averages and loss scaling.
 
 #include <gtest/gtest.h>
 
@@ -19,13 +19,13 @@ namespace {
 using nlohmann::json;
 using plan::ParameterKind;
 
-/// Arenas of some parameters, laid out as plans are.
+/// Arenas of some parameters, in the layout of plans.
 struct Arena {
   plan::Plan plan;
   std::vector<float> weights, gradients, average;
   std::vector<std::vector<float>> slots;
-  std::vector<float> compute;                    ///< what the copy in plan.compute holds
-  std::optional<kernels::LossScale> loss_scale;  ///< none: gradients are not looked at
+  std::vector<float> compute;                    ///< contents of the copy in plan.compute
+  std::optional<kernels::LossScale> loss_scale;  ///< none: gradients are not checked
 
   void add(ParameterKind kind, std::vector<std::int64_t> dims, nn::Penalty penalty = {}, double momentum = 0) {
     plan::Parameter p;
@@ -56,7 +56,7 @@ struct Arena {
   }
 };
 
-/// The arenas in device memory, and the device's update of them.
+/// The arenas in device memory, and the device's Update of them.
 class OnDevice {
  public:
   OnDevice(backend::Device& device, Arena& arena, const config::Typed& optimizer, bool continue_after_nonfinite = false)
@@ -73,7 +73,7 @@ class OnDevice {
     scale_ = device.allocate(sizeof(kernels::LossScale));
   }
 
-  /// One step: arenas go to the device and come back.
+  /// One step: copies the arenas to the device and back.
   void step(std::int64_t number, double learning_rate) {
     const auto all = arrays();
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -126,7 +126,7 @@ class OnDevice {
   std::vector<std::unique_ptr<backend::Buffer>> memory_;
 };
 
-/// One trace of Keras on one device.
+/// Compares one trace of Keras with one device.
 void follow(backend::Device& device, const config::Typed& optimizer, const json& file, const json& entry) {
   SCOPED_TRACE(device.description());
   Arena arena;
@@ -171,7 +171,7 @@ config::Typed optimizer_of(const std::string& yaml) {
   return typed;
 }
 
-/// Each optimizer with its defaults, and as it says that it varies.
+/// Each optimizer with its defaults and its declared variants.
 std::vector<config::Typed> every_optimizer(const std::string& common = "") {
   std::vector<config::Typed> all;
   for (const config::TypeDef* def : nn::optimizer_family().types()) {
@@ -184,9 +184,8 @@ std::vector<config::Typed> every_optimizer(const std::string& common = "") {
   return all;
 }
 
-/// Weights and slots are all that there is: an Update made anew goes on with the bits of one that was never
-/// interrupted.
-TEST(Update, GoesOnFromWeightsAndSlotsWithTheSameBits) {
+/// Weights and slots are the whole state: a new Update continues with the bits of an uninterrupted one.
+TEST(Update, ContinuesFromWeightsAndSlotsWithTheSameBits) {
   const json file = golden("optimizers.json");
   for (const config::Typed& optimizer : every_optimizer("use_ema: true, weight_decay: 0.01, clipnorm: 2")) {
     SCOPED_TRACE(config::to_yaml(optimizer.write(true)));
@@ -262,7 +261,7 @@ TEST(Update, PenaltiesStatisticsAndFrozenWeights) {
   on_devices([](backend::Device& device) {
     Arena arena = mixed(sgd());
     const auto& p = arena.plan.parameters;
-    // Trainable weights alone.
+    // Trainable weights only.
     EXPECT_DOUBLE_EQ(OnDevice(device, arena, sgd()).penalty(), 0.25 * 3 + 0.5 * 5);
     step(device, arena, sgd());
     // g = 0.5 + 2 l2 w + l1 sign w = {1.75, -1.75, 0.5}; sign(0) is 0.
@@ -291,7 +290,7 @@ TEST(Update, ClipsAfterPenalties) {
     arena = mixed(global);
     step(device, arena, global);
     EXPECT_NEAR(arena.get(arena.plan.parameters[1])[0], 4 - 0.5 * 3 / std::sqrt(6.375 + 25), 1e-6);
-    EXPECT_EQ(arena.get(arena.plan.parameters[2]), (std::vector<float>{8.0F, 16.0F}));  // statistics are no gradients
+    EXPECT_EQ(arena.get(arena.plan.parameters[2]), (std::vector<float>{8.0F, 16.0F}));  // no gradient
   });
 }
 
@@ -304,18 +303,18 @@ TEST(Update, AveragesAndOverwrites) {
     });
     Arena arena = mixed(ema);
     const std::int64_t second = arena.plan.parameters[1].offset;
-    arena.average.assign(arena.average.size(), 99.0F);  // whatever is there before the first step
+    arena.average.assign(arena.average.size(), 99.0F);  // the initial contents are unused
     step(device, arena, ema, 0);
     EXPECT_EQ(arena.average[static_cast<std::size_t>(second)], 2.5F);
     Arena::set(arena.gradients, arena.plan.parameters[1], {1, 0});
     step(device, arena, ema, 1);
-    // w = 2.5 - 0.5 = 2; average = (2.5 + 2) / 2, and that is written to the weights.
+    // w = 2.5 - 0.5 = 2; average = (2.5 + 2) / 2, which overwrites the weights.
     EXPECT_EQ(arena.average[static_cast<std::size_t>(second)], 2.25F);
     EXPECT_EQ(arena.weights[static_cast<std::size_t>(second)], 2.25F);
   });
 }
 
-TEST(Update, NothingHidesANaN) {
+TEST(Update, PropagatesNaN) {
   on_devices([](backend::Device& device) {
     std::vector<config::Typed> optimizers = every_optimizer();
     optimizers.push_back(sgd([](auto& s) { s.global_clipnorm = 1.0; }));
@@ -329,8 +328,8 @@ TEST(Update, NothingHidesANaN) {
   });
 }
 
-/// The copy in the compute type follows the weights: through the update, averages and statistics.
-TEST(Update, WritesTheCopyThatLayersRead) {
+/// The copy in the compute type follows the weights after updates, averages and statistics.
+TEST(Update, WritesTheComputeCopy) {
   for (const DType type : {DType::kBf16, DType::kF16})
     on_devices(
         [&](backend::Device& device) {
@@ -356,7 +355,7 @@ TEST(Update, WritesTheCopyThatLayersRead) {
         {.compute = type});
 }
 
-/// Gradients come multiplied by the scale, statistics do not.
+/// Gradients are multiplied by the scale, statistics are not.
 TEST(Update, DividesByTheLossScale) {
   on_devices(
       [](backend::Device& device) {
@@ -374,7 +373,7 @@ TEST(Update, DividesByTheLossScale) {
       {.compute = DType::kF16});
 }
 
-TEST(Update, LeavesOutAStepThatIsNotFinite) {
+TEST(Update, SkipsANonFiniteStep) {
   for (const config::Typed& optimizer : every_optimizer())
     for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
       on_devices(
@@ -396,8 +395,8 @@ TEST(Update, LeavesOutAStepThatIsNotFinite) {
           {.compute = DType::kF16});
 }
 
-/// In float32: what comes after such a step, the optimizer's count of steps included.
-TEST(Update, AfterAStepThatIsNotFiniteStandsStillOrGoesOn) {
+/// In float32: the steps after a non-finite one, and the optimizer's count of steps.
+TEST(Update, StopsOrContinuesAfterANonFiniteStep) {
   for (const config::Typed& optimizer : every_optimizer("use_ema: true, ema_overwrite_frequency: 2"))
     for (const std::size_t place : {0U, 128U})  // a gradient, a statistic
       on_devices([&](backend::Device& device) {
@@ -417,7 +416,7 @@ TEST(Update, AfterAStepThatIsNotFiniteStandsStillOrGoesOn) {
           arenas->gradients = good.gradients;
           update->step(1, 0.01);
         }
-        EXPECT_EQ(standing.weights, good.weights) << "until somebody says otherwise";
+        EXPECT_EQ(standing.weights, good.weights) << "until found_inf is reset";
         EXPECT_EQ(standing.loss_scale->found_inf, 1);
         EXPECT_EQ(standing.loss_scale->skipped, 0);
         standing.loss_scale->found_inf = 0;
@@ -431,7 +430,7 @@ TEST(Update, AfterAStepThatIsNotFiniteStandsStillOrGoesOn) {
         EXPECT_EQ(going.loss_scale->skipped, 1);
         ASSERT_EQ(going.weights.size(), unhurt.weights.size());
         for (std::size_t i = 0; i < going.weights.size();
-             ++i)  // GPUs: the rate is computed elsewhere after a step left out
+             ++i)  // GPUs: the rate is computed elsewhere after a skipped step
           EXPECT_FLOAT_EQ(going.weights[i], unhurt.weights[i]) << "optimizers count the steps that they have taken";
         for (std::size_t i = 0; i < going.average.size(); ++i)
           EXPECT_FLOAT_EQ(going.average[i], unhurt.average[i]) << "and so do averages";

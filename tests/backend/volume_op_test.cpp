@@ -1,4 +1,4 @@
-// Layers over volumes that are computed in passes; Keras has values of each in tests/golden/layers_of_volumes.json.
+// Layers over volumes computed in passes; Keras's values of each are in tests/golden/layers_of_volumes.json.
 
 #include "backend/volume_op.h"
 
@@ -73,7 +73,7 @@ TEST(VolumeOp, MaxPooling) {
   check_max_pool3d({.pool_size = {3, 2, 3}, .strides = Size3{2, 1, 2}, .padding = Padding::kSame}, {4, 3, 5, 5});
 }
 
-/// By its last pass, whichever that is.
+/// The last pass does.
 TEST(VolumeOp, MaxPoolingUndoesTheReluBelow) {
   check_max_pool3d({.pool_size = {2, 2, 2}, .strides = {}}, {4, 4, 4, 3}, true);
   check_max_pool3d({.pool_size = {1, 2, 2}, .strides = {}}, {2, 4, 4, 3}, true);
@@ -85,7 +85,7 @@ TEST(VolumeOp, AveragePooling) {
   check_average_pool3d({.pool_size = {3, 3, 2}, .strides = Size3{2, 1, 2}, .padding = Padding::kSame}, {4, 3, 5, 5});
 }
 
-TEST(VolumeOp, RefusesWindowsOfMoreThanAByte) {
+TEST(VolumeOp, RejectsWindowsBeyondAByte) {
   Case c;
   c.inputs = {{300, 16, 16, 1}};
   for (const Size3 size : {Size3{256, 1, 1}, Size3{1, 16, 16}}) {

@@ -1,5 +1,5 @@
-// Ops lay out their memory so that kernels that move 16 bytes at once run: seen by the names of what they launch on the
-// emulator. Results would be right without.
+// Ops lay out their memory so that kernels with 16-byte accesses run; checked by the names of kernels launched on the
+// emulator.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace dptrain::test {
 namespace {
 
-/// The kernels that are launched while it lives, as the source writes them.
+/// The kernels launched during its lifetime, by their names in the source.
 class Launches {
  public:
   Launches() {
@@ -67,7 +67,7 @@ TEST(WideKernels, BatchNormalization) {
   expect_wide_batch_normalization(c);
 }
 
-/// Four channels of a group are 8 or 16 of the 32 bytes that memory is read by: neighbouring groups share a block.
+/// Four channels of a group are 8 or 16 bytes of a 32-byte memory sector, which adjacent groups share.
 TEST(WideKernels, GroupNormalizationOfFewChannels) {
   Case c;
   nn::GroupNormalizationSpec spec;
