@@ -18,7 +18,7 @@ std::vector<Activation> kinds(bool from_output_only) {
   return kinds;
 }
 
-/// Kinks, signed zeros, saturation, and enough numbers between for two pieces and a rest.
+/// Kinks, signed zeros, saturation, and enough values between for two pieces and a remainder.
 std::vector<float> inputs() {
   std::vector<float> x = test::random_floats(kPieceElements + 1003, 7, -9.0F, 9.0F);
   const std::vector<float> special = {0.0F,  -0.0F,  6.0F,  3.0F,   -3.0F, 1e-6F, -1e-6F,
@@ -44,9 +44,8 @@ class ActivationTest : public testing::TestWithParam<Activation> {
   }
 };
 
-// Relative error: a few units in the last place of float (6e-8) for Highway's exp and log1p, magnified where the
-// argument is rounded before an exponential: |x| up to 9 costs another 9 x 6e-8. Absolute: what is below is a zero that
-// came out of a subtraction.
+// Relative error: a few units in the last place of float (6e-8) from Highway's exp and log1p, plus |x| <= 9 times 6e-8
+// if the argument of an exponential is rounded. Absolute: zeros that are results of a subtraction.
 constexpr double kRelative = 2e-6, kAbsolute = 1e-7;
 
 TEST_P(ActivationTest, Forward) {

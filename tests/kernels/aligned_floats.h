@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory for kernels that want theirs on a cache line.
+// Cache-line-aligned memory for kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dptrain::kernels::cpu::test {
 
-/// On a cache line.
+/// Aligned to a cache line.
 class AlignedFloats {
  public:
   explicit AlignedFloats(size_t n) : floats_(n + 15) {}

@@ -1,5 +1,5 @@
-// Attention against softmax(scale q k') v in double, on every instruction set: values and gradients; masks of all
-// kinds, queries that see no key, dropout, blocks that are whole, partial and skipped.
+// Compares values and gradients of attention with softmax(scale q k') v in double, on every instruction set: all kinds
+// of masks, queries without keys, dropout, whole, partial and skipped blocks.
 
 #include "kernels/cpu/attention.h"
 
@@ -45,7 +45,7 @@ const AttentionCase kAttentionCases[] = {
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-/// Numbers, and what they stand for in double.
+/// Inputs, and their values in double.
 struct AttentionData {
   AttentionCase c;
   int64_t q_stride, k_stride, v_stride;
@@ -65,7 +65,7 @@ struct AttentionData {
     for (int64_t i = 0; i < c.rows * c.queries; ++i) queries.push_back(i % 5 == 1 || i % c.queries > 50 ? 0 : 1);
     for (int64_t i = 0; i < c.rows * c.keys; ++i) {
       const int64_t row = i / c.keys, key = i % c.keys;
-      values.push_back(row == 1 || key % 7 == 3 || (row == 2 && key < 10) ? 0 : 1);  // all of row 1, the first of row 2
+      values.push_back(row == 1 || key % 7 == 3 || (row == 2 && key < 10) ? 0 : 1);  // row 1, the start of row 2
       keys.push_back(row == 0 && key >= c.keys - 12 ? 0 : 1);
     }
   }
@@ -96,7 +96,7 @@ struct AttentionData {
            (!c.mask_values || values[at(row * c.keys + j)] != 0) && (!c.mask_keys || keys[at(row * c.keys + j)] != 0);
   }
   double weight(int64_t d) const { return test::at(weights, c.one_weight ? 0 : d); }
-  /// Of the query and the key that begin there.
+  /// Score of the query and the key at these offsets.
   double score(int64_t of_q, int64_t of_k) const {
     double sum = 0;
     for (int64_t d = 0; d < c.key_dim; ++d) {
@@ -180,7 +180,7 @@ TEST_P(AttentionKernel, FollowsItsEquations) {
   };
   test::agrees(expected.y, 1e-5, 1e-5,
                [&] { return test::written_floats(static_cast<int64_t>(d.dy.size()), forward); });
-  // The gradients take the places of q, k and v.
+  // The gradients replace q, k and v.
   const auto gradient = [&](int which) {
     forward(y.data());
     std::vector<float> q = d.q, k = d.k, v = d.v;

@@ -11,7 +11,7 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-TEST(SideBySide, EveryThreadIsCalledOnce) {
+TEST(SideBySide, CallsEveryThreadOnce) {
   for (int round = 0; round < 20; ++round)
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
@@ -23,7 +23,7 @@ TEST(SideBySide, EveryThreadIsCalledOnce) {
   set_thread_count(1);
 }
 
-TEST(Bandwidth, IsPositiveOnEveryTargetAndEndsWhereItsMemoryEnds) {
+TEST(Bandwidth, IsPositiveAndStaysInBoundsOnEveryTarget) {
   constexpr int64_t kFloats = 2048;
   test::on_every_target([&] {
     for (const int threads : {1, 2}) {

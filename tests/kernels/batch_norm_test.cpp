@@ -41,7 +41,7 @@ std::vector<double> joined(std::vector<double> a, const std::vector<double>& b) 
   return a;
 }
 
-/// Two sums of `channels` each from a kernel with workspace, one after the other.
+/// Concatenates the two sums of `channels` that a kernel with workspace computes.
 std::vector<double> sums_of(NormShape shape, const std::function<void(double* workspace, double* a, double* b)>& run) {
   const double poison = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> first, second;
@@ -80,7 +80,7 @@ TEST(BatchNorm, MomentsFarFromZero) {
       m2 /= static_cast<double>(shape.positions);
       inv_std.push_back(1.0 / std::sqrt(m2 + 1e-3));
     }
-    // A variance of 1/3 at a mean of 100: what squares in double lose lies far below a float's last bit.
+    // A variance of 1/3 at a mean of 100: squares in double lose less than a float's last bit.
     agrees(joined(joined(expected.mean, expected.m2), inv_std), 3e-7, 1e-9,
            [&] { return moments_of(sums_of(x, 0, shape.positions, shape.channels), shape.positions); });
   }
@@ -100,8 +100,8 @@ TEST(BatchNorm, VarianceOfConstantsIsNotNegativeAndNaNPasses) {
   });
 }
 
-/// Replicas' sums, added in rank order: the same bits however samples are cut, forward and backward.
-TEST(BatchNorm, BitsDoNotDependOnHowSamplesAreCut) {
+/// Adds replicas' sums in rank order: the same bits for any split of the samples, forward and backward.
+TEST(BatchNorm, BitsAreIndependentOfTheSplitOfSamples) {
   constexpr int64_t kSamples = 7, kSpatial = 300;
   const std::vector<std::vector<int64_t>> cuts{
       {7}, {3, 4}, {1, 6}, {0, 7}, {7, 0}, {2, 2, 3}, std::vector<int64_t>(7, 1)};
@@ -164,7 +164,7 @@ TEST(BatchNorm, CoefficientsAndApply) {
       batch_norm_coefficients(mean.data(), variance.data(), affine ? gamma.data() : nullptr,
                               affine ? beta.data() : nullptr, 1e-3F, channels, scale.data(), offset.data());
       for (const bool relu : {false, true}) {
-        // x scale and offset are up to 2 / sqrt(0.1) x 2 in size and cancel.
+        // x scale and offset are up to 2 / sqrt(0.1) x 2 and cancel.
         agrees(relu ? y_relu : y, 1e-6, 4e-6, [&] {
           return written_floats(n, [&](float* out) {
             batch_norm_apply(x.data(), {.scale = scale.data(), .offset = offset.data(), .relu = relu}, positions,
@@ -188,7 +188,7 @@ TEST(BatchNorm, CoefficientsAndApply) {
   }
 }
 
-/// Gradients against central differences of the whole forward pass in double, with ReLU behind.
+/// Compares gradients with central differences of the whole forward pass in double, followed by ReLU.
 TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
   const NormShape shape{13, 5};
   const int64_t n = shape.positions * shape.channels;
@@ -245,7 +245,7 @@ TEST(BatchNorm, BackwardIsTheDerivativeOfForward) {
 TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
   for (const NormShape shape : kBatchNormShapes) {
     const int64_t positions = shape.positions, channels = shape.channels;
-    const int64_t n = positions * channels, total = positions + 7;  // other replicas hold the rest
+    const int64_t n = positions * channels, total = positions + 7;  // other replicas have the rest
     const std::vector<float> x = random_floats(n, 12), dy = random_floats(n, 13), output = random_floats(n, 14),
                              mean = random_floats(channels, 15), inv_std = random_floats(channels, 16, 0.5F, 2.0F),
                              gamma = random_floats(channels, 17);
@@ -287,8 +287,8 @@ TEST(BatchNorm, GradientSumsAndApplyOfLargerShapes) {
   }
 }
 
-/// Large outputs that are kept and begin on a cache line are stored past the caches.
-TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
+/// Large outputs on a cache line that later passes read are stored with non-temporal stores.
+TEST(BatchNorm, LargeOutputsAreTheSameAtAnyAddress) {
   constexpr int64_t kPositions = 16411, kChannels = 128, kSize = kPositions * kChannels;
   static_assert(kSize > int64_t{2} << 20);
   const std::vector<float> x = random_floats(kSize, 26), scale = random_floats(kChannels, 27),
@@ -315,8 +315,8 @@ TEST(BatchNorm, LargeOutputsAreTheSameWhereverTheyLie) {
   });
 }
 
-/// The ceiling of a relu6: as if what lies behind the normalisation were computed apart.
-TEST(BatchNorm, ACeilingCutsOutputsAndGradients) {
+/// The ceiling of a relu6, compared with a separate clip after the normalization.
+TEST(BatchNorm, ACeilingClipsOutputsAndGradients) {
   constexpr float kCeiling = 0.4F;
   for (const NormShape shape : kBatchNormShapes) {
     SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
@@ -373,8 +373,8 @@ TEST(BatchNorm, ACeilingCutsOutputsAndGradients) {
   }
 }
 
-/// The mask from x, scale and offset is that of the output to the bit, and a masked dy gives the same as the mask.
-TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
+/// The mask from x, scale and offset equals that of the output bit by bit, and a masked dy gives the same as the mask.
+TEST(BatchNorm, EveryKindOfMaskGivesTheSameBits) {
   for (const NormShape shape : kBatchNormShapes) {
     SCOPED_TRACE(testing::Message() << shape.positions << " x " << shape.channels);
     const int64_t positions = shape.positions, channels = shape.channels, n = positions * channels;
@@ -419,7 +419,7 @@ TEST(BatchNorm, EveryWayToMaskGivesTheSameBits) {
   }
 }
 
-TEST(BatchNormTest, SumsOfPiecesAreThoseOfAll) {
+TEST(BatchNormTest, SumsOfPiecesEqualTheTotal) {
   constexpr int64_t kPositions = 2048, kChannels = 256;
   const int64_t step = batch_norm_step(kPositions, kChannels);
   ASSERT_EQ(step, 64);

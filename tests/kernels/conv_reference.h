@@ -1,6 +1,6 @@
 #pragma once
 
-// Convolution in double, one product after the other: the judge of the kernels for convolutions.
+// Convolution in double, product by product; the reference of the kernels for convolutions.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace dptrain::kernels::cpu::test {
 inline int64_t in_size(const ConvWindow& w) { return w.in_h * w.in_w * w.in_channels; }
 inline int64_t out_size(const ConvWindow& w) { return w.out_h * w.out_w * w.out_channels; }
 
-/// `in` by `in` pixels; out sizes as padding that much on each side gives them.
+/// `in` by `in` pixels, with this padding on each side.
 inline ConvWindow conv_window(int64_t in_h, int64_t in_w, int64_t in_channels, int64_t out_channels, int64_t kernel,
                               int64_t stride, int64_t pad_before, int64_t pad_after) {
   const auto out = [&](int64_t in) { return (in + pad_before + pad_after - kernel) / stride + 1; };

@@ -15,7 +15,7 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-/// Text with bytes around it that a reader must not take for its own.
+/// Text framed by bytes that a reader must ignore.
 class Padded {
  public:
   explicit Padded(const std::string& text) : all_(std::string(kTextPad, '"') + text + std::string(kTextPad, '"')) {}
@@ -31,7 +31,7 @@ std::string random_bytes(std::mt19937& random, size_t n, const std::string& alph
   return text;
 }
 
-TEST(Csv, MarksStandWhereTheyAre) {
+TEST(Csv, FindsMarksAtTheirPositions) {
   std::mt19937 random(tier::case_seed(1));
   const std::string alphabets[] = {"ab,\n", "ab,\n\r\"", "a", ",", "\n", std::string("a\0,", 3), "a\x80\xFF"};
   for (const std::string& alphabet : alphabets)
@@ -61,7 +61,7 @@ TEST(Csv, MarksStandWhereTheyAre) {
     }
 }
 
-/// What the kernel makes of fields, as one row: bits, or nothing where it leaves a field to the caller.
+/// Fields read by the kernel as one row: bits, or nothing if it leaves the field to the caller.
 std::vector<std::optional<uint32_t>> decimals(const std::vector<std::string>& fields, bool empty_is_nan = false) {
   std::string text;
   std::vector<uint32_t> ends, field, slot, left(fields.size());
@@ -69,7 +69,7 @@ std::vector<std::optional<uint32_t>> decimals(const std::vector<std::string>& fi
     text += fields[i] + ",";
     ends.push_back(static_cast<uint32_t>(text.size() - 1));
     field.push_back(static_cast<uint32_t>(i));
-    slot.push_back(static_cast<uint32_t>(fields.size() - 1 - i));  // backwards
+    slot.push_back(static_cast<uint32_t>(fields.size() - 1 - i));  // in reverse order
   }
   const Padded padded(text);
   const uint32_t begin = 0;
@@ -95,10 +95,10 @@ std::string random_decimal(std::mt19937& random) {
   return text;
 }
 
-/// The nearest float, as the C library finds it from the digits themselves.
+/// The nearest float, computed by the C library from all digits.
 uint32_t nearest(const std::string& text) { return std::bit_cast<uint32_t>(std::strtof(text.c_str(), nullptr)); }
 
-TEST(Csv, ShortDecimalsAreTheNearestFloats) {
+TEST(Csv, RoundsShortDecimalsToTheNearestFloat) {
   std::mt19937 random(tier::case_seed(2));
   for (int round = tier::how_many(100, 20'000); round > 0; --round) {
     std::vector<std::string> fields;
@@ -119,9 +119,8 @@ TEST(Csv, ShortDecimalsAreTheNearestFloats) {
   }
 }
 
-/// Midpoints between floats, and what is just beside them in the last of sixteen digits: where rounding twice goes
-/// wrong.
-TEST(Csv, DecimalsNearMidpointsAreTheNearestFloatsOrLeft) {
+/// Midpoints between floats and their neighbours in the last of sixteen digits, where double rounding is wrong.
+TEST(Csv, RoundsDecimalsNearMidpointsOrLeavesThem) {
   std::mt19937 random(tier::case_seed(3));
   size_t taken = 0;
   for (int i = tier::how_many(200'000, 20'000'000); i > 0; --i) {
@@ -141,7 +140,7 @@ TEST(Csv, DecimalsNearMidpointsAreTheNearestFloatsOrLeft) {
   EXPECT_GT(taken, 0U);
 }
 
-TEST(Csv, WhatIsNoShortDecimalIsLeft) {
+TEST(Csv, LeavesOtherFieldsToTheCaller) {
   const std::vector<std::string> fields{"",
                                         "-",
                                         ".",
@@ -174,7 +173,7 @@ TEST(Csv, WhatIsNoShortDecimalIsLeft) {
   });
 }
 
-TEST(Csv, SmallDecimalsAreTaken) {
+TEST(Csv, ReadsSmallDecimals) {
   const std::vector<std::string> fields{
       "0", "-0", "1", "-1", "5.", ".5", "-.5", "00012", "0.00000000000001", "123456789012345", "1234567.12345678"};
   test::on_every_target([&] {

@@ -9,7 +9,7 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-/// Calls f(place in the slabs, place in the volume or -1) for every element of the slabs.
+/// Calls f(index in the slabs, index in the volume or -1) for every element of the slabs.
 template <class F>
 void for_each_slab_element(const DepthWindow& w, std::int64_t rows, const F& f) {
   std::int64_t slab = 0;
@@ -45,10 +45,10 @@ void check_slabs(const DepthWindow& w) {
   });
 }
 
-TEST(DepthSlabs, AsTheWindowsSay) {
+TEST(DepthSlabs, CopyTheFramesOfTheirWindows) {
   check_slabs({4, 4, 6, 1, 17, 3, 1, 1, 1});
   check_slabs({5, 2, 2, 2, 3, 2, 2, 1, 0});
-  // Frames that no window sees, and slabs of nothing but padding.
+  // Frames outside all windows, and slabs that consist of padding.
   check_slabs({7, 2, 3, 1, 8, 1, 4, 1, 0});
   check_slabs({2, 2, 1, 1, 5, 3, 1, 4, 4});
 }

@@ -32,22 +32,22 @@ const DepthwiseShape kDepthwiseShapes[] = {
     {9, 13, 19, 1, 9, 13, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5
     {11, 9, 5, 1, 6, 5, 5, 5, 2, 2, 1, 1, 2, 2},    // 5x5 stride 2
     {9, 41, 21, 1, 5, 21, 3, 3, 2, 2, 1, 1, 1, 1},  // 3x3 stride 2: blocks of eight and four
-    {6, 31, 33, 1, 6, 31, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5: the same
-    {8, 60, 18, 1, 4, 30, 5, 5, 2, 2, 1, 1, 1, 1},  // 5x5 stride 2: the same, padded by one before and two after
-    {5, 30, 16, 1, 5, 15, 3, 3, 1, 2, 1, 1, 1, 0},  // strides that differ
-    {7, 26, 40, 1, 4, 26, 5, 3, 2, 1, 1, 1, 2, 1},  // so do the sides of the window
-    {9, 24, 17, 1, 5, 24, 3, 3, 1, 1, 2, 1, 0, 1},  // dilated down the rows alone
+    {6, 31, 33, 1, 6, 31, 5, 5, 1, 1, 1, 1, 2, 2},  // 5x5: as above
+    {8, 60, 18, 1, 4, 30, 5, 5, 2, 2, 1, 1, 1, 1},  // 5x5 stride 2: as above, padded by one before and two after
+    {5, 30, 16, 1, 5, 15, 3, 3, 1, 2, 1, 1, 1, 0},  // different strides
+    {7, 26, 40, 1, 4, 26, 5, 3, 2, 1, 1, 1, 2, 1},  // and window sides
+    {9, 24, 17, 1, 5, 24, 3, 3, 1, 1, 2, 1, 0, 1},  // dilated along the rows only
     {10, 12, 3, 1, 6, 8, 3, 3, 1, 1, 2, 2, 0, 0},   // dilated, valid
     {6, 7, 5, 3, 6, 7, 3, 3, 1, 1, 1, 1, 1, 1},     // three filters per channel
     {7, 9, 9, 2, 4, 5, 3, 3, 2, 2, 1, 1, 1, 1},     // two, stride 2
-    {5, 6, 4, 1, 2, 2, 1, 2, 3, 4, 1, 1, 0, 0},     // strides beyond the window: inputs that nobody reads
+    {5, 6, 4, 1, 2, 2, 1, 2, 3, 4, 1, 1, 0, 0},     // strides beyond the window: unread inputs
     {2, 3, 8, 1, 2, 3, 7, 7, 1, 1, 1, 1, 3, 3},     // a window larger than the image
     {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0},
 };
 
 class DepthwiseKernel : public testing::TestWithParam<DepthwiseShape> {};
 
-TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
+TEST_P(DepthwiseKernel, EqualsTheNaiveLoops) {
   const DepthwiseShape s = GetParam();
   const int64_t rows = 3, in = rows * s.in_h * s.in_w * s.channels, out = rows * s.out_h * s.out_w * s.out_channels();
   const auto x = random_floats(in, 1), weights = random_floats(s.weights(), 2),
@@ -79,7 +79,7 @@ TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
   on_every_target([&] {
     use_threads(1);
     const auto found = forward(false), found_dx = data(), found_dw = gradient();
-    // A window's few dozen products of size up to four; weights' gradients add some hundred.
+    // A window sums a few dozen products of size up to four; gradients of weights some hundred.
     expect_near(y, found, 1e-6, 2e-5);
     expect_near(rectified, forward(true), 1e-6, 2e-5);
     expect_near(dx, found_dx, 1e-6, 2e-5);
@@ -93,7 +93,7 @@ TEST_P(DepthwiseKernel, AgreesWithTheNaiveLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DepthwiseKernel, testing::ValuesIn(kDepthwiseShapes));
 
-/// A sample's activations are the same bits alone and in a batch.
+/// A sample's activations have the same bits in every batch.
 TEST(DepthwiseKernel, RowsAreIndependent) {
   const DepthwiseShape s = kDepthwiseShapes[0];
   const int64_t in = s.in_h * s.in_w * s.channels, out = s.out_h * s.out_w * s.out_channels();

@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-/// What a pair of outputs becomes, and the slopes of a merged number.
+/// The merged value of two outputs, and its derivatives.
 struct Pair {
   double value, of_forward, of_backward;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of kernels that draw random numbers share: Philox's words of an element as the definition has them,
-// and the two things that are asked of such a kernel. `Draws`: Dropout or Noise, with seed, layer, step and first_row.
+// Shared by the tests of kernels that draw random numbers: the Philox words of an element by definition, and two checks
+// of a kernel. `Draws`: Dropout or Noise, with seed, layer, step and first_row.
 
 #include <functional>
 
@@ -21,7 +21,8 @@ PhiloxBlock words_of(const Draws& d, int64_t row, int64_t element) {
 template <class Draws>
 using DrawingKernel = std::function<void(const Launch&, DType, const Draws&, const float*, int64_t, int64_t, float*)>;
 
-/// Of several sizes: the kernel gives `expected(value, row, element)` in another array and, by `in_place`, in its own.
+/// For several sizes: the kernel writes `expected(value, row, element)` to another array and, for `in_place`, to its
+/// input.
 template <class Draws>
 void follows_philox(const Draws& draws, double absolute, const DrawingKernel<Draws>& kernel,
                     const DrawingKernel<Draws>& in_place,
@@ -41,7 +42,7 @@ void follows_philox(const Draws& draws, double absolute, const DrawingKernel<Dra
   }
 }
 
-/// `draws`: of a batch of ten rows. Rows 6 to 9 alone get what they get in it.
+/// `draws`: for a batch of ten rows. Rows 6 to 9 alone give the same values as in the batch.
 template <class Draws>
 void slice_draws_as_the_batch(const Draws& draws, const DrawingKernel<Draws>& kernel) {
   const int64_t width = 70;

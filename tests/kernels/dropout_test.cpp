@@ -31,7 +31,7 @@ TEST(Dropout, OfWholeChannels) {
        {std::array<int64_t, 3>{3, 5, 7}, {2, 1, 64}, {700, 9, 3}, {5, 6, 130}}) {
     const int64_t n = rows * positions * channels;
     std::vector<float> x = random_floats(n, 1);
-    x[0] = std::numeric_limits<float>::infinity();  // what is dropped is zero, whatever it was
+    x[0] = std::numeric_limits<float>::infinity();  // a dropped infinity is zero
     std::vector<double> expected;
     for (int64_t i = 0; i < n; ++i)
       expected.push_back(kept(dropout, i / (positions * channels), i % channels) ? at(x, i) / 0.6 : 0.0);
@@ -44,12 +44,12 @@ TEST(Dropout, OfWholeChannels) {
   }
 }
 
-TEST(Dropout, ASliceOfTheBatchDropsWhatTheWholeBatchDrops) {
+TEST(Dropout, ASliceDropsTheSameElementsAsTheBatch) {
   test::slice_draws_as_the_batch<Dropout>({.rate = 0.5F, .seed = 1, .layer = 2, .step = 3, .first_row = 40},
                                           dropout_forward);
 }
 
-TEST(Dropout, KeepsTheRightShareAndEveryKeyCounts) {
+TEST(Dropout, KeepsTheExpectedShareAndUsesEveryKey) {
   const int64_t n = 40000;
   const std::vector<float> ones(static_cast<size_t>(n), 1.0F);
   const auto mask = [&](const Dropout& d) {

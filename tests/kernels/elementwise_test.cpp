@@ -13,7 +13,7 @@ using test::exactly;
 using test::random_floats;
 using test::written_floats;
 
-constexpr int64_t kLong = kPieceElements + 77;  // two pieces, and a rest that fills no vector
+constexpr int64_t kLong = kPieceElements + 77;  // two pieces, and a remainder smaller than a vector
 
 TEST(Elementwise, ArithmeticOfTwoArrays) {
   for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{5}, int64_t{64}, kLong}) {
@@ -69,7 +69,7 @@ TEST(Elementwise, DifferencesAndExtremes) {
   }
 }
 
-TEST(Elementwise, SumsCutAtZero) {
+TEST(Elementwise, ClipsSumsAtZero) {
   for (const int64_t n : {int64_t{0}, int64_t{5}, int64_t{64}, kLong}) {
     const std::vector<float> a = random_floats(n, 1), b = random_floats(n, 2), dy = random_floats(n, 3);
     std::vector<double> y, gradients;
@@ -83,7 +83,7 @@ TEST(Elementwise, SumsCutAtZero) {
   }
 }
 
-TEST(Elementwise, SumsCutAtZeroKeepNaN) {
+TEST(Elementwise, ClippedSumsKeepNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> a{nan, 1.0F, -2.0F}, b{1.0F, nan, 1.0F};
   test::on_every_target([&] {
@@ -133,7 +133,7 @@ TEST(Elementwise, BiasAndItsGradient) {
     agrees(y, 1e-6, 1e-7, [&] {
       return written_floats(rows * channels, [&](float* out) { bias_add(x.data(), bias.data(), rows, channels, out); });
     });
-    // Rounding of sums of about sqrt(rows) size; chains of 256 additions.
+    // Rounding of sums of about sqrt(rows); chains of 256 additions.
     agrees(sums, 1e-5, 1e-5 * std::sqrt(static_cast<double>(rows)), [&] {
       const std::vector<float> sized(static_cast<size_t>(bias_gradient_workspace(rows, channels)));
       std::vector<float> gradient;

@@ -16,7 +16,7 @@ TEST(FewRows, TimesTheLinesOfAMatrix) {
   struct Shape {
     int64_t rows, lines, width;
   };
-  // Every number of rows side by side, lines that come out odd, a width of several blocks and one below a vector.
+  // Every number of rows processed together, odd line lengths, widths of several blocks and below a vector.
   for (const Shape& s : {Shape{1, 5, 37}, {3, 33, 1}, {7, 19, 1100}, {8, 40, 2065}, {2, 70, 300}, {15, 2, 64}}) {
     SCOPED_TRACE(testing::Message() << s.rows << ", " << s.lines << ", " << s.width);
     const auto x = random_floats(s.rows * s.width, 1), matrix = random_floats(s.lines * s.width, 2);
@@ -27,7 +27,7 @@ TEST(FewRows, TimesTheLinesOfAMatrix) {
         for (int64_t i = 0; i < s.width; ++i) sum += at(x, row * s.width + i) * at(matrix, line * s.width + i);
         y.push_back(sum);
       }
-    // Sums of products of up to four, rounded as they grow: without vectors one chain of a whole block.
+    // Rounding of sums of products of up to four; without vectors, one chain over a whole block.
     agrees(y, 1e-5, 1e-5 * std::sqrt(static_cast<double>(s.width)), [&] {
       return written_floats(s.rows * s.lines, [&](float* out) {
         rows_times_lines(x.data(), s.rows, matrix.data(), s.lines, s.width, out);
@@ -40,8 +40,8 @@ TEST(FewRows, TimesAMatrix) {
   struct Shape {
     int64_t rows, lines, width;
   };
-  // Every number of rows side by side, lines beyond a multiple of eight and fewer, columns of several pieces and below
-  // a vector.
+  // Every number of rows processed together, lines above a multiple of eight and below, columns of several pieces and
+  // below a vector.
   for (const Shape& s : {Shape{1, 37, 5}, {3, 1, 33}, {7, 110, 519}, {8, 41, 1065}, {2, 70, 300}, {15, 16, 50}}) {
     SCOPED_TRACE(testing::Message() << s.rows << ", " << s.lines << ", " << s.width);
     const auto x = random_floats(s.rows * s.lines, 1), matrix = random_floats(s.lines * s.width, 2),

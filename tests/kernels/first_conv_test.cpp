@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-constexpr int kSlots = 3;  // as many threads as the tests use
+constexpr int kSlots = 3;  // the largest thread count of the tests
 
 struct FirstProblem {
   ConvWindow w;
@@ -55,7 +55,7 @@ struct FirstProblem {
     });
     return p;
   }
-  /// Of the weights, then of the bias.
+  /// Gradients of the weights, then of the bias.
   std::vector<float> gradient(const std::vector<float>& dy, const uint8_t* argmax) const {
     std::vector<float> scratch(static_cast<size_t>(first_conv_gradient_workspace(w, argmax != nullptr, rows, kSlots)),
                                NAN);
@@ -70,7 +70,7 @@ struct FirstProblem {
   }
 };
 
-/// What the pooling's own kernels make of the output: they have their own judge.
+/// The output after the pooling's own kernels, which have separate tests.
 FirstProblem::Pooled pool_of(const FirstProblem& problem, const std::vector<float>& y, bool relu) {
   FirstProblem::Pooled p{std::vector<float>(static_cast<size_t>(problem.pooled_size())),
                          std::vector<uint8_t>(static_cast<size_t>(problem.pooled_size()))};
@@ -100,7 +100,7 @@ void check(const FirstProblem& problem) {
   const auto gradient = naive_weight_gradient(w, problem.x, dy, problem.rows);
   on_every_target([&] {
     use_threads(1);
-    // Up to 200 products of size two, rounded to their sum of about 20; a gradient adds some thousand.
+    // Up to 200 products of size two, rounded to their sum of about 20; gradients have some thousand.
     const auto found = problem.forward(false);
     expect_near(y, found, 1e-6, 4e-5);
     expect_near(rectified, problem.forward(true), 1e-6, 4e-5);
@@ -131,7 +131,7 @@ struct FirstConvCase {
 
 class FirstConvKernel : public testing::TestWithParam<FirstConvCase> {};
 
-TEST_P(FirstConvKernel, AgreesWithTheNaiveLoops) { check({GetParam().w, GetParam().rows}); }
+TEST_P(FirstConvKernel, EqualsTheNaiveLoops) { check({GetParam().w, GetParam().rows}); }
 
 //                         h   w  in out k  s  pads
 const FirstConvCase kFirstConvCases[] = {
@@ -145,7 +145,7 @@ const FirstConvCase kFirstConvCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FirstConvKernel, testing::ValuesIn(kFirstConvCases));
 
-/// The sums of a sample are the same bits alone and in a batch, in every pass that writes samples.
+/// The sums of a sample have the same bits in every batch, in every pass that writes samples.
 TEST(FirstConvKernel, RowsAreIndependent) {
   const FirstProblem all(conv_window(19, 21, 3, 24, 3, 1, 1, 1), 7);
   FirstProblem one(all.w, 1);
@@ -166,13 +166,13 @@ TEST(FirstConvKernel, NoBiasIsAZeroBias) {
   EXPECT_EQ(without, problem.forward(false));
 }
 
-/// Memory as the kernels are given it: only at addresses of whole lines do they write past the caches.
+/// Cache-line-aligned memory: kernels use non-temporal stores only at such addresses.
 std::unique_ptr<float[], void (*)(void*)> aligned_floats(int64_t n) {
   const size_t bytes = static_cast<size_t>(n) * sizeof(float);
   return {static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), std::free};
 }
 
-/// Outputs too large for the caches are written past them, with the same bits.
+/// Outputs larger than the caches use non-temporal stores and have the same bits.
 TEST(FirstConvKernel, LargeOutputs) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "one thread; a minute";
   const FirstProblem problem(conv_window(96, 96, 1, 32, 3, 1, 1, 1), 72);
@@ -182,7 +182,7 @@ TEST(FirstConvKernel, LargeOutputs) {
   const auto y = aligned_floats(n), y_pooled = aligned_floats(pooled);
   std::vector<uint8_t> argmax(static_cast<size_t>(pooled));
   on_every_target([&] {
-    const std::vector<float> written = problem.forward(true);  // guarded, hence at no such address
+    const std::vector<float> written = problem.forward(true);  // guarded, hence not aligned to a line
     std::fill(y.get(), y.get() + n, NAN);
     first_conv_forward(problem.w, problem.x.data(), problem.weights.data(), problem.bias.data(), true, problem.rows,
                        scratch.data(), y.get());
@@ -205,7 +205,7 @@ TEST(FirstConvKernel, NothingToDo) {
   EXPECT_EQ(thin.gradient({}, nothing.data()), std::vector<float>(static_cast<size_t>(thin.w.weights() + 8)));
 }
 
-/// Random small shapes, the same on every change and others each night, on the best instruction set.
+/// Random small shapes on the best instruction set: fixed in change tests, new ones each night.
 TEST(FirstConvKernel, RandomShapes) {
   std::mt19937 generator(tier::case_seed(7));
   const auto pick = [&](int64_t low, int64_t high) {

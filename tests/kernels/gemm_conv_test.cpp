@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-/// dweights, which are aligned as in a plan, then dbias. The workspace starts as NaN and must suffice.
+/// dweights, aligned as in a plan, then dbias. The workspace is filled with NaN and must suffice.
 std::vector<float> weight_gradient(const ConvWindow& w, const std::vector<float>& x, const std::vector<float>& dy,
                                    int64_t rows, bool bias) {
   constexpr int64_t kGuard = 32;
@@ -35,8 +35,8 @@ std::vector<float> weight_gradient(const ConvWindow& w, const std::vector<float>
   return result;
 }
 
-/// Against sums in double. What is rounded is the sum of products below 1, which grows as the root of their number; the
-/// constant is twice what the worst of all the elements here shows.
+/// Compares with sums in double. The rounding error of sums of products below 1 grows with the root of their number;
+/// the constant is twice the largest error of all elements here.
 void check(const ConvWindow& w, int64_t rows, uint32_t seed, bool bias = true) {
   SCOPED_TRACE(testing::Message() << rows << " of " << w.in_h << "x" << w.in_w << "x" << w.in_channels << " to "
                                   << w.out_h << "x" << w.out_w << "x" << w.out_channels << ", kernel " << w.kernel_h
@@ -62,27 +62,27 @@ TEST(GemmConvTest, SeveralBlocksOfTheGradient) {
   check(matrix_window(272, 304), 511, 36);  // several chunks of windows
 }
 
-TEST(GemmConvTest, ManyRowsAreCutIntoParts) {
+TEST(GemmConvTest, SplitsManyRowsIntoParts) {
   check(matrix_window(20, 18), 3100, 2);
   if (!dptrain::test::kThreadSanitizer)
-    check(matrix_window(264, 256), 2100, 34);  // more than are read where they stand
+    check(matrix_window(264, 256), 2100, 34);  // more than are read in place
   check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 130, 3);
 }
 
-TEST(GemmConvTest, ManyRowsAreReadInPlace) {
-  check(matrix_window(64, 64), 256, 12);  // every count of a tile's rows and vectors, on any instruction set
+TEST(GemmConvTest, ReadsManyRowsInPlace) {
+  check(matrix_window(64, 64), 256, 12);  // every number of rows and vectors of a tile, on any instruction set
   check(matrix_window(4, 16), 300, 13);
   check(matrix_window(44, 80), 257, 14);
   check(matrix_window(24, 112), 640, 15);
   check(matrix_window(272, 240), 511, 16);  // several blocks of the gradient
   check(matrix_window(20, 32), 8200, 17);   // and parts of the batch
   check(matrix_window(16, 32), 1029, 18, false);
-  check(matrix_window(36, 24), 300, 26);  // columns that fill no vector
+  check(matrix_window(36, 24), 300, 26);  // columns smaller than a vector
   check(matrix_window(8, 17), 270, 27);
   check(matrix_window(28, 91), 1030, 28);
 }
 
-TEST(GemmConvTest, StridedPixelsAreReadInPlace) {
+TEST(GemmConvTest, ReadsStridedPixelsInPlace) {
   check(conv_window(14, 14, 16, 48, 1, 2, 0, 0), 21, 19);
   check(conv_window(9, 7, 28, 32, 1, 2, 0, 0), 30, 20);
   check(conv_window(13, 10, 12, 16, 1, 3, 0, 0), 40, 21);
@@ -94,13 +94,13 @@ TEST(GemmConvTest, StridedPixelsAreReadInPlace) {
   check(conv_window(64, 2, 16, 32, 1, 2, 0, 0), 9, 33);
   check(conv_window(300, 3, 4, 16, 1, 2, 0, 0), 2, 23);    // lines of two windows
   check(conv_window(3, 300, 4, 16, 1, 2, 0, 0), 2, 24);    // lines longer than a block: packed
-  check(conv_window(14, 14, 16, 32, 1, 2, 1, 1), 21, 25);  // outside of the image: packed
+  check(conv_window(14, 14, 16, 32, 1, 2, 1, 1), 21, 25);  // windows outside the image: packed
 }
 
-TEST(GemmConvTest, LargeGradientsAreWrittenPastTheCaches) {
+TEST(GemmConvTest, WritesLargeGradientsWithNonTemporalStores) {
   check(matrix_window(2048, 1040), 2, 4);
   check(matrix_window(2047, 1040), dptrain::test::kThreadSanitizer ? 9 : 258,
-        5);  // two chunks of windows; the plain reference takes most of a minute
+        5);  // two chunks of windows; the reference takes most of a minute
 }
 
 TEST(GemmConvTest, WindowsAndStrides) {
@@ -110,7 +110,7 @@ TEST(GemmConvTest, WindowsAndStrides) {
   check(conv_window(6, 6, 19, 17, 1, 1, 0, 0), 5, 8);
   check(conv_window(9, 9, 8, 8, 5, 2, 2, 2), 2, 9);
   check(conv_window(9, 9, 2, 3, 7, 3, 3, 3), 2, 10);
-  check(conv_window(9, 9, 1, 3, 7, 2, 3, 3), 20, 37);  // rows of the gradient from many taps at a time
+  check(conv_window(9, 9, 1, 3, 7, 2, 3, 3), 20, 37);  // rows of the gradient from several taps at a time
   check(conv_window(12, 12, 30, 20, 3, 2, 1, 1), 9, 38);
 }
 

@@ -28,7 +28,7 @@ struct Tensors {
         bias(c.bias ? random_floats(c.window.out_channels, seed + 2, -1, 1) : std::vector<float>()) {}
 };
 
-/// y; or, where memory is given, it is written there.
+/// Returns y, or writes it to the given memory.
 std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* prologue = nullptr,
                        const PiecePass* epilogue = nullptr, float* y = nullptr) {
   const int64_t floats = gemm_forward_workspace(c.window, c.rows, thread_count());
@@ -51,8 +51,8 @@ std::vector<float> run(const Case& c, const Tensors& t, const PiecePass* prologu
   return {};
 }
 
-/// Against sums in double. Rounding grows as the root of the number of products; the constant is some 1.5 times what
-/// the worst of all the elements here shows, one lane at a time.
+/// Compares with sums in double. Rounding grows with the root of the number of products; the constant is 1.5 times the
+/// largest error of all elements here, one lane at a time.
 void check(const Case& c, uint32_t seed) {
   const ConvWindow& w = c.window;
   SCOPED_TRACE(testing::Message() << c.rows << " of " << w.in_h << "x" << w.in_w << "x" << w.in_channels << " to "
@@ -73,16 +73,16 @@ TEST(GemmForwardTest, MatricesOfAnySize) {
         check({.window = {.in_channels = in, .out_channels = out}, .rows = rows}, static_cast<uint32_t>(in + out));
 }
 
-TEST(GemmForwardTest, MoreOfKThanTheNearestCacheHolds) {
+TEST(GemmForwardTest, KBeyondTheNearestCache) {
   check({.window = {.in_channels = 300, .out_channels = 48}, .rows = 61}, 1);
   check({.window = {.in_channels = 520, .out_channels = 144}, .rows = 31, .relu = true}, 2);
 }
 
-TEST(GemmForwardTest, MoreWeightsThanPassAtOnce) {
+TEST(GemmForwardTest, WeightsBeyondOneBlock) {
   check({.window = {.in_channels = 1060, .out_channels = 304}, .rows = 33}, 5);
 }
 
-TEST(GemmForwardTest, TurnedWeights) {
+TEST(GemmForwardTest, TransposedWeights) {
   for (const int64_t in : {1, 37, 64, 530})
     for (const int64_t out : {16, 48, 336})
       for (const int64_t rows : {1, 4, 7, 29}) {
@@ -132,7 +132,7 @@ TEST(GemmForwardTest, NaNPassesTheRelu) {
   });
 }
 
-/// A pass in front that makes x, and one behind that doubles y.
+/// A prologue that makes x, and an epilogue that doubles y.
 struct Passes {
   const std::vector<float>& values;  ///< of x
   float *x, *y;
@@ -171,7 +171,7 @@ struct Passes {
   }
 };
 
-TEST(GemmForwardTest, PassesSeeEveryPositionOnceInOrderAndInTime) {
+TEST(GemmForwardTest, RunsPassesOncePerPositionInOrder) {
   const Case c{.window = conv_window(23, 23, 24, 32, 1, 1, 0, 0), .rows = 5};
   const Tensors t(c, 12);
   const int64_t positions = c.rows * c.window.out_h * c.window.out_w;
@@ -198,7 +198,7 @@ TEST(GemmForwardTest, PassesSeeEveryPositionOnceInOrderAndInTime) {
   }
 }
 
-TEST(GemmForwardTest, NoRowsAreNoWork) {
+TEST(GemmForwardTest, AcceptsZeroRows) {
   const Case c{.window = {.in_channels = 16, .out_channels = 16}, .rows = 0};
   EXPECT_TRUE(run(c, Tensors(c, 13)).empty());
 }

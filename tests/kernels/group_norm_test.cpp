@@ -56,7 +56,7 @@ struct Found {
   bool operator==(const Found&) const = default;
 };
 
-TEST(GroupNormKernel, AgreesWithTheFormulas) {
+TEST(GroupNormKernel, EqualsTheFormulas) {
   for (const Example& e : {Example{{.spatial = 1, .channels = 37, .groups = 1, .epsilon = 1e-3F}, 70},
                            Example{{.spatial = 1, .channels = 300, .groups = 1, .epsilon = 1e-3F}, 9},
                            Example{{.spatial = 70, .channels = 150, .groups = 3, .epsilon = 1e-3F}, 2},
@@ -65,7 +65,7 @@ TEST(GroupNormKernel, AgreesWithTheFormulas) {
                            Example{{.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 4}}) {
     const GroupNorm& n = e.norm;
     const int64_t size = e.rows * n.spatial * n.channels, statistics = e.rows * n.groups;
-    // Far from zero: sums of squares would lose the deviation.
+    // Far from zero: a difference of squares loses the standard deviation.
     const auto x = random_floats(size, 1, 30.0F, 32.0F), dy = random_floats(size, 2);
     const auto gamma = random_floats(n.channels, 3), beta = random_floats(n.channels, 4);
     const Naive expected(e, x, dy, gamma, beta);
@@ -89,7 +89,7 @@ TEST(GroupNormKernel, AgreesWithTheFormulas) {
     on_every_target([&] {
       use_threads(1);
       const Found found = run();
-      // The mean is 31 with a last place of 2e-6, and deviations are about 0.6.
+      // The mean is 31 with a last place of 2e-6; standard deviations are about 0.6.
       expect_near(expected.mean, found.mean, 1e-6, 0);
       expect_near(expected.inv_std, found.inv_std, 1e-5, 0);
       expect_near(expected.y, found.y, 1e-5, 3e-5);

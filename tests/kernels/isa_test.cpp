@@ -21,33 +21,33 @@ TEST(Isa, EveryTargetOfThisMachineIsTested) {
     EXPECT_EQ(isa_name(), target == "AVX3" ? "AVX-512" : target);
   });
   EXPECT_EQ(names.size(), hwy::SupportedAndGeneratedTargets().size());
-  EXPECT_TRUE(names.contains(isa_name())) << isa_name();  // the real choice is among them
+  EXPECT_TRUE(names.contains(isa_name())) << isa_name();  // contains the default choice
 }
 
-TEST(Isa, TheWidestVectorsAreChosen) {
+TEST(Isa, ChoosesTheWidestVectors) {
   const int chosen = isa_vector_floats();
   test::on_every_target([&] { EXPECT_LE(isa_vector_floats(), chosen); });
 }
 
-TEST(Isa, KeepsWithinALimit) {
+TEST(Isa, RespectsALimit) {
   limit_isa(IsaLimit::kAvx2);
   EXPECT_LE(isa_vector_floats(), 8);
   EXPECT_FALSE(this_processor().avx512_fp16);
   EXPECT_EQ(this_processor().vendor, Processor::Vendor::kOther)
       << "rules would differ between machines held to the same";
-  EXPECT_LE(isa_vector_floats(), 8) << "who asks for the processor lifts the limit";
+  EXPECT_LE(isa_vector_floats(), 8) << "this_processor() keeps the limit";
   test::on_every_target([] { EXPECT_LE(isa_vector_floats(), 8); });
-  int narrowest = 8;  // 4, or what the compiler was told to take for granted
+  int narrowest = 8;  // 4, or the compiler's baseline
   test::on_every_target([&] { narrowest = std::min(narrowest, isa_vector_floats()); });
   limit_isa(IsaLimit::kSse4);
   EXPECT_EQ(isa_vector_floats(), narrowest);
-  hwy::DisableTargets(0);  // no limit again
+  hwy::DisableTargets(0);  // removes the limit
 }
 
 TEST(Isa, PeakIsPlausible) {
   const double peak = measure_fma_peak_gflops();
   EXPECT_GT(peak, 0.01);    // slower than any machine, sanitizers and emulation included
-  EXPECT_LT(peak, 2000.0);  // one thread: more means that the loop was optimised away
+  EXPECT_LT(peak, 2000.0);  // one thread: more means that the compiler removed the loop
 }
 
 TEST(Isa, PeakOfSeveralThreadsIsPlausible) {

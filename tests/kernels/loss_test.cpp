@@ -18,7 +18,7 @@ constexpr int64_t kRows = 3, kWidth = 5;
 using RowLoss = std::function<double(const std::vector<double>& predictions, int64_t row)>;
 using Kernel = std::function<void(const float* predictions, float* loss, float* gradient, float scale)>;
 
-/// The loss of each row against `row_loss`, and the gradient against its central differences.
+/// Compares the loss of each row with `row_loss`, and the gradient with its central differences.
 void check(const std::vector<float>& predictions, const RowLoss& row_loss, const Kernel& kernel) {
   const std::vector<double> p = test::exactly(predictions);
   std::vector<double> loss, gradient;
@@ -52,7 +52,7 @@ double mean_over_row(int64_t row, const std::function<double(size_t)>& f) {
 }
 
 TEST(Loss, CategoricalCrossEntropyOfProbabilities) {
-  std::vector<float> p = random_floats(kRows * kWidth, 1, 0.05F, 1.0F);  // rows that do not sum to one
+  std::vector<float> p = random_floats(kRows * kWidth, 1, 0.05F, 1.0F);  // rows with other sums than one
   const std::vector<int32_t> labels = {4, 0, 2};
   std::vector<float> dense = random_floats(kRows * kWidth, 2, 0.0F, 1.0F), one_hot(dense.size());
   for (size_t row = 0; row < labels.size(); ++row) one_hot[row * kWidth + static_cast<size_t>(labels[row])] = 1.0F;
@@ -79,7 +79,7 @@ TEST(Loss, CategoricalCrossEntropyOfProbabilities) {
   }
 }
 
-TEST(Loss, CategoricalCrossEntropyClips) {
+TEST(Loss, CategoricalCrossEntropyClipsProbabilities) {
   const std::vector<float> p = {1.0F, 0.0F, 0.0F, 0.0F, 0.0F};
   const std::vector<int32_t> label = {1};
   std::vector<float> loss(1), gradient(5);
@@ -87,7 +87,7 @@ TEST(Loss, CategoricalCrossEntropyClips) {
   categorical_cross_entropy({}, DType::kF32, p.data(), 1, 5, {label.data()},
                             {.loss = loss.data(), .gradient = gradient.data(), .hit = hit.data()});
   EXPECT_NEAR(loss[0], -std::log(1e-7), 1e-5);
-  for (const float g : gradient) EXPECT_EQ(g, 0.0F);  // every probability lies outside the clip's range
+  for (const float g : gradient) EXPECT_EQ(g, 0.0F);  // every probability is outside the clip's range
   EXPECT_EQ(hit[0], 0);
 }
 

@@ -9,7 +9,7 @@ namespace dptrain::kernels::cpu {
 namespace {
 
 TEST(Hits, CategoricalAndTopK) {
-  const std::vector<float> scores = {3.0F, 3.0F, 1.0F, 2.0F,  // a tie for the first place
+  const std::vector<float> scores = {3.0F, 3.0F, 1.0F, 2.0F,  // a tie for the largest score
                                      0.0F, 1.0F, 2.0F, 3.0F,  //
                                      1.0F, NAN,  0.0F, 0.0F};
   const std::vector<int32_t> labels = {1, 2, 1};

@@ -17,13 +17,13 @@ double drawn(const Noise& n, int64_t row, int64_t element) {
 
 TEST(Noise, FollowsPhilox) {
   const Noise noise{.stddev = 0.4F, .seed = 17, .layer = 3, .step = (uint64_t{5} << 32) + 9, .first_row = 1000};
-  // A few last places of numbers up to 6.
+  // A few units in the last place of numbers up to 6.
   test::follows_philox<Noise>(noise, 2e-6, add_noise, add_noise, [&](double value, int64_t row, int64_t element) {
     return value + 0.4 * drawn(noise, row, element);
   });
 }
 
-TEST(Noise, ASliceOfTheBatchGetsWhatTheWholeBatchGets) {
+TEST(Noise, ASliceGetsTheSameNumbersAsTheBatch) {
   test::slice_draws_as_the_batch<Noise>({.stddev = 0.5F, .seed = 1, .layer = 2, .step = 3, .first_row = 40}, add_noise);
 }
 
@@ -40,7 +40,7 @@ TEST(Noise, IsNormal) {
     mean += v;
     square += v * v;
     fourth += v * v * v * v;
-    if (i % 2 == 1) neighbours += v * static_cast<double>(y[i - 1]);  // the two of a pair
+    if (i % 2 == 1) neighbours += v * static_cast<double>(y[i - 1]);  // both numbers of a pair
     within_one += std::abs(v) < 1 ? 1 : 0;
   }
   const double count = static_cast<double>(n), five = 5 / std::sqrt(count);  // five standard errors

@@ -31,7 +31,7 @@ State<double> start() {
           std::vector<double>(w.size(), 0.1)};
 }
 
-/// kSteps updates of every element by `reference(w, a, b, c, g, t)` against the kernel; all four arrays are compared.
+/// Compares kSteps updates of every element by `reference(w, a, b, c, g, t)` with the kernel, in all four arrays.
 void check(const std::function<void(double&, double&, double&, double&, double, int)>& reference,
            const std::function<void(State<float>&, const float*, int)>& kernel) {
   State<double> expected = start();
@@ -101,7 +101,7 @@ TEST(Optimizer, AdamsFirstStepFromZeroIsTheLearningRate) {
     const std::vector<float> g = {0.5F, -0.5F, 100.0F, -1e-3F, 0.0F};
     adam_update({}, {}, {.learning_rate = 0.25}, g.data(), 5, w.data(), m.data(), v.data(), nullptr);
     const float expected[] = {0.75F, 1.25F, 0.75F, 1.25F, 1.0F};
-    // epsilon 1e-7 is not corrected for bias: against sqrt(v) = 1e-3 sqrt(0.001) it shows in the third digit.
+    // epsilon 1e-7 has no bias correction: compared with sqrt(v) = 1e-3 sqrt(0.001), it changes the third digit.
     for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(w[i], expected[i], i == 3 ? 1e-3 : 2e-6) << i;
   });
 }
@@ -159,7 +159,7 @@ TEST(Optimizer, Nadam) {
   check(
       [&](double& w, double& m, double& v, double&, double g, int t) {
         const auto u = [](int i) { return kMoments.beta_1 * (1.0 - 0.5 * std::pow(0.96, i)); };
-        if (t != last) product *= u(last = t);  // Keras's recurrence, once a step
+        if (t != last) product *= u(last = t);  // Keras's recurrence, once per step
         move_moments(m, v, g);
         const double mean = u(t + 1) * m / (1.0 - product * u(t + 1)) + (1.0 - u(t)) * g / (1.0 - product);
         w -= 0.01 * 0.04 * w;
@@ -170,7 +170,7 @@ TEST(Optimizer, Nadam) {
       });
 }
 
-/// Of the step alone, also where the product of the momenta has long been too small for its factors to matter.
+/// The factors depend only on the step, also after the product of the momenta has become too small to matter.
 TEST(Optimizer, NadamsFactorsFollowTheRecurrence) {
   for (const double beta_1 : {0.0, 0.9, 0.999999}) {
     double product = 1;
@@ -235,8 +235,8 @@ TEST(Optimizer, Lion) {
   });
 }
 
-TEST(Optimizer, LambScalesEachTensorToItsNorm) {
-  const int64_t border = 1000;  // two tensors, the second many pieces long
+TEST(Optimizer, LambScalesEachTensorByItsNorm) {
+  const int64_t border = 1000;  // two tensors, the second of many pieces
   State<double> expected = start();
   for (int t = 1; t <= kSteps; ++t) {
     const std::vector<float> g = gradient_of(t);
@@ -268,7 +268,7 @@ TEST(Optimizer, LambScalesEachTensorToItsNorm) {
     }
     return w;
   });
-  test::on_every_target([] {  // no norm to scale to: Adam's step
+  test::on_every_target([] {  // a zero norm: Adam's step
     std::vector<float> w(3, 0.0F);
     const std::vector<float> g{1, -1, 0}, none(3, 0.0F);
     lamb_update(0.5, g.data(), 3, w.data());
@@ -323,7 +323,7 @@ TEST(FlatPasses, SumOfSquaresHasTheSameBitsOnAnyNumberOfThreads) {
   });
 }
 
-TEST(FlatPasses, FindsWhatIsNotFinite) {
+TEST(FlatPasses, FindsNonFiniteNumbers) {
   std::vector<float> x = random_floats(kN, 23);
   x[5] = std::numeric_limits<float>::max();
   x[6] = std::numeric_limits<float>::denorm_min();

@@ -38,7 +38,7 @@ TEST(ZeroPad, ForwardAndBackward) {
   }
 }
 
-TEST(SpreadPixels, LeavesZerosBetween) {
+TEST(SpreadPixels, WritesZerosBetweenPixels) {
   for (const auto& [s, rows] : {std::pair<ZeroInsertion, int64_t>{{2, 3, 5, 2, 2, 4, 5}, 3},
                                 {{2, 3, 5, 2, 2, 3, 6}, 3},
                                 {{3, 1, 7, 3, 2, 9, 1}, 2},

@@ -25,7 +25,7 @@ TEST(Parallel, CoversEveryElementOnce) {
   test::use_threads(1);
 }
 
-TEST(Parallel, SlotsAreNeverUsedTwiceAtOnce) {
+TEST(Parallel, UsesEachSlotByOneThreadAtATime) {
   for (const int threads : {1, 3}) {
     test::use_threads(threads);
     std::vector<std::atomic<int>> users(static_cast<size_t>(thread_count()));
@@ -40,14 +40,14 @@ TEST(Parallel, SlotsAreNeverUsedTwiceAtOnce) {
   test::use_threads(1);
 }
 
-TEST(Parallel, RunsOnTheCallersThreadWhenItIsAlone) {
+TEST(Parallel, RunsOnTheCallersThreadIfSingleThreaded) {
   test::use_threads(1);
-  int calls = 0;  // not atomic: a second thread would be a race that the thread sanitizer sees
+  int calls = 0;  // not atomic: ThreadSanitizer would report a second thread
   parallel_for(100, [&](int64_t) { ++calls; });
   EXPECT_EQ(calls, 100);
 }
 
-TEST(Parallel, PartialsOfAReductionAreBounded) {
+TEST(Parallel, BoundsThePartialsOfAReduction) {
   for (const int64_t rows : {1, 64, 65, 4097, 10'000'000})
     for (const int64_t width : {1, 10, 100'000}) {
       const int64_t size = rows_per_partial(rows, width);

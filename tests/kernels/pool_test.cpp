@@ -28,9 +28,9 @@ const PoolCase kPoolCases[] = {
     {{6, 6, 17, 3, 2, 2, 3, 2, 3, 0, 0}, 1},
     {{8, 10, 35, 4, 5, 3, 3, 2, 2, 0, 0}, 2},  // "same" over even sizes
     {{13, 12, 19, 7, 6, 3, 3, 2, 2, 1, 1}, 3},
-    {{10, 14, 32, 4, 6, 3, 3, 2, 2, 0, 0}, 2},  // the last row and column are not seen
+    {{10, 14, 32, 4, 6, 3, 3, 2, 2, 0, 0}, 2},  // the last row and column are unused
     {{2, 3, 5, 1, 1, 3, 3, 2, 2, 1, 0}, 2},
-    {{8, 7, 19, 3, 2, 2, 2, 3, 3, 0, 0}, 2},  // inputs between the windows
+    {{8, 7, 19, 3, 2, 2, 2, 3, 3, 0, 0}, 2},  // unused inputs between the windows
     {{5, 5, 2, 5, 5, 3, 3, 1, 1, 1, 1}, 2},
     {{15, 17, 4, 1, 1, 15, 17, 15, 17, 0, 0}, 2}};  // 255 positions
 
@@ -38,7 +38,7 @@ struct Position {
   int64_t input, kernel;
 };
 
-/// Calls f(output element, positions of its window) in the order of memory.
+/// Calls f(output element, positions of its window) in memory order.
 template <class F>
 void for_each_output(const PoolCase& c, const F& f) {
   const PoolWindow& w = c.window;
@@ -60,7 +60,7 @@ void for_each_output(const PoolCase& c, const F& f) {
 int64_t in_size(const PoolCase& c) { return c.rows * c.window.in_h * c.window.in_w * c.window.channels; }
 int64_t out_size(const PoolCase& c) { return c.rows * c.window.out_h * c.window.out_w * c.window.channels; }
 
-/// Few different values, so that windows have ties; mostly negative values too.
+/// Few different values, so that windows have ties; mostly negative.
 std::vector<float> coarse_floats(int64_t n, uint32_t seed) {
   std::vector<float> x = random_floats(n, seed);
   for (float& value : x) value = std::round(value * 2.0F) / 2.0F;

@@ -28,7 +28,7 @@ TEST(PRelu, ValuesAndGradients) {
     std::vector<float> x = random_floats(n, 1);
     const std::vector<float> dy = random_floats(n, 2), alpha = random_floats(channels, 3);
     x[static_cast<size_t>(n / 2)] = 0.0F;
-    std::vector<double> y, dx, sums(static_cast<size_t>(channels), 1.0);  // they are added to
+    std::vector<double> y, dx, sums(static_cast<size_t>(channels), 1.0);  // initial values of the sums
     for (int64_t i = 0; i < n; ++i) {
       const double v = at(x, i), slope = at(alpha, i % channels);
       y.push_back(v > 0 ? v : slope * v);
@@ -42,7 +42,7 @@ TEST(PRelu, ValuesAndGradients) {
       return written_floats(
           n, [&](float* out) { prelu_input_gradient(x.data(), dy.data(), alpha.data(), positions, channels, out); });
     });
-    // Rounding of sums of about sqrt(positions) size; chains of 256 additions.
+    // Rounding of sums of about sqrt(positions); chains of 256 additions.
     agrees(sums, 1e-5, 1e-5 * std::sqrt(static_cast<double>(positions)), [&] {
       std::vector<float> out(static_cast<size_t>(channels), 1.0F);
       prelu_alpha_gradient(x.data(), dy.data(), positions, channels, out.data());

@@ -1,5 +1,5 @@
-// Recurrent layers over rows of several lengths: whatever the order in which blocks take the rows, and whether sums and
-// states are of all steps or of the valid ones alone, every bit is that of each row by itself.
+// Recurrent layers over rows of several lengths: the bits equal those of each row alone, for any order of rows in
+// blocks, and for sums and states of all steps or only of valid ones.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using Floats = std::vector<float>;
 constexpr int64_t kSteps = 6;
 size_t of(int64_t i) { return static_cast<size_t>(i); }
 
-/// Padding behind and in front, both, holes, nothing but padding, and none.
+/// Padding at the end, at the start, at both, holes, only padding, and none.
 std::vector<uint8_t> mixed_lengths(int64_t rows) {
   const std::vector<std::vector<uint8_t>> kinds{{1, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 1, 1}, {0, 1, 1, 1, 0, 0},
                                                 {1, 0, 1, 0, 0, 1}, {0, 0, 0, 0, 0, 0}, {1, 1, 1, 1, 1, 1},
@@ -32,7 +32,7 @@ std::vector<uint8_t> mixed_lengths(int64_t rows) {
   return mask;
 }
 
-/// What a pass forward and one backward give. Gradients and states stand where steps stand.
+/// Results of one forward and one backward pass. Gradients of the sums replace the sums, and so do those of states.
 struct Results {
   Floats y, h, gradients, dh0, hidden;
 };
@@ -207,7 +207,7 @@ Results simple_rnn(const Inputs& in, const RecurrentSteps& steps, Floats z, cons
   return found;
 }
 
-/// Of the steps that are valid; the others' zeros.
+/// Values of the valid steps; zeros at others.
 Floats valid_of(const Inputs& in, const Floats& values) {
   Floats saved = values;
   const size_t width = values.size() / in.mask.size();
@@ -216,7 +216,7 @@ Floats valid_of(const Inputs& in, const Floats& values) {
   return saved;
 }
 
-/// Bits, but for the sign of zero.
+/// Compares bits except the sign of zero.
 void expect_same(const Inputs& in, const Results& expected, const Results& found) {
   EXPECT_EQ(expected.y, found.y);
   EXPECT_EQ(expected.h, found.h);

@@ -1,5 +1,5 @@
-// The steps of recurrent layers against the equations in double, on every instruction set: values, and the gradients of
-// the sums by central differences; masked steps, recurrent dropout, both directions.
+// Compares the steps of recurrent layers with the equations in double on every instruction set: values, gradients of
+// the sums by central differences, masked steps, recurrent dropout, both directions.
 
 #include "kernels/cpu/recurrent.h"
 
@@ -28,7 +28,7 @@ Doubles wide(const std::vector<float>& values) { return {values.begin(), values.
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 size_t place(int64_t i) { return static_cast<size_t>(i); }
 
-/// Numbers of a layer with so many gates.
+/// Tensors of a layer with this number of gates.
 struct StepsData {
   StepsCase c;
   int64_t gates;
@@ -57,7 +57,7 @@ struct StepsData {
             .state_factors = c.drops ? factors.data() : nullptr,
             .sequences = true};
   }
-  /// Runs a pass, its kernel packed.
+  /// Runs a pass after packing its kernel.
   template <class Pass, class Work>
   void run(Pass pass, bool backward, int64_t scratch, const Work& work) const {
     AlignedFloats packed(place(packed_recurrent_kernel(c.units, gates)));
@@ -67,7 +67,7 @@ struct StepsData {
     const RecurrentWork one = work(pass);
     run_recurrent({&one, 1}, workspace.data());
   }
-  /// (h times a gate's factors) times its columns of the kernel.
+  /// (h times a gate's dropout factors) times its columns of the kernel.
   double product(const Doubles& h, int64_t row, int64_t gate, int64_t unit) const {
     double sum = 0;
     for (int64_t k = 0; k < c.units; ++k) {
@@ -76,7 +76,7 @@ struct StepsData {
     }
     return sum;
   }
-  /// Calls step(sums of the gates from x, h, c) for the steps of each row; the outputs.
+  /// Calls step(sums of the gates from x, h, c) for the steps of each row; returns the outputs.
   template <class Step>
   Doubles outputs(const Doubles& sums, const Step& step) const {
     Doubles y(dy.size());
@@ -97,7 +97,7 @@ struct StepsData {
     }
     return y;
   }
-  /// Of sum(dy y) by z.
+  /// Gradient of sum(dy y) with respect to z.
   template <class Outputs>
   Doubles differences(const Outputs& of) const {
     Doubles sums = wide(z), gradient;
@@ -271,7 +271,7 @@ TEST(RecurrentKernels, SimpleRnnValuesAndGradients) {
   }
 }
 
-/// Passes side by side give what each gives alone.
+/// Concurrent passes give the results of separate ones.
 TEST(RecurrentKernels, TwoPassesAtOnce) {
   const StepsData one({14, 3, 5}, 1), other({14, 3, 5, true}, 1);
   const auto outputs = [](std::span<const StepsData* const> of) {

@@ -31,15 +31,15 @@ TEST(SumTree, NodesTileTheirShare) {
   EXPECT_EQ(SumTree(8).nodes(1, 7), (Nodes{{1, 2}, {2, 4}, {4, 6}, {6, 7}}));
 }
 
-TEST(SumTree, SaysWhenToAdd) {
+TEST(SumTree, ReturnsTheMergesOfNodes) {
   EXPECT_EQ(SumTree(1).merges(), (std::vector<int>{0}));
   EXPECT_EQ(SumTree(4).merges(), (std::vector<int>{0, 1, 0, 2}));
   EXPECT_EQ(SumTree(7).merges(), (std::vector<int>{0, 1, 0, 2, 0, 1, 2}));
   EXPECT_EQ(SumTree::merges({{0, 2}, {2, 3}, {3, 4}, {4, 6}}), (std::vector<int>{0, 0, 2, 1}));
 }
 
-/// Whoever owns which leaves: he adds his nodes alone, somebody then adds all nodes.
-TEST(SumArrays, HasTheSameBitsHoweverTheLeavesAreShared) {
+/// For any owners of the leaves: each owner adds its nodes, then one adds all nodes.
+TEST(SumArrays, BitsAreIndependentOfTheOwnersOfLeaves) {
   constexpr int kLeaves = 7;
   const int64_t n = 77;
   std::vector<std::vector<float>> leaves;

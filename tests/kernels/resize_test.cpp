@@ -28,7 +28,7 @@ struct Axis {
   Axis(int64_t in, int64_t out, int64_t taps, uint32_t seed) : weights(random_floats(taps * out, seed, 0, 1)) {
     for (const float place : random_floats(out, seed + 1, 0, static_cast<float>(in - taps + 1)))
       first.push_back(std::min(static_cast<int32_t>(place), static_cast<int32_t>(in - taps)));
-    first.back() = static_cast<int32_t>(in - taps);  // the last pixel of the row is read
+    first.back() = static_cast<int32_t>(in - taps);  // includes the last pixel of the row
     get = {out, taps, first.data(), weights.data()};
   }
   double weight(int64_t t, int64_t i) const { return test::at(weights, t * get.size + i); }
@@ -42,7 +42,7 @@ struct Map {
       : scale(random_floats(channels, 5)),
         offset(random_floats(channels, 6)),
         get{scale.data(), offset.data(), reverse} {}
-  /// Of channel c of the result.
+  /// Channel c of the result.
   double operator()(const std::vector<double>& pixel, size_t c) const {
     const double x = pixel[get.reverse ? pixel.size() - 1 - c : c];
     return x * static_cast<double>(scale[c]) + static_cast<double>(offset[c]);
@@ -78,7 +78,7 @@ void check_resize(const ResizeCase& c, const std::vector<T>& image, int64_t stri
       for (size_t ch = 0; ch < pixel.size(); ++ch) expected.push_back(map(pixel, ch));
     }
   const Pixels<T> in{image.data(), c.height, c.width, c.channels, stride};
-  // Up to 25 products of 255, rounded one after the other.
+  // Up to 25 products of 255, rounded one after another.
   agrees(expected, 1e-5, 1e-3, [&] {
     std::vector<float> work(static_cast<size_t>(resize_workspace(c.width, c.channels)));
     return written_floats(static_cast<int64_t>(expected.size()),
@@ -97,7 +97,7 @@ TEST(Resize, IsTwoWeightedSums) {
   }
 }
 
-TEST(PickPixels, TakesThemAsTheyAre) {
+TEST(PickPixels, CopiesPixelsUnchanged) {
   const std::vector<uint8_t> image = random_bytes(5 * 4 * 3, 3);
   const std::vector<float> floats(image.begin(), image.end());
   const std::vector<int32_t> rows{4, 0, 2}, columns{3, 3, 0, 1, 2};

@@ -19,7 +19,7 @@ struct SoftmaxShape {
   int64_t rows, classes;
 };
 
-// Both ways of softmax (up to 32 classes and above), rows that fill no group, more than one piece.
+// Both algorithms of softmax (up to 32 classes and above), rows that do not fill a group, several pieces.
 constexpr SoftmaxShape kSoftmaxShapes[] = {{3, 5},  {1, 1},  {16, 10},  {1037, 10}, {37, 2},
                                            {7, 32}, {5, 33}, {9, 1000}, {300, 65}};
 
@@ -81,8 +81,8 @@ TEST(LogSoftmax, ForwardAndBackward) {
         dx.push_back(at(dy, row * classes + c) - std::exp(y.back()) * gradients);
       }
     }
-    // Differences of up to 180 are rounded, by 8e-6 at most; where the largest share is near 1 its logarithm is a
-    // rounded sum's.
+    // Differences of up to 180 are rounded by at most 8e-6. If the largest probability is near 1, its logarithm is that
+    // of a rounded sum.
     agrees(y, 3e-7, 5e-7, [&] {
       return written_floats(n, [&](float* out) { log_softmax_forward({}, DType::kF32, x.data(), rows, classes, out); });
     });
@@ -92,7 +92,7 @@ TEST(LogSoftmax, ForwardAndBackward) {
       return in_place;
     });
     const std::vector<float> rounded(y.begin(), y.end());
-    // e^y of a rounded y, times a sum of 1000 gradients that is rounded as it grows.
+    // e^y of a rounded y, times a rounded sum of 1000 gradients.
     const double absolute = 1e-6 * (1 + std::sqrt(static_cast<double>(classes)));
     agrees(dx, 1e-5, absolute, [&] {
       return written_floats(
@@ -154,7 +154,7 @@ void check(const SoftmaxReference& expected, const std::vector<float>& x, int64_
     });
     test::expect_near(expected.hit, {hit.begin(), hit.end()}, 0.0, 0.0);
   };
-  // Without vectors 1000 terms are one chain of additions, each rounded by 6e-8.
+  // Without vectors, 1000 terms are one chain of additions, each rounded by 6e-8.
   agrees(expected.loss, 3e-5, 2e-6, [&] { return written_floats(rows, [&](float* loss) { run(loss, nullptr); }); });
   agrees(expected.gradient, 1e-5, 1e-6 * static_cast<double>(scale),
          [&] { return written_floats(rows * classes, [&](float* gradient) { run(nullptr, gradient); }); });
@@ -185,13 +185,13 @@ TEST(SoftmaxCrossEntropy, LabelsAndDenseTargets) {
             scale);
       check(reference(x, rows, classes, one_hot, s, 0.25), x, rows, classes, {nullptr, one_hot.data(), smoothing},
             scale);
-      for (float& y : dense) y /= static_cast<float>(classes);  // keeps the loss of 1000 classes in the range of one
+      for (float& y : dense) y /= static_cast<float>(classes);  // scales the loss of 1000 classes to that of one
       check(reference(x, rows, classes, dense, s, 0.25), x, rows, classes, {nullptr, dense.data(), smoothing}, scale);
     }
   }
 }
 
-TEST(SoftmaxCrossEntropy, LabelOutOfRangeGivesNanInItsRowAlone) {
+TEST(SoftmaxCrossEntropy, LabelOutOfRangeGivesNanOnlyInItsRow) {
   for (const int64_t classes : {int64_t{10}, int64_t{50}}) {
     const std::vector<float> x = random_floats(3 * classes, 6);
     for (const int32_t wrong : {-1, static_cast<int32_t>(classes)}) {

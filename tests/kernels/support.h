@@ -1,8 +1,7 @@
 #pragma once
 
-// What every kernel test does: run the kernel on each instruction set of this machine, with one thread and with three,
-// into outputs that are filled with NaN and guarded on both sides; compare with a naive reference in double, and the
-// two numbers of threads bit by bit.
+// Runs a kernel on each instruction set of this machine, with one thread and with three, into outputs filled with NaN
+// and guarded on both sides; compares with a naive reference in double, and the two thread counts bit by bit.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@
 
 namespace dptrain::kernels::cpu::test {
 
-/// Calls f once with each instruction set that this machine has and the kernels are compiled for.
+/// Calls f once per compiled instruction set that this machine supports.
 template <class F>
 void on_every_target(const F& f) {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -37,7 +36,7 @@ void on_every_target(const F& f) {
 
 inline void use_threads(int threads) { set_thread_count(threads); }
 
-/// Uniform numbers, the same for a seed everywhere.
+/// Uniform numbers that depend only on the seed.
 inline std::vector<float> random_floats(int64_t n, uint32_t seed, float low = -2.0F, float high = 2.0F) {
   std::mt19937 generator(seed);
   std::vector<float> values(static_cast<size_t>(n));
@@ -45,7 +44,7 @@ inline std::vector<float> random_floats(int64_t n, uint32_t seed, float low = -2
   return values;
 }
 
-/// The n elements that `write` leaves in an output whose every element was `poison`; nothing beside it may be touched.
+/// Returns the n elements that `write` leaves in an output filled with `poison`; expects unchanged guards.
 template <class T>
 std::vector<T> written(int64_t n, T poison, const std::function<void(T*)>& write) {
   constexpr size_t kGuard = 32;
@@ -68,13 +67,13 @@ inline void expect_near(const std::vector<double>& expected, const std::vector<f
   ASSERT_EQ(expected.size(), found.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     const double value = static_cast<double>(found[i]);
-    if (expected[i] == value) continue;  // infinities too
+    if (expected[i] == value) continue;  // including infinities
     ASSERT_LE(std::abs(expected[i] - value), absolute + relative * std::abs(expected[i]))
         << "element " << i << ": expected " << expected[i] << ", found " << value;
   }
 }
 
-/// Runs `run` everywhere and compares what it returns.
+/// Calls `run` on every instruction set and thread count and compares its result.
 inline void agrees(const std::vector<double>& expected, double relative, double absolute,
                    const std::function<std::vector<float>()>& run) {
   on_every_target([&] {
@@ -90,7 +89,7 @@ inline void agrees(const std::vector<double>& expected, double relative, double 
   });
 }
 
-/// Values that must be met exactly.
+/// Requires exact equality.
 template <class T>
 std::vector<double> exactly(const std::vector<T>& values) {
   return {values.begin(), values.end()};

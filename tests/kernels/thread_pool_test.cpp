@@ -17,15 +17,14 @@
 namespace dptrain::kernels::cpu {
 namespace {
 
-/// Threads of this process.
+/// Number of threads of this process.
 int threads_alive() {
   int count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++count;
   return count;
 }
 
-/// True as soon as this process has `count` threads: one that was joined is listed until the system has cleared it
-/// away.
+/// Waits until this process has `count` threads; the system lists a joined thread for a short while.
 bool wait_for_threads_alive(int count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (threads_alive() != count) {
@@ -35,11 +34,11 @@ bool wait_for_threads_alive(int count) {
   return true;
 }
 
-TEST(ThreadPool, ManySmallJobsSeeWhatTheCallerWroteAndItSeesTheirs) {
+TEST(ThreadPool, JobsAndCallerSeeEachOthersWrites) {
   for (const int threads : {2, 3, 7}) {
     set_thread_count(threads);
     EXPECT_EQ(thread_count(), threads);
-    std::vector<int64_t> values(40, 0);  // not atomic: the pool alone orders the accesses
+    std::vector<int64_t> values(40, 0);  // not atomic: only the pool orders the accesses
     std::vector<int64_t> expected(values);
     for (int64_t round = 1; round <= 2000; ++round) {
       const int64_t pieces = 1 + round % 40;
@@ -51,7 +50,7 @@ TEST(ThreadPool, ManySmallJobsSeeWhatTheCallerWroteAndItSeesTheirs) {
   set_thread_count(1);
 }
 
-/// Ends only if `threads` threads take part.
+/// Returns only if `threads` threads take part.
 void wait_in_all_pieces(int threads) {
   std::atomic<int> arrived = 0;
   parallel_for(threads, [&](int64_t) {
@@ -61,30 +60,30 @@ void wait_in_all_pieces(int threads) {
   EXPECT_EQ(arrived, threads);
 }
 
-TEST(ThreadPool, HelpersThatSleptWakeUp) {
-  for (const int threads : {3, 40}) {  // 40: those whom the caller wakes wake others, and they others yet
+TEST(ThreadPool, WakesSleepingHelpers) {
+  for (const int threads : {3, 40}) {  // 40: threads that the caller wakes wake further ones
     set_thread_count(threads);
     for (int round = 0; round < 20; ++round) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // far longer than they spin
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // much longer than they spin
       wait_in_all_pieces(threads);
     }
   }
   set_thread_count(1);
 }
 
-TEST(ThreadPool, AsManyThreadsAsPiecesTakePart) {
+TEST(ThreadPool, UsesAThreadPerPiece) {
   set_thread_count(9);
   for (int round = 0; round < 300; ++round) {
     wait_in_all_pieces(2 + round * 5 % 8);
-    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));  // around what they spin
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));  // about as long as they spin
   }
   set_thread_count(1);
 }
 
-TEST(ThreadPool, FewPiecesOccupyFewThreads) {
+TEST(ThreadPool, UsesFewThreadsForFewPieces) {
   set_thread_count(6);
   for (int round = 0; round < 500; ++round) {
-    const int pieces = round % 3 == 0 ? 6 : 2;  // the others are awake
+    const int pieces = round % 3 == 0 ? 6 : 2;  // the other threads are awake
     std::array<int, 6> slot_of{};
     parallel_slots(pieces, [&](int64_t piece, int slot) { slot_of[static_cast<size_t>(piece)] = slot; });
     for (int piece = 0; piece < pieces; ++piece) ASSERT_LT(slot_of[static_cast<size_t>(piece)], pieces);
@@ -109,7 +108,7 @@ TEST(ThreadPool, TheCallerSleepsUntilALatePieceIsDone) {
   set_thread_count(1);
 }
 
-TEST(ThreadPool, WorkSharedWithinAPieceIsDoneByItsThread) {
+TEST(ThreadPool, RunsNestedWorkOnTheThreadOfThePiece) {
   set_thread_count(3);
   std::array<std::atomic<int>, 12> calls{};
   parallel_for(4, [&](int64_t piece) {
@@ -127,7 +126,7 @@ TEST(ThreadPool, WorkSharedWithinAPieceIsDoneByItsThread) {
   set_thread_count(1);
 }
 
-TEST(ThreadPool, EachThreadBeginsWithPiecesOfItsOwn) {
+TEST(ThreadPool, EachThreadStartsWithItsOwnPieces) {
   set_thread_count(3);
   for (int round = 0; round < 20; ++round) {
     std::array<std::atomic<int64_t>, 3> first = {-1, -1, -1};
@@ -137,7 +136,7 @@ TEST(ThreadPool, EachThreadBeginsWithPiecesOfItsOwn) {
           auto& of_slot = *static_cast<std::array<std::atomic<int64_t>, 3>*>(const_cast<void*>(work));
           int64_t none = -1;
           of_slot[static_cast<size_t>(slot)].compare_exchange_strong(none, piece);
-          for (const auto& other : of_slot)  // ends only if three threads take part
+          for (const auto& other : of_slot)  // returns only if three threads take part
             while (other < 0) std::this_thread::yield();
         },
         &first);
@@ -148,12 +147,12 @@ TEST(ThreadPool, EachThreadBeginsWithPiecesOfItsOwn) {
   set_thread_count(1);
 }
 
-TEST(ThreadPool, CallersHaveHelpersOfTheirOwn) {
+TEST(ThreadPool, CallersHaveSeparateHelpers) {
   std::vector<std::thread> callers;
   std::array<int64_t, 4> sums{};
   for (size_t caller = 0; caller < sums.size(); ++caller)
     callers.emplace_back([&, caller] {
-      EXPECT_EQ(thread_count(), 1);  // another thread's number is not ours
+      EXPECT_EQ(thread_count(), 1);  // thread counts are per thread
       set_thread_count(1 + static_cast<int>(caller));
       std::array<int64_t, 100> squares{};
       for (int round = 0; round < 200; ++round) {
@@ -167,7 +166,7 @@ TEST(ThreadPool, CallersHaveHelpersOfTheirOwn) {
 
 TEST(ThreadPool, HelpersEndWithTheirCaller) {
   set_thread_count(1);
-  int with_caller = 0;  // counted in the caller: with the process's first thread ThreadSanitizer starts one of its own
+  int with_caller = 0;  // counted in the caller, as ThreadSanitizer starts a thread with the first one
   std::thread caller([&] {
     with_caller = threads_alive();
     set_thread_count(4);

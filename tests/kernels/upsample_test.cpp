@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-/// Each input's part in each output, from the places of the outputs' centres.
+/// Weight of each input in each output, from the outputs' centres.
 double part(const UpsampleAxis& axis, int64_t i, int64_t o) {
   const double centre = (static_cast<double>(o) + 0.5) * static_cast<double>(axis.in) / static_cast<double>(axis.out);
   if (!axis.bilinear) return std::floor(centre) == static_cast<double>(i) ? 1 : 0;
@@ -15,8 +15,8 @@ double part(const UpsampleAxis& axis, int64_t i, int64_t o) {
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
 }
 
-/// Products of sizes beyond 32 bits, and up to where they fit.
-TEST(UpsampleAxis, PlacesOutputsOfLongAxes) {
+/// Products beyond 32 bits, up to the supported maximum.
+TEST(UpsampleAxis, ComputesPositionsOnLongAxes) {
   for (const bool bilinear : {false, true})
     for (const UpsampleAxis& axis :
          {UpsampleAxis{3, 7, bilinear}, UpsampleAxis{100000, 150000, bilinear}, UpsampleAxis{90001, 30000, bilinear},
@@ -42,7 +42,7 @@ TEST(UpsampleAxis, PlacesOutputsOfLongAxes) {
       }
 }
 
-TEST(UpsampleKernel, AgreesWithTheNaiveSums) {
+TEST(UpsampleKernel, EqualsTheNaiveSums) {
   const int64_t rows = 2;
   for (const UpsampleShape& s : {UpsampleShape{3, 5, 37, 6, 10, true}, UpsampleShape{1, 4, 3, 5, 12, true},
                                  UpsampleShape{4, 1, 16, 4, 4, true}, UpsampleShape{3, 4, 5, 6, 12, false},

@@ -18,7 +18,7 @@ struct Size {
   int64_t height, width, channels;
 };
 
-/// Bilinear in double. `fill`: kConstant with a value, or kNearest.
+/// Bilinear sample in double. `fill`: kConstant with a value, or kNearest.
 double sample(const std::vector<float>& image, const Size& size, double x, double y, int64_t c, const Warp& warp) {
   if (warp.fill == WarpFill::kNearest) {
     x = std::clamp(x, 0.0, static_cast<double>(size.width - 1));
@@ -38,7 +38,7 @@ double sample(const std::vector<float>& image, const Size& size, double x, doubl
   return sum;
 }
 
-TEST(Warp, LooksAtOnePointForEachPixel) {
+TEST(Warp, SamplesOnePointPerPixel) {
   const float turn[6] = {0.8F, -0.6F, 4.25F, 0.6F, 0.8F, -3.125F}, shrink[6] = {1.5F, 0, -3.5F, 0, 2.5F, 1.75F},
               keep[6] = {1, 0, 0, 0, 1, 0};
   for (const Size& s : {Size{7, 9, 3}, {12, 5, 1}, {6, 11, 4}, {5, 4, 2}, {1, 1, 3}, {2, 3, 3}}) {
@@ -70,8 +70,7 @@ TEST(Warp, LooksAtOnePointForEachPixel) {
                                           map.reverse ? s.channels - 1 - c : c, warp);
               expected.push_back(value * test::at(scale, c) + test::at(offset, c));
             }
-        // A place is off by some 1e-6, which moves a value by that times the difference of its neighbours and the
-        // scale.
+        // Positions have errors of about 1e-6, times the difference of adjacent pixels and the scale.
         agrees(expected, 1e-5, 5e-3, [&] {
           return written_floats(n, [&](float* out) {
             kernels::cpu::warp(Pixels<uint8_t>{bytes.data(), s.height, s.width, s.channels, s.width * s.channels}, warp,
@@ -88,7 +87,7 @@ TEST(Warp, LooksAtOnePointForEachPixel) {
   }
 }
 
-TEST(Warp, SurvivesPlacesFarAway) {
+TEST(Warp, AcceptsPositionsFarOutside) {
   const std::vector<float> image = random_floats(4 * 4 * 3, 1), one{1, 1, 1}, none{0, 0, 0};
   for (const WarpFill fill : {WarpFill::kReflect, WarpFill::kWrap, WarpFill::kConstant, WarpFill::kNearest})
     for (const float factor : {1e4F, 1e30F, -1e30F}) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-/// Extents, pads and channels of a convolution; the output follows.
+/// A convolution of these extents, pads and channels; computes the output size.
 WinogradShape shape(int64_t h, int64_t w, int64_t in, int64_t out, int64_t kernel, int64_t top, int64_t left,
                     int64_t bottom, int64_t right) {
   WinogradShape s;
@@ -43,12 +43,12 @@ int64_t output_size(const WinogradShape& s) {
 }
 int64_t weights_size(const WinogradShape& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
 
-/// NaN is itself here.
+/// Equal if all bits are, NaN included.
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// What a batch gives.
+/// Results of a batch.
 struct Results {
   std::vector<float> y, dx, dweights, dbias;
   std::vector<uint8_t> taken;
@@ -68,7 +68,8 @@ struct Problem {
         bias(random_floats(of.out_channels, seed + 2, -1, 1)),
         dy(random_floats(n * output_size(of), seed + 3, -1, 1)) {}
 
-  /// All passes on the chosen instruction set with `threads` threads; the workspace starts as NaN and must suffice.
+  /// Runs all passes on the chosen instruction set with `threads` threads; the workspace is filled with NaN and must
+  /// suffice.
   Results run(int threads) const {
     use_threads(threads);
     Results r;
@@ -142,10 +143,9 @@ void each_product(const WinogradShape& s, int64_t rows, const F& f) {
 
 double value(const std::vector<float>& values, size_t i) { return static_cast<double>(values[i]); }
 
-/// Sums of `products` products of numbers up to one. Winograd rounds not the products of one output but sums over a
-/// tile, of which the inverse lets the outputs remain: larger by what the transforms multiply with, and such roundings
-/// add up as the square root of their number. The constants are two to four times the worst of all the outputs of
-/// RandomShapes.
+/// Error bound for sums of `products` products of numbers up to one. Winograd rounds sums over a tile, which exceed the
+/// outputs by factors of the transforms; such errors add up with the square root of their number. The constants are two
+/// to four times the largest error of all outputs of RandomShapes.
 double bound(const WinogradShape& s, int64_t products) {
   const std::string tile = winograd_tile(s);
   const bool five_points = tile == "F(3x3,3x3)", eight_points = tile == "F(6x6,3x3)" || tile == "F(4x4,5x5)";
@@ -159,14 +159,14 @@ void expect_all_near(const std::vector<double>& expected, const std::vector<floa
   size_t at = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(expected[i] - value(found, i));
-    if (error <= worst || std::isnan(worst)) continue;  // the first NaN is kept
+    if (error <= worst || std::isnan(worst)) continue;  // keeps the first NaN
     worst = error;
     at = i;
   }
   EXPECT_LE(worst, tolerance) << what << " element " << at << ": expected " << expected[at] << ", found " << found[at];
 }
 
-/// The forward pass against the reference; returns the full gradient of the output that the backward passes stand for.
+/// Compares the forward pass with the reference; returns the full output gradient that the backward passes use.
 std::vector<double> judge_forward(const Problem& p, const Results& r) {
   const WinogradShape& s = p.s;
   std::vector<double> full(static_cast<size_t>(p.rows * full_size(s)));
@@ -219,7 +219,7 @@ void judge(const Problem& p, const Results& r) {
   expect_all_near(dbias, r.dbias, sums, "dbias");
 }
 
-/// Every instruction set, one thread and three.
+/// On every instruction set, with one thread and three.
 void agrees_everywhere(const WinogradShape& s, int64_t rows) {
   SCOPED_TRACE(text(s));
   const Problem p(s, rows, 5);
@@ -255,7 +255,7 @@ TEST(Winograd, CountsItsProducts) {
   EXPECT_EQ(winograd_products(shape(2, 2, 64, 64, 5, 2, 2, 2, 2)), 36);
 }
 
-TEST(Winograd, AgreesWithTheNaiveLoops) {
+TEST(Winograd, EqualsTheNaiveLoops) {
   agrees_everywhere(shape(13, 13, 32, 64, 3, 0, 0, 0, 0), 2);
   agrees_everywhere(shape(14, 14, 32, 64, 3, 1, 1, 1, 1), 2);
   agrees_everywhere(shape(9, 11, 19, 37, 3, 1, 1, 1, 1), 3);
@@ -266,9 +266,9 @@ TEST(Winograd, AgreesWithTheNaiveLoops) {
 }
 
 TEST(Winograd, PoolsInTheInverse) {
-  agrees_everywhere(with(shape(13, 13, 32, 64, 3, 0, 0, 0, 0), true, true), 2);  // 11 x 11: the last is not seen
+  agrees_everywhere(with(shape(13, 13, 32, 64, 3, 0, 0, 0, 0), true, true), 2);  // 11 x 11: the last is unused
   agrees_everywhere(with(shape(9, 9, 32, 64, 3, 0, 0, 0, 0), true, true), 2);
-  agrees_everywhere(with(shape(13, 10, 7, 33, 3, 1, 1, 1, 1), true, true), 2);  // the last row needs a tile of its own
+  agrees_everywhere(with(shape(13, 10, 7, 33, 3, 1, 1, 1, 1), true, true), 2);  // the last row needs a separate tile
   agrees_everywhere(with(shape(6, 6, 17, 16, 3, 1, 1, 1, 1), false, true), 3);
   agrees_everywhere(with(shape(9, 12, 18, 34, 5, 2, 2, 2, 2), true, true), 2);
 }
@@ -281,11 +281,11 @@ TEST(Winograd, BothGradientsTogether) {
            {with(shape(13, 13, 16, 24, 3, 0, 0, 0, 0), true, true), 64},
            {with(shape(14, 12, 12, 16, 5, 2, 2, 2, 2), true, true), 100},
        }) {
-    if (dptrain::test::kThreadSanitizer && rows > 66) continue;  // more tiles for the same threads
+    if (dptrain::test::kThreadSanitizer && rows > 66) continue;  // more tiles per thread add no new accesses
     on_every_target([&] {
       ASSERT_GT(winograd_backward_workspace(s, rows, 2), 0) << text(s);
       const Problem problem(s, rows, 7);
-      EXPECT_TRUE(problem.run(1) == problem.run(2)) << text(s);  // run() holds them to the passes apart
+      EXPECT_TRUE(problem.run(1) == problem.run(2)) << text(s);  // run() compares them with separate passes
     });
   }
 }
@@ -304,23 +304,23 @@ TEST(Winograd, OnePixelAndOneChannel) {
   agrees_everywhere(shape(1, 2, 2, 1, 5, 2, 2, 2, 2), 1);
 }
 
-/// Filters that do not fit into caches: few tiles, for which threads divide the columns, and many.
+/// Filters larger than the caches: with few tiles, for which threads split the columns, and with many.
 TEST(Winograd, ManyChannels) {
   agrees_everywhere(shape(3, 5, 160, 150, 3, 1, 1, 1, 1), 2);
   agrees_everywhere(shape(2, 2, 190, 185, 3, 1, 1, 1, 1), dptrain::test::kThreadSanitizer ? 20 : 260);
 }
 
-/// Gradients that are finished block by block: more sums than points. Filters whose depth is taken in slices, the
-/// second shape backward.
+/// Gradients computed block by block: more sums than points. The second shape has filters split along the depth in
+/// backward.
 TEST(Winograd, FewTilesAndManyChannels) {
   agrees_everywhere(shape(4, 3, 550, 70, 3, 1, 1, 1, 1), 2);
-  if (dptrain::test::kThreadSanitizer) return;  // the other shapes divide the same work between threads
+  if (dptrain::test::kThreadSanitizer) return;  // the other shapes divide the same work among threads
   agrees_everywhere(shape(7, 8, 66, 360, 3, 1, 1, 1, 1), 2);
   agrees_everywhere(with(shape(5, 4, 260, 130, 3, 1, 1, 1, 1), true, true), 2);
   agrees_everywhere(shape(2, 2, 270, 75, 5, 2, 2, 2, 2), 2);
 }
 
-/// A sample's outputs and data gradients are the same bits alone and in a batch.
+/// A sample's outputs and data gradients have the same bits in every batch.
 TEST(Winograd, SamplesAreIndependent) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "one thread; two minutes";
   for (const WinogradShape& s :
@@ -344,7 +344,7 @@ TEST(Winograd, SamplesAreIndependent) {
   }
 }
 
-/// Forward without bias and without positions is the same sum.
+/// Forward without bias and without positions computes the same sums.
 TEST(Winograd, WithoutBiasAndPositions) {
   Problem p(with(shape(9, 8, 17, 21, 3, 1, 1, 1, 1), true, true), 2, 9);
   std::fill(p.bias.begin(), p.bias.end(), 0.0F);
@@ -355,8 +355,8 @@ TEST(Winograd, WithoutBiasAndPositions) {
             }));
 }
 
-/// NaN and infinity come out where they go in.
-TEST(Winograd, NotANumberPasses) {
+/// NaN and infinity propagate to the outputs that use them.
+TEST(Winograd, PropagatesNaN) {
   for (const bool pool : {false, true}) {
     Problem p(with(shape(8, 8, 3, 5, 3, 1, 1, 1, 1), true, pool), 1, 11);
     p.x[static_cast<size_t>((3 * 8 + 3) * 3)] = NAN;
@@ -365,7 +365,7 @@ TEST(Winograd, NotANumberPasses) {
   }
 }
 
-/// Random shapes, the same on every change and others each night, on the best instruction set.
+/// Random shapes on the best instruction set: fixed in change tests, new ones each night.
 TEST(Winograd, RandomShapes) {
   std::mt19937 random(tier::case_seed(2024));
   const auto pick = [&](int64_t low, int64_t high) {

@@ -20,7 +20,7 @@ struct Case {
   }
 };
 
-/// All of single elements, with another alpha than Keras's.
+/// All elementwise activations, with an alpha other than Keras's.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const ActivationTraits& row : kActivations)
@@ -28,13 +28,13 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// What a number of the type can hold.
+/// x clamped to the range of the type.
 double in_range(DType type, double x) {
   const double largest = type == DType::kF16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
   return std::abs(x) <= largest ? x : std::copysign(std::numeric_limits<double>::infinity(), x);
 }
 
-/// No number within 1e-3 of a kink, some large ones.
+/// Values with a distance of 1e-3 from kinks, some large ones.
 std::vector<float> inputs(std::int64_t n) {
   std::vector<float> x = random_floats(n, 11, -8.0F, 8.0F);
   for (float& value : x)
@@ -44,7 +44,7 @@ std::vector<float> inputs(std::int64_t n) {
   return x;
 }
 
-TEST(GpuActivation, ForwardIsTheFormula) {
+TEST(GpuActivation, ForwardEqualsTheFormula) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     on_every_type([&](DType type, int offset) {
@@ -61,7 +61,7 @@ TEST(GpuActivation, ForwardIsTheFormula) {
   }
 }
 
-TEST(GpuActivation, BackwardIsTheSlope) {
+TEST(GpuActivation, BackwardIsTheDerivative) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     on_every_type([&](DType type, int offset) {
@@ -72,7 +72,7 @@ TEST(GpuActivation, BackwardIsTheSlope) {
         std::vector<double> expected;
         for (std::int64_t i = 0; i < n; ++i) expected.push_back(in_range(type, at(g, i) * c.slope(at(at_x, i))));
         activation_backward_from_input(at_once(), type, c.kind, c.alpha, x.data(), dy.data(), dx.data(), n);
-        expect_near(type, expected, dx.read(), 1e-5, 1e-6);  // differences are not better
+        expect_near(type, expected, dx.read(), 1e-5, 1e-6);  // central differences are less accurate
         activation_backward_from_input(at_once(), type, c.kind, c.alpha, x.data(), dy.data(), dy.data(), n);
         EXPECT_EQ(dy.read(), dx.read());
       }
@@ -102,14 +102,14 @@ TEST(GpuActivation, BackwardFromOutput) {
   }
 }
 
-TEST(GpuActivation, RefusesAGradientFromAnOutputThatDoesNotTell) {
+TEST(GpuActivation, RejectsGradientsFromAnAmbiguousOutput) {
   Array<float> x(4);
   for (const Activation kind : {Activation::kGelu, Activation::kHardSilu})
     EXPECT_THROW(activation_backward_from_output(at_once(), DType::kF32, kind, 0, x.data(), x.data(), x.data(), 4),
                  std::invalid_argument);
 }
 
-TEST(GpuActivation, NaNStaysNaN) {
+TEST(GpuActivation, PropagatesNaN) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     on_every_type([&](DType type, int offset) {
@@ -120,7 +120,7 @@ TEST(GpuActivation, NaNStaysNaN) {
   }
 }
 
-TEST(GpuActivation, KinksBelongToTheLeft) {
+TEST(GpuActivation, UsesTheLeftDerivativeAtKinks) {
   const std::vector<float> x{0.0F, 6.0F}, ones{1.0F, 1.0F};
   for (const auto& [kind, at_zero, at_six] : {std::tuple{Activation::kRelu, 0.0F, 1.0F},
                                               {Activation::kRelu6, 0.0F, 0.0F},

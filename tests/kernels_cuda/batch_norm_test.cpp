@@ -12,7 +12,7 @@ namespace {
 struct BatchNormShape {
   std::int64_t positions, channels;
 };
-// Channels that fill vectors and that do not, below and above a tile of columns; pieces of several positions.
+// Channels in whole vectors and not, below and above a tile of columns; pieces of several positions.
 constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},     BatchNormShape{5, 3},    BatchNormShape{37, 8},
                                       BatchNormShape{61, 24},   BatchNormShape{600, 5},  BatchNormShape{9, 129},
                                       BatchNormShape{140, 264}, BatchNormShape{1100, 16}};
@@ -52,7 +52,7 @@ std::vector<double> slice(const std::vector<double>& values, std::int64_t begin,
   return {values.begin() + begin, values.begin() + begin + n};
 }
 
-TEST(BatchNorm, SumsAreThoseOfDoubles) {
+TEST(BatchNorm, SumsEqualThoseOfDoubles) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     Tensor x(type, random_floats(shape.positions * shape.channels, 1, -1.0F, 3.0F), offset);
     Array<double> workspace(batch_norm_workspace(type, shape.positions, shape.channels));
@@ -62,13 +62,13 @@ TEST(BatchNorm, SumsAreThoseOfDoubles) {
     const Sums expected = sums_of(x.read(), shape.channels);
     const std::vector<double> found = message.read();
     EXPECT_EQ(found[0], static_cast<double>(shape.positions));
-    // Up to 1100 terms below 9, in another order: sums in float would be off by 1e-4.
+    // Up to 1100 terms below 9, in another order: sums in float would have errors of 1e-4.
     expect_doubles(expected.sum, slice(found, 1, shape.channels), 1e-9);
     expect_doubles(expected.product, slice(found, 1 + shape.channels, shape.channels), 1e-9);
   });
 }
 
-TEST(BatchNorm, WorkspaceRisesWithPositions) {
+TEST(BatchNorm, WorkspaceGrowsWithPositions) {
   for (const std::int64_t channels : {3, 64, 600}) {
     std::int64_t last = 0;
     for (std::int64_t positions = 0; positions < 200000; positions += 777) {
@@ -79,7 +79,7 @@ TEST(BatchNorm, WorkspaceRisesWithPositions) {
   }
 }
 
-/// Two replicas with a part of the positions each, and one with all of them, round to the same floats.
+/// Two replicas with parts of the positions round to the same floats as one with all.
 TEST(BatchNorm, MessagesOfReplicasAddUp) {
   const std::int64_t channels = 10, positions = 1500, first = 411, size = batch_norm_message(channels);
   const std::vector<float> values = random_floats(positions * channels, 2, -4.0F, 5.0F);
@@ -108,13 +108,13 @@ TEST(BatchNorm, MessagesOfReplicasAddUp) {
   EXPECT_EQ(variance_of_whole.read(), variance_of_parts.read());
 }
 
-TEST(BatchNorm, MomentsAndWhatIsMadeOfThemAreThoseOfTheCpu) {
+TEST(BatchNorm, MomentsAndCoefficientsEqualTheCpu) {
   const std::int64_t channels = 7, total = 12;
   std::vector<double> sum, sum_sq;
   for (std::int64_t c = 0; c < channels; ++c) {
     const double mean = 3.0 * static_cast<double>(c) - 4.0, variance = static_cast<double>(c) / 2;
     sum.push_back(mean * total);
-    sum_sq.push_back((variance + mean * mean) * total - (c == 0 ? 1e-9 : 0.0));  // the first below zero
+    sum_sq.push_back((variance + mean * mean) * total - (c == 0 ? 1e-9 : 0.0));  // the first slightly below zero
   }
   const std::vector<float> gamma = random_floats(channels, 3), beta = random_floats(channels, 4);
   const auto n = static_cast<std::size_t>(channels);
@@ -225,7 +225,7 @@ TEST(BatchNorm, ApplyAdds) {
   });
 }
 
-TEST(BatchNorm, StatisticsAreTheMomentsOfTheSums) {
+TEST(BatchNorm, StatisticsEqualTheMomentsOfTheSums) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     const std::int64_t channels = shape.channels;
     Tensor x(type, random_floats(shape.positions * channels, 1, -1.0F, 3.0F), offset);
@@ -260,11 +260,11 @@ TEST(BatchNorm, StatisticsAreTheMomentsOfTheSums) {
   });
 }
 
-/// Where a gradient's mask comes from.
+/// Source of a gradient's mask.
 enum class Mask { kNone, kOutput, kAffine };
 constexpr std::array kMasks{Mask::kNone, Mask::kOutput, Mask::kAffine};
 
-/// Inputs of a gradient, and its sums by plain loops. The output is what batch_norm_apply makes of x.
+/// Inputs of a gradient, and its sums by plain loops. The output is that of batch_norm_apply.
 struct GradientCase {
   std::int64_t positions, channels;
   Tensor x, dy, output;
@@ -333,7 +333,7 @@ TEST(BatchNorm, GradientSums) {
       const std::vector<double> found = message.read();
       EXPECT_EQ(found[0], static_cast<double>(c.positions));
       expect_doubles(c.expected_dy, slice(found, 1, c.channels), 1e-9);
-      // x - mean is rounded to float before it is multiplied: up to 1100 terms of 1e-7.
+      // x - mean is rounded to float before the product: up to 1100 terms of 1e-7.
       expect_doubles(c.expected_dy_xhat, slice(found, 1 + c.channels, c.channels), 5e-5);
       expect_near(DType::kF32, c.expected_dy, beta_gradient.read(), 1e-6, 1e-10);
       expect_near(DType::kF32, c.expected_dy_xhat, gamma_gradient.read(), 1e-6, 5e-5);
@@ -353,7 +353,7 @@ TEST(BatchNorm, GradientApply) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     for (const Mask mask : kMasks) {
       GradientCase c(shape, type, offset, mask);
-      const std::int64_t n = c.positions * c.channels, total = c.positions + 5;  // another replica's, too
+      const std::int64_t n = c.positions * c.channels, total = c.positions + 5;  // including another replica
       Array<double> sum_dy(c.expected_dy), sum_dy_xhat(c.expected_dy_xhat);
       Array<double> counted(std::vector<double>{static_cast<double>(total)});
       const std::vector<double> g = c.gradients(), h = c.xhat();

@@ -10,10 +10,10 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 struct Extents {
   std::int64_t rows, channels;
 };
-// One and several blocks of rows, channels in whole packs and not, more channels than one tile.
+// One and several blocks of rows, channels in whole packs and not, channels beyond one tile.
 const std::vector<Extents> kBiasShapes{{1, 1}, {3, 5}, {67, 8}, {130, 24}, {65, 300}, {200, 3}};
 
-TEST(GpuBias, IsAddedToEveryRow) {
+TEST(GpuBias, AddsToEveryRow) {
   for (const auto& [rows, channels] : {Extents{3, 5}, {7, 16}, {67, 24}}) {
     on_every_type([rows = rows, channels = channels](DType type, int offset) {
       Tensor x(type, random_floats(rows * channels, 1), offset), y(type, rows * channels, offset);
@@ -43,7 +43,7 @@ TEST(GpuBias, GradientIsTheSumOverRows) {
       Array<float> workspace(bias_gradient_workspace(rows, channels)), gradient(channels, offset), again(channels);
       const std::vector<float> before = dy.read();
       bias_gradient(at_once(), type, dy.data(), rows, channels, workspace.data(), gradient.data());
-      // Sums are float whatever the type: no rounding to it.
+      // Sums are always float and not rounded to the type.
       expect_near(DType::kF32, column_sums_of(before, channels), gradient.read(), 1e-5, 1e-4);
       EXPECT_EQ(dy.read(), before);
       bias_gradient(at_once(7), type, dy.data(), rows, channels, workspace.data(), again.data());
@@ -52,7 +52,7 @@ TEST(GpuBias, GradientIsTheSumOverRows) {
   }
 }
 
-TEST(GpuBias, GradientOfMoreRowsThanTheFewestPerBlockAllow) {
+TEST(GpuBias, GradientOfRowsBeyondTheMinimumPerBlock) {
   if (dptrain::test::kThreadSanitizer)
     GTEST_SKIP() << "a thousand blocks of OS threads take minutes, the other shapes have the barriers";
   const std::int64_t rows = 64 * 1024 + 5;
@@ -63,7 +63,7 @@ TEST(GpuBias, GradientOfMoreRowsThanTheFewestPerBlockAllow) {
   expect_near(DType::kF32, column_sums_of(dy.read(), 1), gradient.read(), 1e-5, 1e-3);
 }
 
-TEST(GpuBias, GradientBehindAReluMasksInPlace) {
+TEST(GpuBias, GradientAfterAReluMasksInPlace) {
   for (const auto& [rows, channels] : {Extents{3, 5}, {67, 8}, {130, 24}, {65, 300}}) {
     on_every_type([rows = rows, channels = channels](DType type, int offset) {
       const Tensor y(type, random_floats(rows * channels, 4), offset);

@@ -49,7 +49,7 @@ void expect_agreement(const DepthwiseShape& s, DType type, int offset) {
     sums[i] = plain[i] + static_cast<double>(shift[i % shift.size()]);
     plain[i] = std::max(plain[i], 0.0);
   }
-  // Some dozens of products of size up to four; the weights' gradients add hundreds.
+  // Sums of dozens of products of size up to four; gradients of weights add hundreds.
   expect_near(type, sums, y.read(), 1e-6, 2e-5);
   expect_near(type, plain, rectified.read(), 1e-6, 2e-5);
   expect_near(type, data, dx.read(), 1e-6, 2e-5);
@@ -57,7 +57,7 @@ void expect_agreement(const DepthwiseShape& s, DType type, int offset) {
   scratch.read();
 }
 
-TEST(GpuDepthwise, AgreesWithTheNaiveLoops) {
+TEST(GpuDepthwise, EqualsTheNaiveLoops) {
   for (const DepthwiseShape& s : {DepthwiseShape{7, 9, 16, 1, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1},    // packs
                                   DepthwiseShape{8, 6, 5, 1, 4, 3, 3, 3, 2, 2, 1, 1, 0, 0},     // stride 2
                                   DepthwiseShape{7, 8, 8, 1, 7, 8, 5, 5, 1, 1, 1, 1, 2, 2},     // 5x5

@@ -14,7 +14,7 @@ Array<StepState>& state_at(std::uint64_t step, Array<StepState>& scratch) {
   return scratch;
 }
 
-TEST(GpuDropout, IsTheCpusBitForBit) {
+TEST(GpuDropout, EqualsTheCpuBitForBit) {
   const Dropout dropout_{.rate = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
   for (const std::uint64_t step : {std::uint64_t{0}, (std::uint64_t{5} << 32) + 9}) {
     Array<StepState> scratch(1);
@@ -39,7 +39,7 @@ TEST(GpuDropout, IsTheCpusBitForBit) {
   }
 }
 
-TEST(GpuDropout, OfWholeChannelsIsTheCpusBitForBit) {
+TEST(GpuDropout, OfWholeChannelsEqualsTheCpuBitForBit) {
   const Dropout dropout_{.rate = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
   Array<StepState> scratch(1);
   const StepState* const state = state_at(9, scratch).data();

@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// Whole packs, tails, less than a pack, and more than the grid of one multiprocessor takes in one turn.
+// Whole packs, remainders, less than a pack, and more than one pass of the grid on one multiprocessor.
 const std::vector<std::int64_t> kSizes{1, 3, 8, 37, 4099, 40000};
 
 TEST(GpuElementwise, Fills) {
@@ -22,7 +22,7 @@ TEST(GpuElementwise, Fills) {
   }
 }
 
-TEST(GpuElementwise, NothingIsNothing) {
+TEST(GpuElementwise, AcceptsZeroElements) {
   Array<float> y(3);
   fill(at_once(), 1.0F, y.data(), 0);
   copy(at_once(), DType::kF32, y.data() + 1, y.data(), 0);
@@ -104,7 +104,7 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-TEST(GpuHash, IsTheSumOfMixedWordsOnAnyGrid) {
+TEST(GpuHash, SumsMixedWordsOnAnyGrid) {
   for (const std::int64_t n : {0, 1, 3, 1027, 40001}) {
     const std::vector<float> values = random_floats(n, 6);
     std::uint64_t expected = 0;
@@ -120,7 +120,7 @@ TEST(GpuHash, IsTheSumOfMixedWordsOnAnyGrid) {
   }
 }
 
-TEST(GpuHash, SeesBitsAndPositions) {
+TEST(GpuHash, DependsOnBitsAndPositions) {
   const std::vector<float> values = random_floats(1000, 7);
   const std::uint64_t before = hash_of(values);
   std::vector<float> swapped = values, negative = values, longer = values;
@@ -161,7 +161,7 @@ TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {
   }
 }
 
-TEST(GpuSumRanks, RefusesTooManyRanks) {
+TEST(GpuSumRanks, RejectsTooManyRanks) {
   EXPECT_THROW(sum_ranks(at_once(), RankArrays{.array = {}, .ranks = kMaxRanks + 1}, 0, 1), std::invalid_argument);
   EXPECT_THROW(sum_ranks(at_once(), RankArrays{}, 0, 1), std::invalid_argument);
 }

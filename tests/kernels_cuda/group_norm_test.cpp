@@ -48,7 +48,7 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
         data[static_cast<std::size_t>(i)] = inverse * (at(g, i) * at(scale, c) - a - xhat * b);
       });
     }
-  // The mean is 4 with a last place of 5e-7, and deviations are about 0.6.
+  // The mean is 4 with a last place of 5e-7; standard deviations are about 0.6.
   expect_near(type, out, y.read(), 1e-5, 1e-5);
   expect_near(type, data, dx.read(), 1e-5, 2e-5);
   expect_near(DType::kF32, of_gamma, dgamma.read(), 1e-5, 1e-4);
@@ -56,7 +56,7 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
   scratch.read();
 }
 
-TEST(GpuGroupNorm, AgreesWithTheFormulas) {
+TEST(GpuGroupNorm, EqualsTheFormulas) {
   const auto judge = [](const GroupNorm& n, std::int64_t rows) {
     on_every_type([&](DType type, int offset) { expect_agreement(n, rows, type, offset); });
   };
@@ -66,8 +66,8 @@ TEST(GpuGroupNorm, AgreesWithTheFormulas) {
   judge({.spatial = 12, .channels = 12, .groups = 3, .epsilon = 1e-3F}, 3);
   judge({.spatial = 70, .channels = 8, .groups = 1, .epsilon = 1e-3F}, 2);
   judge({.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 2);
-  // Groups that share a thread's vector, that are several threads', and that no tile holds; a last tile of fewer
-  // channels, more positions than lanes.
+  // Groups within a thread's vector, of several threads, and larger than a tile; a last tile of fewer channels, more
+  // positions than lanes.
   judge({.spatial = 33, .channels = 64, .groups = 32, .epsilon = 1e-3F}, 2);
   judge({.spatial = 5, .channels = 48, .groups = 12, .epsilon = 1e-3F}, 3);
   judge({.spatial = 70, .channels = 72, .groups = 9, .epsilon = 1e-3F}, 2);

@@ -17,7 +17,7 @@ LossScale after(const LossScale& before, const std::function<void(LossScale*)>& 
   return scale.read()[0];
 }
 
-TEST(LossScale, UnscaleDividesAndLooks) {
+TEST(LossScale, UnscaleDividesAndChecks) {
   for (const std::int64_t n : {1, 6, 5003}) {
     for (const int offset : {0, 1}) {
       const std::vector<float> x = random_floats(n, 1);
@@ -49,12 +49,12 @@ TEST(LossScale, LargestFloatIsFinite) {
   EXPECT_EQ(after({}, [&](LossScale* scale) { unscale(at_once(), scale, 2, g.data()); }).found_inf, 0);
 }
 
-TEST(LossScale, AFlagThatIsSetStaysSet) {
+TEST(LossScale, UnscaleKeepsAFlagThatIsSet) {
   Array<float> g(std::vector<float>{1, 2});
   EXPECT_EQ(after({.found_inf = 1}, [&](LossScale* scale) { unscale(at_once(), scale, 2, g.data()); }).found_inf, 1);
 }
 
-TEST(LossScale, CountsWhatWasLeftOut) {
+TEST(LossScale, CountsSkippedSteps) {
   const auto count = [](const LossScale& before) {
     return after(before, [](LossScale* scale) { count_skipped(at_once(), scale); });
   };
@@ -65,7 +65,7 @@ TEST(LossScale, CountsWhatWasLeftOut) {
   EXPECT_EQ(next.scale, 8.0F);
 }
 
-TEST(LossScale, ALossThatIsNotFiniteMarksAGradient) {
+TEST(LossScale, ANonFiniteLossMarksAGradient) {
   for (const double bad : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN()}) {
     Array<double> loss(std::vector<double>{bad});

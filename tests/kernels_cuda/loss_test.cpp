@@ -17,7 +17,7 @@ namespace {
 struct LossShape {
   std::int64_t rows, width;
 };
-// A thread, a warp and a block for each row.
+// A thread, a warp and a block per row.
 constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2}, LossShape{3, 5}, LossShape{37, 10},
                                  LossShape{3, 270}};
 constexpr float kLossScale = 0.25F;
@@ -42,7 +42,7 @@ struct Expected {
   std::vector<double> loss, gradient;
 };
 
-/// From a loss of one row and its gradient: f(prediction row, target row, gradient row) -> loss.
+/// Loss of one row, which writes its gradient: f(prediction row, target row, gradient row) -> loss.
 using RowLoss = std::function<double(const std::vector<double>&, const std::vector<double>&, std::vector<double>&)>;
 Expected reference(const LossShape& shape, const std::vector<float>& predictions, const std::vector<float>& targets,
                    double scale, const RowLoss& f) {
@@ -68,7 +68,7 @@ double softmax_loss(const std::vector<double>& z, const std::vector<double>& y, 
   return mass * std::log(sum) - dot;
 }
 
-/// By its definition; the gradient from -sum y ln(p / sum p), for probabilities inside the clip.
+/// Loss by definition; the gradient from -sum y ln(p / sum p), for probabilities inside the clip's range.
 double categorical_loss(const std::vector<double>& p, const std::vector<double>& y, std::vector<double>& gradient) {
   double sum = 0, mass = 0, loss = 0;
   for (std::size_t c = 0; c < p.size(); ++c) {
@@ -130,8 +130,8 @@ using Kernel = void (*)(const Launch&, DType, const void*, std::int64_t, std::in
 
 enum class Smoothing { kNone, kClasses, kBinary };
 
-/// Runs `kernel` with labels and with dense targets, smoothed or not, with the gradient beside the predictions and over
-/// them, with and without a loss scale, and compares it with `f` of the smoothed targets.
+/// Compares `kernel` with `f` of the smoothed targets: labels and dense targets, with and without smoothing and loss
+/// scale, with the gradient in separate memory and in place of the predictions.
 void check(Kernel kernel, const RowLoss& f, float low, float high, Smoothing smoothing, bool labels_allowed) {
   for (const LossShape& shape : kLossShapes) {
     SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.width));
@@ -177,7 +177,7 @@ TEST(Loss, SoftmaxCrossEntropy) { check(softmax_cross_entropy, softmax_loss, -5.
 TEST(Loss, CategoricalCrossEntropy) {
   check(categorical_cross_entropy, categorical_loss, 0.1F, 1.0F, Smoothing::kClasses, true);
 }
-/// Losses of elements as the others are called.
+/// Wraps elementwise losses in the signature of the others.
 template <class F>
 void of_elements(const Launch& at, DType type, const void* p, std::int64_t rows, std::int64_t width,
                  const LossTargets& targets, const LossOutputs& outputs) {
@@ -203,8 +203,8 @@ TEST(Loss, MeanAbsoluteError) {
   check(of_elements<losses::MeanAbsoluteError>, absolute_loss, -2.0F, 2.0F, Smoothing::kNone, false);
 }
 
-TEST(Loss, LabelsStandForRowsAndForNumbers) {
-  Array<std::int32_t> labels(std::vector<std::int32_t>{2, 0, 5});  // 5: no place in a row of three
+TEST(Loss, LabelsAreOneHotRowsOrNumbers) {
+  Array<std::int32_t> labels(std::vector<std::int32_t>{2, 0, 5});  // 5: out of range in a row of three
   Array<float> p(std::vector<float>{0, 0, 0.5F, 1, 0, 0, 0, 0, 0}), loss(3);
   const LossTargets targets{.labels = labels.data()};
   of_elements<losses::MeanSquaredError>(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
@@ -213,7 +213,7 @@ TEST(Loss, LabelsStandForRowsAndForNumbers) {
   expect_near(DType::kF32, {2.0, 0.0, 4.5}, loss.read());
 }
 
-TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
+TEST(Loss, ClipsAndBadLabelsEqualTheCpu) {
   const LossShape shape{4, 3};
   const std::vector<float> p{1, 0, 0, 0, 1, 0, 0.5F, 0.25F, 0.25F, 0.2F, 0.3F, 0.5F};
   const std::vector<std::int32_t> labels{1, 1, -1, 3};
@@ -255,7 +255,7 @@ TEST(Loss, ClipsAndBadLabelsAreThoseOfTheCpu) {
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(std::isnan(slope.read()[i]), i >= 6);
 }
 
-TEST(Loss, LogitOfMinusInfinityWhereNothingIsWanted) {
+TEST(Loss, AcceptsLogitsOfMinusInfinityWithoutTarget) {
   const float inf = std::numeric_limits<float>::infinity();
   Array<float> z(std::vector<float>{1, -inf, 2}), loss(1), gradient(3);
   Array<std::int32_t> label(std::vector<std::int32_t>{0});
@@ -266,14 +266,14 @@ TEST(Loss, LogitOfMinusInfinityWhereNothingIsWanted) {
   expect_near(DType::kF32, {p - 1, 0, 1 - p}, gradient.read());
 }
 
-/// Scores with many ties, so that the first of equals matters.
+/// Scores with many ties, which test that the first of equals counts.
 std::vector<float> tied_scores(std::int64_t n, std::uint32_t seed) {
   std::vector<float> scores = random_floats(n, seed, 0.0F, 3.0F);
   for (float& score : scores) score = std::floor(score) - 1.0F;
   return scores;
 }
 
-TEST(Loss, HitsAreThoseOfTheCpu) {
+TEST(Loss, HitsEqualTheCpu) {
   for (const LossShape& shape : kLossShapes) {
     const std::int64_t n = shape.rows * shape.width;
     const std::vector<std::int32_t> labels = random_labels(shape, 5);

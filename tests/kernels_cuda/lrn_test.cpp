@@ -12,12 +12,12 @@ namespace {
 struct LrnShape {
   std::int64_t pixels, channels;
 };
-// Windows inside, across and beyond the channels; several thread blocks; windows across their borders.
+// Windows inside, across and beyond the channels; several thread blocks, and windows across their borders.
 constexpr std::array kLrnShapes{LrnShape{1, 1}, LrnShape{5, 3}, LrnShape{3, 33}, LrnShape{130, 16}, LrnShape{2, 1500}};
 constexpr std::array kLrns{Lrn{2, 1.0F, 1.0F, 0.5F}, Lrn{5, 2.0F, 0.5F, 0.75F}, Lrn{0, 1.0F, 2.0F, 1.0F},
                            Lrn{1, 1.5F, 0.3F, 0.6F}, Lrn{700, 1.0F, 0.01F, 0.75F}};
 
-/// Calls f(i, j) for all neighbours j of element i, itself included.
+/// Calls f(i, j) for all neighbours j of element i, including i.
 template <class F>
 void on_neighbours(const Lrn& lrn, const LrnShape& shape, const F& f) {
   for (std::int64_t i = 0; i < shape.pixels * shape.channels; ++i) {
@@ -80,7 +80,7 @@ TEST(Lrn, Backward) {
   });
 }
 
-TEST(Lrn, AgreesWithTheCpu) {
+TEST(Lrn, EqualsTheCpu) {
   const std::int64_t pixels = 7, channels = 21, n = pixels * channels;
   for (const Lrn& lrn : kLrns) {
     const cpu::Lrn there{.radius = lrn.radius, .bias = lrn.bias, .alpha = lrn.alpha, .beta = lrn.beta};

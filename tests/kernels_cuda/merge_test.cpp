@@ -18,12 +18,12 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// Inputs of one merge, and their naive broadcasting.
+/// Inputs of one merge, and naive broadcasting.
 struct MergeCase {
   Shapes inputs;
   std::vector<std::int64_t> output;
 
-  /// Where input i has element `o` of the output, over all rows.
+  /// Element of input i that belongs to element `o` of the output, over all rows.
   std::int64_t source(std::size_t i, std::int64_t o) const {
     const std::vector<std::int64_t>& shape = inputs[i];
     std::int64_t rest = o % product(output), step = 1, offset = 0;
@@ -44,9 +44,9 @@ const std::vector<MergeCase>& merge_cases() {
       {{{4, 4, 16}, {4, 4, 16}}, {4, 4, 16}},
       {{{2, 3, 5}, {2, 3, 5}, {2, 3, 5}}, {2, 3, 5}},
       {{{4, 6, 16}, {1, 1, 16}}, {4, 6, 16}},                     // squeeze and excite
-      {{{1, 1, 5}, {4, 3, 5}}, {4, 3, 5}},                        // the first one is spread
+      {{{1, 1, 5}, {4, 3, 5}}, {4, 3, 5}},                        // the first is broadcast
       {{{5, 3, 8}, {5, 3, 1}}, {5, 3, 8}},                        // along the last axis
-      {{{3, 1, 8}, {1, 5, 8}, {3, 5, 1}}, {3, 5, 8}},             // nobody has it all
+      {{{3, 1, 8}, {1, 5, 8}, {3, 5, 1}}, {3, 5, 8}},             // all are broadcast
       {{{2, 1, 3, 1}, {1, 4, 1, 5}, {3, 5}, {1}}, {2, 4, 3, 5}},  // many axes, fewer axes
       {{{7, 9, 300}, {300}}, {7, 9, 300}},                        // more than a tile
       {{{40, 40, 2}, {1, 1, 2}}, {40, 40, 2}},                    // more terms than threads
@@ -231,7 +231,7 @@ TEST(GpuMerge, ExtremesAndTheirGradients) {
   });
 }
 
-TEST(GpuMerge, WorksInPlaceWhereNothingIsSpread) {
+TEST(GpuMerge, WorksInPlaceWithoutBroadcasting) {
   const Merge merge({{7, 5}, {5}}, {7, 5});
   Array<float> x(random_floats(kMergeRows * 35, 1)), bias(random_floats(kMergeRows * 5, 2)), y(kMergeRows * 35);
   const void* const inputs[] = {x.data(), bias.data()};
@@ -240,7 +240,7 @@ TEST(GpuMerge, WorksInPlaceWhereNothingIsSpread) {
   EXPECT_EQ(x.read(), y.read());
 }
 
-TEST(GpuMerge, TakesAsManyInputsAsItSays) {
+TEST(GpuMerge, AcceptsTheDocumentedNumberOfInputs) {
   const std::size_t most = Merge::kMaxInputs;
   const Shapes shapes(most, {3, 4});
   Array<float> x(std::vector<float>(12, 1.0F)), y(12);
@@ -280,7 +280,7 @@ TEST(GpuMerge, CopiesColumns) {
   }
 }
 
-TEST(Merge, BothGradientsOfASumBehindARelu) {
+TEST(Merge, BothGradientsOfASumWithRelu) {
   on_every_type([](DType type, int offset) {
     for (const std::int64_t n : {1, 7, 64, 5000}) {
       const Tensor output(type, random_floats(n, 1), offset);

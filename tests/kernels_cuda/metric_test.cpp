@@ -13,7 +13,7 @@ namespace {
 struct MetricShape {
   std::int64_t rows, width;
 };
-// A thread, a warp and a block for each row.
+// A thread, a warp and a block per row.
 constexpr std::array kMetricShapes{MetricShape{300, 1}, MetricShape{37, 5}, MetricShape{9, 40}, MetricShape{3, 270}};
 
 /// Scores in [0, 1] with ties, zeros and a NaN.
@@ -31,7 +31,7 @@ std::vector<std::int32_t> metric_labels(const MetricShape& shape) {
   return labels;
 }
 
-TEST(MetricBins, AreThoseOfTheCpu) {
+TEST(MetricBins, EqualTheCpu) {
   const std::vector<float> thresholds{0.2F, 0.5F, 0.75F};
   Array<float> threshold_memory(thresholds);
   for (const MetricShape& shape : kMetricShapes) {
@@ -61,7 +61,7 @@ TEST(MetricBins, AreThoseOfTheCpu) {
   }
 }
 
-TEST(MetricBins, OfLabelsAndPredictionsAreThoseOfTheCpu) {
+TEST(MetricBins, OfLabelsAndPredictionsEqualTheCpu) {
   for (const MetricShape& shape : kMetricShapes) {
     std::vector<float> scores = coarse_scores(shape.rows * shape.width);
     scores.back() = 0.5F;
@@ -79,7 +79,7 @@ TEST(MetricBins, OfLabelsAndPredictionsAreThoseOfTheCpu) {
 }
 
 TEST(MetricBins, AreCountedExactlyAndAdded) {
-  for (const std::int64_t count : {4, 402, 5000}) {  // the last does not fit into a block's memory
+  for (const std::int64_t count : {4, 402, 5000}) {  // the last exceeds a block's memory
     std::vector<std::int32_t> bins;
     for (std::int64_t i = 0; i < 9000; ++i) bins.push_back(static_cast<std::int32_t>(i * i % (count + 1)) - 1);
     std::vector<double> expected(static_cast<std::size_t>(count), 2.5);
@@ -93,7 +93,7 @@ TEST(MetricBins, AreCountedExactlyAndAdded) {
   }
 }
 
-TEST(MetricSums, OfARegressionAreThoseOfTheCpu) {
+TEST(MetricSums, OfARegressionEqualTheCpu) {
   constexpr std::int64_t kRows = 700, kWidth = 3;
   const std::vector<float> y = random_floats(kRows * kWidth, 3, -2.0F, 2.0F);
   const std::vector<float> p = random_floats(kRows * kWidth, 4, -2.0F, 2.0F);

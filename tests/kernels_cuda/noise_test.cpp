@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-TEST(GpuNoise, IsTheCpus) {
+TEST(GpuNoise, EqualsTheCpu) {
   const Noise noise{.stddev = 0.4F, .seed = 17, .layer = 3, .first_row = 1000};
   for (const std::uint64_t step : {std::uint64_t{0}, (std::uint64_t{5} << 32) + 9}) {
     const StepState host{.step = static_cast<std::int64_t>(step)};
@@ -23,7 +23,7 @@ TEST(GpuNoise, IsTheCpus) {
         std::vector<float> noisy(values.size());
         cpu::add_noise({}, DType::kF32, reference, values.data(), rows, width, noisy.data());
         const std::vector<double> expected(noisy.begin(), noisy.end());
-        // The last places of the functions; in 16 bits the rounding of the result.
+        // Errors in the last places of the functions; in 16 bits, the rounding of the result.
         add_noise(at_once(), type, noise, state.data(), x.data(), rows, width, y.data());
         expect_near(type, expected, y.read(), 1e-6, 3e-6);
         const std::vector<float> apart = y.read();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the optimizers' kernels share: a replica's arrays on the device beside the CPU's, and segments.
+// Shared by the tests of optimizer kernels: a replica's arrays on the device and on the CPU, and segments.
 
 #include <array>
 #include <functional>
@@ -26,7 +26,7 @@ inline void on_every_size(const std::function<void(std::int64_t, int)>& f) {
 
 inline std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-/// The device's arrays of one replica, beside the CPU's.
+/// The device's arrays of one replica, and the CPU's copies.
 struct Arena {
   std::int64_t n;
   Array<StepState> step;
@@ -52,7 +52,7 @@ struct Arena {
   UpdateState state() const { return {step.data(), scale.data()}; }
 };
 
-/// Zeros on the device and beside it.
+/// Zeros on the device and on the host.
 struct Slot {
   std::vector<float> there;
   Array<float> here;

@@ -1,4 +1,4 @@
-// What is summed over gradients and weights, and what follows from it: clipping, penalties, statistics.
+// Sums over gradients and weights, and their uses: clipping, penalties, statistics.
 
 #include <cmath>
 
@@ -54,7 +54,7 @@ TEST(Optimizer, ClipByGlobalNorm) {
   });
 }
 
-TEST(Optimizer, NanInTheNormGoesOn) {
+TEST(Optimizer, PropagatesNanInTheNorm) {
   Array<float> g(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 2});
   Array<double> workspace(norm_workspace());
   clip_by_global_norm(at_once(), 1.0, 3, workspace.data(), g.data());

@@ -12,7 +12,7 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 namespace {
 
-/// What the host tells of a step.
+/// The host's parameters of a step.
 struct Hyper {
   double values[3] = {};
   StepState at(std::int64_t step) const {
@@ -22,7 +22,7 @@ struct Hyper {
 
 using Update = std::function<void(const UpdateState&, const UpdatedWeights&)>;
 
-/// Three updates of both; the weights agree after each and so does their copy; a step with found_inf changes nothing.
+/// Three updates of both: the weights and their copies agree after each, and a step with found_inf changes nothing.
 void compare(
     Arena& arena, int offset, const Update& here, const std::function<void(std::int64_t)>& there,
     const std::function<Hyper(std::int64_t)>& hyper = [](std::int64_t) { return Hyper{}; }) {
@@ -103,7 +103,7 @@ TEST(Optimizer, Adam) {
   });
 }
 
-/// Steps that were left out do not count in t: hyper is of no use then.
+/// Skipped steps do not count in t, so the host's t is unusable.
 TEST(Optimizer, AdamAfterSkippedSteps) {
   for (const AdamPass& pass : {AdamPass{}, AdamPass{.beta_1 = 0.0}}) {
     Arena arena(33, 0);
@@ -122,7 +122,8 @@ constexpr AdamPass kMoments{.beta_1 = 0.8, .beta_2 = 0.99, .epsilon = 1e-2, .wei
 
 double correction(double beta, std::int64_t step) { return 1 - std::pow(beta, static_cast<double>(step + 1)); }
 
-/// Nadam, Adamax and Lamb, which has the whole arena for one tensor here; and how the host describes a step to each.
+/// Nadam, Adamax and Lamb, which treats the whole arena as one tensor here, and the host's parameters of a step of
+/// each.
 struct Relative {
   const char* name;
   std::function<void(const UpdateState&, const UpdatedWeights&, Arena&, Slot&, Slot&)> here;
@@ -286,7 +287,7 @@ TEST(Optimizer, Adagrad) {
   });
 }
 
-TEST(Optimizer, EmaStartsCountsAndOverwrites) {
+TEST(Optimizer, EmaInitializesCountsAndOverwrites) {
   on_every_size([](std::int64_t n, int offset) {
     Arena arena(n, offset);
     Array<float> average(n, offset);
@@ -339,7 +340,7 @@ TEST(Optimizer, EmaWithoutLossScaleNeverOverwrites) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_FLOAT_EQ(average.read()[i], 0.5F * start[i] + 0.5F * w[i]);
 }
 
-/// Every tensor by its own norm; between tensors nothing but the decay.
+/// Each tensor is scaled by its own norm; gaps between tensors only decay.
 TEST(Optimizer, LambByTensor) {
   const Array<Segment> rows(segments<Segment>());
   const Table<Segment> table{rows.data(), rows.size(), kLongest};

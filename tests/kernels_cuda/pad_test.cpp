@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-TEST(GpuPad, SurroundsWithZerosAndTakesThemAway) {
+TEST(GpuPad, PadsWithZerosAndRemovesThem) {
   const std::int64_t rows = 3;
   for (const Padding& p : {Padding{4, 3, 5, 1, 2, 0, 3}, Padding{2, 6, 16, 3, 3, 3, 3}, Padding{1, 1, 2, 0, 0, 0, 0},
                            Padding{3, 2, 4, 0, 1, 2, 0}}) {

@@ -12,7 +12,7 @@ struct PermuteCase {
   std::vector<int> axes;
 };
 
-TEST(GpuPermute, MovesEveryElementToItsPlace) {
+TEST(GpuPermute, MovesEveryElement) {
   const std::int64_t rows = 3;
   for (const PermuteCase& c :
        {PermuteCase{{5}, {0}}, PermuteCase{{4, 3, 5}, {0, 1, 2}}, PermuteCase{{4, 3, 5}, {1, 0, 2}},
@@ -44,7 +44,7 @@ TEST(GpuPermute, MovesEveryElementToItsPlace) {
   }
 }
 
-TEST(GpuPermute, RefusesWhatIsNone) {
+TEST(GpuPermute, RejectsInvalidPermutations) {
   EXPECT_THROW(Permutation({2, 3}, {0}), std::invalid_argument);
   EXPECT_THROW(Permutation({2, 3}, {1, 1}), std::invalid_argument);
   EXPECT_THROW(Permutation({2, 3}, {0, 2}), std::invalid_argument);

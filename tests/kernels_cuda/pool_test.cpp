@@ -13,7 +13,7 @@ constexpr std::int64_t kRows = 3;
 const std::vector<PoolWindow>& windows() {
   static const std::vector<PoolWindow> list{
       {4, 4, 8, 2, 2, 2, 2, 2, 2, 0, 0},      // 2x2, whole packs
-      {5, 7, 5, 2, 3, 2, 2, 2, 2, 0, 0},      // a line and a column are left over
+      {5, 7, 5, 2, 3, 2, 2, 2, 2, 0, 0},      // a remaining row and column
       {5, 7, 16, 3, 4, 3, 3, 2, 2, 1, 1},     // overlapping, padded
       {6, 5, 3, 6, 5, 3, 3, 1, 1, 1, 1},      // every position is covered nine times
       {7, 6, 8, 2, 2, 2, 3, 4, 3, 0, 0},      // lines between the windows
@@ -30,8 +30,7 @@ struct Sizes {
       : in(kRows * w.in_h * w.in_w * w.channels), out(kRows * w.out_h * w.out_w * w.channels) {}
 };
 
-/// Calls f(output element, input element, position within the window) for all that exist, windows and positions in
-/// order.
+/// Calls f(output element, input element, position in the window) for all positions inside the input, in order.
 void each_position(const PoolWindow& w, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f) {
   for (std::int64_t o = 0; o < Sizes(w).out; ++o) {
     const std::int64_t c = o % w.channels, ow = o / w.channels % w.out_w, oh = o / w.channels / w.out_w % w.out_h;
@@ -52,7 +51,7 @@ void on_every_window(const std::function<void(const PoolWindow&, DType, int)>& f
   }
 }
 
-/// Few different values, so that there are equal ones.
+/// Few different values, so that there are ties.
 std::vector<float> coarse(std::int64_t n, std::uint32_t seed) {
   std::vector<float> values = random_floats(n, seed, -4.0F, 4.0F);
   for (float& value : values) value = std::round(value);
@@ -79,7 +78,7 @@ Largest largest(const PoolWindow& w, const std::vector<float>& x) {
   return found;
 }
 
-TEST(GpuMaxPool, TakesTheFirstLargest) {
+TEST(GpuMaxPool, ReturnsTheFirstLargest) {
   on_every_window([](const PoolWindow& w, DType type, int offset) {
     const Sizes size(w);
     const Tensor x(type, coarse(size.in, 1), offset);
@@ -114,7 +113,7 @@ TEST(GpuMaxPool, Backward) {
   });
 }
 
-TEST(GpuAvgPool, IsTheMeanOfWhatExists) {
+TEST(GpuAvgPool, IgnoresPadding) {
   on_every_window([](const PoolWindow& w, DType type, int offset) {
     const Sizes size(w);
     const Tensor x(type, random_floats(size.in, 4), offset), dy(type, random_floats(size.out, 5), offset);
@@ -164,7 +163,7 @@ TEST(GpuGlobalPool, Averages) {
   }
 }
 
-TEST(GpuGlobalPool, TakesTheFirstLargest) {
+TEST(GpuGlobalPool, ReturnsTheFirstLargest) {
   for (const auto& [spatial, channels] : kImages) {
     on_every_type([spatial = spatial, channels = channels](DType type, int offset) {
       const std::int64_t n = kRows * spatial * channels, out = kRows * channels;

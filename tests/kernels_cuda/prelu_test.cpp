@@ -64,7 +64,7 @@ TEST(GpuPRelu, ValuesAndGradients) {
   }
 }
 
-TEST(GpuPRelu, WorkspaceNeverFallsWithMoreRows) {
+TEST(GpuPRelu, WorkspaceNeverShrinksWithMoreRows) {
   for (const PreluCase& c :
        {PreluCase{{40, 30, 3}, {1, 1, 3}, 0}, PreluCase{{7, 5}, {7, 5}, 0}, PreluCase{{50, 40}, {1, 1}, 0}}) {
     const PRelu prelu(c.sample, c.alpha);
@@ -73,7 +73,7 @@ TEST(GpuPRelu, WorkspaceNeverFallsWithMoreRows) {
   }
 }
 
-TEST(GpuPRelu, RefusesShapesThatDoNotFit) {
+TEST(GpuPRelu, RejectsShapesThatDoNotFit) {
   EXPECT_THROW(PRelu({2, 3}, {2}), std::invalid_argument);
   EXPECT_THROW(PRelu({2, 3}, {2, 2}), std::invalid_argument);
 }

@@ -13,7 +13,7 @@ namespace {
 struct SoftmaxShape {
   std::int64_t rows, classes;
 };
-// A thread, a warp and a block for each row; more rows than groups of threads.
+// A thread, a warp and a block per row; more rows than groups of threads.
 constexpr std::array kSoftmaxShapes{SoftmaxShape{1, 1},   SoftmaxShape{700, 3}, SoftmaxShape{5, 8},
                                     SoftmaxShape{131, 9}, SoftmaxShape{3, 37},  SoftmaxShape{19, 300}};
 
@@ -28,13 +28,13 @@ std::vector<double> softmax_of(const std::vector<float>& x, const SoftmaxShape& 
   return y;
 }
 
-TEST(Softmax, ForwardIsThatOfDoubles) {
+TEST(Softmax, ForwardEqualsThatOfDoubles) {
   for (const SoftmaxShape& shape : kSoftmaxShapes) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
       Tensor x(type, random_floats(n, 1, -9.0F, 9.0F), offset), y(type, n, offset);
       softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, y.data());
-      // e^t of a float t of up to 18 is off by 18 roundings.
+      // e^t of a float t of up to 18 has an error of 18 roundings.
       expect_near(type, softmax_of(x.read(), shape), y.read(), 3e-6, 1e-12);
 
       Array<float> wide(n, offset);
@@ -63,7 +63,7 @@ TEST(Softmax, LargeLogitsAndInfinitiesStayFinite) {
   }
 }
 
-TEST(Softmax, BackwardIsThatOfDoubles) {
+TEST(Softmax, BackwardEqualsThatOfDoubles) {
   for (const SoftmaxShape& shape : kSoftmaxShapes) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
@@ -86,7 +86,7 @@ TEST(Softmax, BackwardIsThatOfDoubles) {
   }
 }
 
-TEST(LogSoftmax, IsThatOfDoubles) {
+TEST(LogSoftmax, EqualsThatOfDoubles) {
   for (const SoftmaxShape& shape : kSoftmaxShapes) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
@@ -115,7 +115,7 @@ TEST(LogSoftmax, IsThatOfDoubles) {
   }
 }
 
-TEST(Softmax, AgreesWithTheCpu) {
+TEST(Softmax, EqualsTheCpu) {
   const SoftmaxShape shape{11, 21};
   const std::vector<float> x = random_floats(shape.rows * shape.classes, 4);
   std::vector<float> expected(x.size());
@@ -136,7 +136,7 @@ TEST(Softmax, SigmoidProbabilities) {
   });
 }
 
-TEST(Softmax, NoRowsNoWork) {
+TEST(Softmax, AcceptsZeroRows) {
   Tensor none(DType::kF32, 0);
   softmax_forward(at_once(), DType::kF32, none.data(), 0, 5, none.data());
   softmax_backward(at_once(), DType::kF32, none.data(), none.data(), 0, 5, none.data());

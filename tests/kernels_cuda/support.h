@@ -1,9 +1,8 @@
 #pragma once
 
-// What every test of a GPU kernel does: arrays of any element type in the device's memory (the emulator's is the heap),
-// every byte 0xFF before it is written (NaN in all number types) and guarded on both sides; all number types, at
-// aligned and at odd addresses; comparison with plain loops in double. Compiled with DPTRAIN_BACKEND=emu, or with cuda
-// to run on a GPU.
+// Arrays of any element type in device memory (the heap on the emulator), filled with 0xFF bytes (NaN in all number
+// types) and guarded on both sides; all number types, at aligned and unaligned addresses; comparison with plain loops
+// in double. Compiled with DPTRAIN_BACKEND=emu, or with cuda to run on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +30,8 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 
-/// Runs kernels at once on the emulator, on the default stream on a GPU. Few multiprocessors, so that loops turn.
+/// Launches at once on the emulator, on the default stream on a GPU. With few multiprocessors, grid-stride loops
+/// iterate.
 inline Launch at_once(int multiprocessors = 1) { return {.stream = nullptr, .multiprocessors = multiprocessors}; }
 
 // --- Memory ---
@@ -57,7 +57,7 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
 }
 #endif
 
-/// n elements of the device's memory, `offset` elements behind an address that is aligned to 16 bytes.
+/// n elements in device memory, `offset` elements after a 16-byte-aligned address.
 template <class T>
 class Array {
  public:
@@ -84,7 +84,7 @@ class Array {
   const T* data() const { return reinterpret_cast<const T*>(memory_ + before_); }
   std::int64_t size() const { return static_cast<std::int64_t>(size_); }
 
-  /// What is there now. Nothing beside it may have been touched.
+  /// The contents. Expects unchanged guards.
   std::vector<T> read() const {
     guard(false);
     std::vector<unsigned char> all(bytes() + before_ + kGuard);
@@ -104,7 +104,7 @@ class Array {
  private:
   static constexpr std::size_t kGuard = 64;
   std::size_t bytes() const { return size_ * sizeof(T); }
-  /// Kernels may not even read beside it: the address sanitizer sees to that.
+  /// Makes reads outside the array errors of AddressSanitizer.
   void guard([[maybe_unused]] bool on) const {
 #if defined(__SANITIZE_ADDRESS__) && DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
     if (on) {
@@ -120,7 +120,7 @@ class Array {
   unsigned char* memory_ = nullptr;
 };
 
-/// An Array of a number type that is known when the test runs.
+/// An Array of a number type chosen at run time.
 class Tensor {
  public:
   Tensor(DType type, std::int64_t n, int offset = 0)
@@ -165,7 +165,7 @@ class Tensor {
 
 // --- Numbers ---
 
-/// Uniform numbers, the same for a seed everywhere.
+/// Uniform numbers that depend only on the seed.
 inline std::vector<float> random_floats(std::int64_t n, std::uint32_t seed, float low = -2.0F, float high = 2.0F) {
   std::mt19937 generator(seed);
   std::vector<float> values(static_cast<std::size_t>(n));
@@ -176,14 +176,14 @@ inline std::vector<float> random_floats(std::int64_t n, std::uint32_t seed, floa
 /// Relative error of one rounding to the type, for results that were computed in float.
 inline double rounding(DType type) { return type == DType::kF32 ? 0.0 : type == DType::kBf16 ? 1.0 / 256 : 1.0 / 2048; }
 
-/// `relative` and `absolute` are what float arithmetic may be off; the rounding to `type` is added.
+/// `relative` and `absolute` are tolerances of float arithmetic; the rounding to `type` is added.
 inline void expect_near(DType type, const std::vector<double>& expected, const std::vector<float>& found,
                         double relative = 1e-6, double absolute = 0.0) {
   ASSERT_EQ(expected.size(), found.size());
   const double subnormal = type == DType::kF16 ? 6e-8 : 0.0;  // the last place of the smallest halves
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double value = static_cast<double>(found[i]);
-    if (expected[i] == value) continue;  // infinities too
+    if (expected[i] == value) continue;  // including infinities
     ASSERT_LE(std::abs(expected[i] - value), absolute + subnormal + (relative + rounding(type)) * std::abs(expected[i]))
         << "element " << i << " of " << expected.size() << ": expected " << expected[i] << ", found " << value;
   }
@@ -193,9 +193,8 @@ inline double at(const std::vector<float>& values, std::int64_t i) {
   return static_cast<double>(values.at(static_cast<std::size_t>(i)));
 }
 
-/// Calls f(type, offset) for every number type, with arrays aligned and one element off. Under ThreadSanitizer, where a
-/// launch is hundreds of OS threads, only for float aligned and bfloat16 not: what threads do is the same for all
-/// types.
+/// Calls f(type, offset) for every number type, aligned and one element off. With ThreadSanitizer, a launch is hundreds
+/// of OS threads, so only for aligned float and unaligned bfloat16: the threads' accesses are the same for all types.
 inline void on_every_type(const std::function<void(DType, int)>& f) {
   for (const DType type : {DType::kF32, DType::kBf16, DType::kF16}) {
     for (const int offset : {0, 1}) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-/// Each input's part in each output, from the places of the outputs' centres.
+/// Weight of each input in each output, from the outputs' centres.
 double part(const UpsampleAxis& axis, std::int64_t i, std::int64_t o) {
   const double centre = (static_cast<double>(o) + 0.5) * static_cast<double>(axis.in) / static_cast<double>(axis.out);
   if (!axis.bilinear) return std::floor(centre) == static_cast<double>(i) ? 1 : 0;
@@ -15,7 +15,7 @@ double part(const UpsampleAxis& axis, std::int64_t i, std::int64_t o) {
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(i)));
 }
 
-TEST(GpuUpsample, AgreesWithTheNaiveSums) {
+TEST(GpuUpsample, EqualsTheNaiveSums) {
   const std::int64_t rows = 2;
   for (const UpsampleShape& s :
        {UpsampleShape{3, 5, 16, 6, 10, true}, UpsampleShape{1, 4, 3, 5, 12, true}, UpsampleShape{3, 4, 8, 6, 12, false},
@@ -46,7 +46,7 @@ TEST(GpuUpsample, AgreesWithTheNaiveSums) {
     });
 }
 
-/// Its numbers do not fit into 32 bits.
+/// Products exceed 32 bits.
 TEST(GpuUpsample, LongAxes) {
   for (const bool bilinear : {false, true}) {
     const UpsampleShape s{1, 30000, 1, 1, 36000, bilinear};
