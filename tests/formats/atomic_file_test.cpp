@@ -1,4 +1,5 @@
-// The old file or the whole new one: full disks, limits, missing folders, and a process killed while it saves.
+// A save leaves the old file or the whole new one: full disks, limits, missing folders, and a process killed while
+// saving.
 
 #include <chrono>
 #include <csignal>
@@ -31,7 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-/// The paths of all that was synced, by one thread.
+/// The paths of all synced files, by one thread.
 std::vector<std::string>& synced() {
   thread_local std::vector<std::string> paths;
   return paths;
@@ -49,7 +50,7 @@ std::string failure(const std::string& path, const graph::Model& model) {
   return "";
 }
 
-/// Runs `work` in a child process, because limits and mounts belong to a process; its exit status.
+/// Runs `work` in a child process, as limits and mounts are per process; returns its exit status.
 template <class Work>
 int in_child(Work work) {
   const pid_t child = fork();
@@ -69,7 +70,7 @@ TEST(AtomicFile, WritesThePartsInOrder) {
   EXPECT_THAT(folder.files(), ElementsAre("file"));
 }
 
-TEST(AtomicFile, WhatIsNoFileIsWrittenTo) {
+TEST(AtomicFile, WritesToPipesAndDevices) {
   const sample::Folder folder;
   const std::string pipe = folder / "pipe", text = "through";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -86,7 +87,7 @@ TEST(AtomicFile, WhatIsNoFileIsWrittenTo) {
   EXPECT_THAT(folder.files(), ElementsAre("pipe"));
 }
 
-TEST(AtomicFile, TemporariesAreToldByTheirNames) {
+TEST(AtomicFile, RecognizesTemporariesByName) {
   EXPECT_EQ(target_of_temporary(".net.h5.tmp-4711"), "net.h5");
   for (const char* other : {"net.h5", ".net.h5", ".net.h5.tmp-", ".net.h5.tmp-4x", "net.h5.tmp-4711", ""})
     EXPECT_EQ(target_of_temporary(other), "") << other;
@@ -102,13 +103,13 @@ TEST(AtomicFile, WritesIntoTheCurrentFolder) {
   EXPECT_THAT(folder.files(), ElementsAre("file"));
 }
 
-TEST(AtomicFile, AMissingFolderIsNamed) {
+TEST(AtomicFile, NamesAMissingFolder) {
   const sample::Folder folder;
   EXPECT_EQ(failure(folder / "no/last.h5", sample::tiny_cnn()),
             "cannot write '" + (folder / "no/last.h5") + "': No such file or directory");
 }
 
-TEST(AtomicFile, AFolderInThePlaceOfTheFileStays) {
+TEST(AtomicFile, KeepsAFolderOfTheSameName) {
   const sample::Folder folder;
   std::filesystem::create_directory(folder / "last.h5");
   EXPECT_THAT(failure(folder / "last.h5", sample::tiny_cnn()), HasSubstr("last.h5': Is a directory"));
@@ -117,7 +118,7 @@ TEST(AtomicFile, AFolderInThePlaceOfTheFileStays) {
 
 TEST(AtomicFile, RemovesTemporariesWithoutAWriter) {
   const sample::Folder folder;
-  // With the number of a process that runs, as a leftover has in another container.
+  // With the id of a running process, as for a leftover of another container.
   const std::string left = ".last.h5.tmp-" + std::to_string(getppid()), written = ".last.h5.tmp-17";
   for (const std::string& name : {left, written, std::string(".best.h5.tmp-18"), std::string(".last.h5.tmp-x")})
     std::ofstream(folder / name) << "half a file";
@@ -132,8 +133,8 @@ TEST(AtomicFile, RemovesTemporariesWithoutAWriter) {
   EXPECT_THAT(folder.files(), UnorderedElementsAre("last.h5", ".best.h5.tmp-18", ".last.h5.tmp-x"));
 }
 
-/// Threads have the number of one process, as processes in two containers may have.
-TEST(AtomicFile, WritersOfOnePathDoNotDisturbEachOther) {
+/// Threads have the same process id, as processes in two containers may have.
+TEST(AtomicFile, SupportsConcurrentWritersOfOnePath) {
   const sample::Folder folder;
   const std::string path = folder / "file";
   const auto write = [&](char letter) {
@@ -148,13 +149,13 @@ TEST(AtomicFile, WritersOfOnePathDoNotDisturbEachOther) {
   EXPECT_EQ(found, std::vector<std::byte>(20'000, found.front()));
 }
 
-TEST(AtomicFile, AFileSystemThatDoesNotReportItsSizeIsNotFull) {
+TEST(AtomicFile, AssumesSpaceIfTheFileSystemReportsNone) {
   struct statvfs info {};
   if (statvfs("/proc", &info) != 0 || info.f_blocks != 0) GTEST_SKIP() << "no file system of 0 blocks";
   EXPECT_THAT(failure("/proc/last.h5", sample::tiny_cnn()), HasSubstr("cannot write '/proc/last.h5': No such file"));
 }
 
-TEST(AtomicFile, NewFoldersAreSynced) {
+TEST(AtomicFile, SyncsNewFolders) {
   const sample::Folder folder;
   std::filesystem::create_directory(folder / "runs");
   synced().clear();
@@ -168,7 +169,7 @@ TEST(AtomicFile, NewFoldersAreSynced) {
   EXPECT_EQ(create_folders(folder / "runs/file/below"), std::errc::not_a_directory);
 }
 
-TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
+TEST(AtomicFile, ASizeLimitKeepsTheOldFile) {
   const sample::Folder folder;
   const graph::Model small = sample::tiny_cnn(5), large = sample::tiny_cnn(500);
   save_checkpoint(folder / "last.h5", small, {}, sample::state_of(small));
@@ -189,7 +190,7 @@ TEST(AtomicFile, AFileThatMayNotGrowLeavesTheOldOne) {
   EXPECT_EQ(read_state(folder / "last.h5").arrays.size(), 9U);
 }
 
-/// A file system of 64 KiB at `folder`, in a namespace of this process alone. False where that is not allowed.
+/// Mounts a file system of 64 KiB at `folder`, in a namespace of this process. Returns false if that is not permitted.
 bool mount_small_disk(const std::string& folder) {
   const uid_t user = getuid();
   if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
@@ -197,7 +198,7 @@ bool mount_small_disk(const std::string& folder) {
   return mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
 }
 
-TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
+TEST(AtomicFile, AFullDiskKeepsTheOldFile) {
   const sample::Folder folder;
   constexpr int kNotAllowed = 77;
   const int status = in_child([&] {
@@ -205,7 +206,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
     const graph::Model small = sample::tiny_cnn(5);
     const std::string path = folder / "last.h5";
     save_checkpoint(path, small, {}, {});
-    // Found before writing, by the free space.
+    // Detected before writing, by the free space.
     const std::string message = failure(path, sample::tiny_cnn(500));
     if (message.find("cannot write '" + path + "': not enough space; the file needs") != 0) return 1;
     if (folder.files() != std::vector<std::string>{"last.h5"}) return 2;
@@ -217,7 +218,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
+TEST(AtomicFile, AKilledSaveLeavesAReadableFile) {
   const sample::Folder folder;
   const std::string path = folder / "last.h5";
   const graph::Model model = sample::tiny_cnn(200);
@@ -227,7 +228,7 @@ TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
     const pid_t child = fork();
     if (child == 0)
       for (;;) save_checkpoint(path, model, {}, state);
-    // Anywhere within some ten saves, each of a few milliseconds; odd steps so that all phases are hit.
+    // During ten saves of a few milliseconds each; odd steps cover all phases.
     std::this_thread::sleep_for(std::chrono::microseconds(1000 + 2713 * kill_number));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -244,7 +245,7 @@ TEST(AtomicFile, KilledWhileSavingThereIsAlwaysAReadableFile) {
 }  // namespace
 }  // namespace dptrain::formats
 
-/// In place of the C library's.
+/// Replaces the C library's function.
 extern "C" int fsync(int file) {
   std::error_code ignored;
   dptrain::formats::synced().push_back(

@@ -10,7 +10,7 @@ namespace {
 
 using sample::Folder;
 
-TEST(Average, IsTheMeanOfEveryWeightStatisticsIncluded) {
+TEST(Average, AveragesWeightsAndStatistics) {
   const Folder folder;
   graph::Model first = sample::branched(), second = first, third = first;
   for (graph::Weight& weight : second.weights)
@@ -28,7 +28,7 @@ TEST(Average, IsTheMeanOfEveryWeightStatisticsIncluded) {
       EXPECT_NEAR(mean.weights[w].values[i], 2 * first.weights[w].values[i] + 2, 1e-6) << mean.weights[w].def.name;
 }
 
-TEST(Average, WantsOneModel) {
+TEST(Average, RequiresTheSameModel) {
   const Folder folder;
   save_checkpoint(folder / "a.h5", sample::tiny_cnn(5), {}, {});
   save_checkpoint(folder / "b.h5", sample::tiny_cnn(6), {}, {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// States and files that the tests of this folder share, and the models of tests/formats/export_sample.h.
+// States and files shared by the tests of this folder; models are in tests/formats/export_sample.h.
 
 #include <fstream>
 #include <iterator>

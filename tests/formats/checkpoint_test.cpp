@@ -1,4 +1,4 @@
-// What goes into a checkpoint comes out of it, and what does not fit is said.
+// Checkpoints read back as written; contents that do not fit are errors.
 
 #include <cmath>
 #include <cstring>
@@ -28,7 +28,7 @@ void expect_same_weights(const graph::Model& a, const graph::Model& b) {
     EXPECT_TRUE(same_bits(a.weights[i].values, b.weights[i].values)) << i;
 }
 
-/// The same model with other numbers.
+/// The same model with other weights.
 graph::Model scrambled(graph::Model model) {
   for (graph::Weight& weight : model.weights) weight.values = sample::numbers(weight.values.size(), 12345);
   return model;
@@ -47,7 +47,7 @@ std::string refusal_of(Call call) {
   return "";
 }
 
-TEST(Checkpoint, WeightsComeBackBitForBit) {
+TEST(Checkpoint, WeightsReadBackBitForBit) {
   const sample::Folder folder;
   graph::Model model = sample::branched();
   model.weights[0].values[0] = std::nanf("");
@@ -60,7 +60,7 @@ TEST(Checkpoint, WeightsComeBackBitForBit) {
   expect_same_weights(model, loaded);
 }
 
-TEST(Checkpoint, StateComesBackBitForBit) {
+TEST(Checkpoint, StateReadsBackBitForBit) {
   const sample::Folder folder;
   const graph::Model model = sample::branched();
   const CheckpointState state = sample::state_of(model);
@@ -79,7 +79,7 @@ TEST(Checkpoint, StateComesBackBitForBit) {
   }
 }
 
-TEST(Checkpoint, AnEmptyStateIsAState) {
+TEST(Checkpoint, AcceptsAnEmptyState) {
   const sample::Folder folder;
   save_checkpoint(folder / "last.h5", sample::tiny_cnn(), {}, {});
   const CheckpointState read = read_state(folder / "last.h5");
@@ -94,7 +94,7 @@ TEST(Checkpoint, TheSameContentsGiveTheSameBytes) {
   EXPECT_EQ(sample::bytes_of(folder / "a.h5"), sample::bytes_of(folder / "b.h5"));
 }
 
-TEST(Checkpoint, LargeTextsAndManyNamesFit) {
+TEST(Checkpoint, AcceptsLargeTextsAndManyNames) {
   const sample::Folder folder;
   CheckpointState state;
   state.resolved_config = std::string(300'000, 'x') + "\n";
@@ -126,7 +126,7 @@ TEST(Checkpoint, AnExportedModelHasWeightsAndClassNamesButNoState) {
               HasSubstr("start from its weights with --init-from"));
 }
 
-TEST(Checkpoint, AnotherShapeIsNamed) {
+TEST(Checkpoint, NamesAWeightOfAnotherShape) {
   const sample::Folder folder;
   save_checkpoint(folder / "last.h5", sample::tiny_cnn(5), {}, {});
   graph::Model model = sample::tiny_cnn(7);
@@ -140,7 +140,7 @@ TEST(Checkpoint, AnotherShapeIsNamed) {
   expect_same_weights(model, before);
 }
 
-TEST(Checkpoint, AnotherModelIsListedWhole) {
+TEST(Checkpoint, ListsAllDifferencesOfAnotherModel) {
   const sample::Folder folder;
   save_checkpoint(folder / "last.h5", sample::tiny_cnn(), {}, {});
   graph::Model model = sample::branched();
@@ -150,7 +150,7 @@ TEST(Checkpoint, AnotherModelIsListedWhole) {
   EXPECT_THAT(message, HasSubstr("layer 'conv1' of the file is not in the model"));
 }
 
-TEST(Checkpoint, AnotherNumberOfWeightsIsNamed) {
+TEST(Checkpoint, NamesAnotherNumberOfWeights) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
   save_checkpoint(folder / "last.h5", model, {}, {});
@@ -159,7 +159,7 @@ TEST(Checkpoint, AnotherNumberOfWeightsIsNamed) {
               HasSubstr("layer 'conv1' has 2 weights in the file, 1 in the model"));
 }
 
-TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
+TEST(Checkpoint, RejectsFilesThatAreNoCheckpoints) {
   const sample::Folder folder;
   const auto put = [&](const std::string& file, const std::string& text) {
     sample::put_bytes(folder / file, std::as_bytes(std::span(text)));
@@ -177,7 +177,7 @@ TEST(Checkpoint, TellsWhatIsNoCheckpoint) {
     EXPECT_FALSE(is_checkpoint(folder / file)) << file;
 }
 
-TEST(Checkpoint, ShowsWhatIsInIt) {
+TEST(Checkpoint, ShowsItsContents) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
   save_checkpoint(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
@@ -200,7 +200,7 @@ TEST(Checkpoint, DiffOfEqualFilesIsEqual) {
   EXPECT_EQ(same.report, "13 arrays equal\n");
 }
 
-TEST(Checkpoint, DiffTellsEachArrayAndLine) {
+TEST(Checkpoint, DiffListsArraysAndLines) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
   CheckpointState state = sample::state_of(model);
@@ -215,7 +215,7 @@ TEST(Checkpoint, DiffTellsEachArrayAndLine) {
 
   const FileDifference d = compare_files(folder / "b.h5", folder / "c.h5", 0);
   EXPECT_FALSE(d.equal);
-  // One of four values of 0.5 is off by 0.25: relative 0.25 / sqrt(4 * 0.25).
+  // One of four values of 0.5 differs by 0.25: relative 0.25 / sqrt(4 * 0.25).
   EXPECT_THAT(d.report, HasSubstr("conv1/bias: max |A - B| 0.25, relative 0.25\n"));
   EXPECT_THAT(d.report, HasSubstr("state scalar: only in A\n"));
   EXPECT_THAT(d.report, HasSubstr("  - experiment: {name: tiny}\n"));
@@ -225,7 +225,7 @@ TEST(Checkpoint, DiffTellsEachArrayAndLine) {
   EXPECT_TRUE(compare_files(folder / "a.h5", folder / "b.h5", 10).equal);
 }
 
-TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
+TEST(Checkpoint, EscapesControlCharactersInNames) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
   CheckpointState state = sample::state_of(model);
@@ -245,7 +245,7 @@ TEST(Checkpoint, NamesGiveTheTerminalNoOrders) {
               AllOf(HasSubstr("T-shirt, \\u009bmm"), HasSubstr(", a\\x1b[2Jb\\nequal (")));
 }
 
-TEST(Checkpoint, DiffTakesNotANumberSeriously) {
+TEST(Checkpoint, DiffTreatsNaNAsADifference) {
   const sample::Folder folder;
   graph::Model model = sample::tiny_cnn();
   save_checkpoint(folder / "a.h5", model, {}, {});

@@ -1,4 +1,4 @@
-// Files cut off and with flipped bytes: an error or the right contents, never a crash and never wrong numbers.
+// Truncated files and flipped bytes give an error or the right contents, never a crash or wrong numbers.
 
 #include <cstring>
 #include <functional>
@@ -22,7 +22,7 @@ FileContents over(std::vector<std::byte> bytes) {
   return FileContents::over(checkpoint_bytes("file.h5", std::move(bytes)));
 }
 
-/// Reads everything that anybody reads; false when it throws the error that it may throw.
+/// Reads all contents; false for an expected error.
 bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
   bool good = true;
   const auto attempt = [&](const auto& read) {
@@ -54,7 +54,7 @@ class Damage : public ::testing::Test {
   std::vector<std::byte> whole_;
 };
 
-TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
+TEST_F(Damage, RejectsAFileTruncatedAnywhere) {
   graph::Model model = model_;
   const std::size_t sealed = whole_.size() - kSealBytes;
   for (std::size_t size = 0; size < sealed; size += 1 + size / 97) {
@@ -70,7 +70,7 @@ TEST_F(Damage, AFileCutOffAnywhereIsRefused) {
   }
 }
 
-TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
+TEST_F(Damage, DetectsEveryFlippedByteOfASealedFile) {
   graph::Model model = model_;
   for (std::size_t at = 0; at < whole_.size() - kSealBytes; at += 53) {
     std::vector<std::byte> bytes = whole_;
@@ -79,9 +79,9 @@ TEST_F(Damage, EveryFlippedByteOfASealedFileIsFound) {
   }
 }
 
-TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
+TEST_F(Damage, FlippedBytesOfAnUnsealedFileAreDetectedOrHarmless) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "a minute, and no threads";
-  // Another program may have rewritten the file: without the seal the checksums of the datasets are what is left.
+  // Another program may have rewritten the file: without the seal, only the checksums of the datasets remain.
   whole_.resize(whole_.size() - kSealBytes);
   int harmless = 0;
   for (std::size_t at = 0; at < whole_.size(); at += test::kAddressSanitizer ? 47 : 11) {
@@ -97,8 +97,8 @@ TEST_F(Damage, AFlippedByteOfAnUnsealedFileIsFoundOrHarmless) {
   EXPECT_GT(harmless, 0);  // unused space, texts
 }
 
-TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
-  // The kernel's bytes in the file, one bit of one number changed, the seal cut off.
+TEST_F(Damage, DetectsChangedNumbersOfAnUnsealedFile) {
+  // The kernel's bytes in the file with one flipped bit, and without the seal.
   const auto* kernel = reinterpret_cast<const std::byte*>(model_.weights[0].values.data());
   const auto found =
       std::search(whole_.begin(), whole_.end(), kernel, kernel + model_.weights[0].values.size() * sizeof(float));
@@ -115,7 +115,7 @@ TEST_F(Damage, ARewrittenStateWithOtherNumbersIsFound) {
   }
 }
 
-TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
+TEST_F(Damage, IgnoresBytesAfterTheEnd) {
   graph::Model model = model_;
   whole_.resize(whole_.size() - kSealBytes);
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
@@ -123,8 +123,8 @@ TEST_F(Damage, BytesAfterTheEndDoNotMatter) {
   EXPECT_FALSE(over(whole_).sealed);
 }
 
-/// Links as messages of an object header, with and without a symbol table next to it.
-TEST(DamagedLinks, AreReadOrRefused) {
+/// Links as messages of an object header, with and without a symbol table.
+TEST(DamagedLinks, AreReadOrRejected) {
   const std::vector<std::byte> whole = sample::bytes_of(test::test_data("fuzz/corpus/weights/keras3_cyrillic.h5"));
   const std::string name = "скрытый";
   const auto bytes_of_name = std::as_bytes(std::span(name));
@@ -141,7 +141,7 @@ TEST(DamagedLinks, AreReadOrRefused) {
   };
   ASSERT_EQ(read(whole), "");
 
-  // The message: version, flags, character set, length of the name, the name, the address of the object.
+  // The message: version, flags, character set, length of the name, the name, address of the object.
   auto found = whole.begin();
   for (;; ++found) {
     found = std::search(found, whole.end(), bytes_of_name.begin(), bytes_of_name.end());
@@ -163,7 +163,7 @@ TEST(DamagedLinks, AreReadOrRefused) {
     for (const unsigned value : {0x00U, 0x01U, 0x06U, 0x11U, 0x7FU, 0xFFU}) changed(offset, value);
 }
 
-/// A tower of arrays beside another key, for which the object that holds both grows, and copies what it has.
+/// Nested arrays next to another key: the object that contains both grows and copies its members.
 std::string tower(int levels) {
   const auto count = static_cast<std::size_t>(levels);
   return R"({"config": )" + std::string(count, '[') + "1" + std::string(count, ']') + R"(, "name": "tower"})";
@@ -178,8 +178,8 @@ std::string depth_refusal(const std::function<void()>& read) {
   return "";
 }
 
-/// Who copies or destroys such a tree calls itself once a level, until the stack ends.
-TEST(DeepJson, IsRefusedWhereverAFileHoldsIt) {
+/// Copying or destroying such a tree recurses per level until the stack overflows.
+TEST(DeepJson, IsRejectedAnywhereInAFile) {
   constexpr int kLevels = 200'000;
   const FileContents model = sample::legacy_file({}, {.model_config = tower(kLevels)});
   const std::string deep = "is JSON nested deeper than 128 levels";
@@ -200,7 +200,7 @@ TEST(DeepJson, IsRefusedWhereverAFileHoldsIt) {
               ::testing::HasSubstr("the state of its trainer " + deep));
 }
 
-TEST(DeepJson, WhatKerasNestsIsRead) {
+TEST(DeepJson, AcceptsTheNestingOfKeras) {
   EXPECT_EQ(depth_refusal([] { describe_file(sample::legacy_file({}, {.model_config = tower(100)})); }), "");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Models that the tests of this folder share.
+// Models shared by the tests of this folder.
 
 #include <string>
 #include <utility>
@@ -21,7 +21,7 @@
 
 namespace dptrain::formats::sample {
 
-/// Any numbers, all different, the same everywhere.
+/// Arbitrary distinct numbers, the same on every machine.
 inline std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
   std::vector<float> values(count);
   for (float& value : values) {
@@ -31,12 +31,12 @@ inline std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
   return values;
 }
 
-/// A model layer by layer, without the config language.
+/// Builds a model layer by layer, without the config language.
 class ModelBuilder {
  public:
   explicit ModelBuilder(std::string name) { model_.graph.name = std::move(name); }
 
-  /// A layer and its first call; returns the node.
+  /// Adds a layer and its first call; returns the node.
   template <class Spec>
   int add(const std::string& name, Spec spec, const std::vector<int>& inputs = {}) {
     graph::Layer layer{
@@ -54,7 +54,7 @@ class ModelBuilder {
     return call(index, inputs);
   }
 
-  /// A further call of the layer of a node.
+  /// Adds another call of the layer of a node.
   int again(int node, const std::vector<int>& inputs) {
     return call(model_.graph.nodes[static_cast<std::size_t>(node)].layer, inputs);
   }
@@ -115,14 +115,14 @@ inline graph::Model tiny_cnn(std::int64_t units = 5) {
   return b.take({b.add("predictions", dense(units, Activation::kSoftmax), {flat})});
 }
 
-/// As little as a model can be.
+/// A minimal model.
 inline graph::Model small_dense() {
   ModelBuilder b("small");
   const int input = b.add("in", nn::InputSpec{{3}});
   return b.take({b.add("out", dense(2), {input})});
 }
 
-/// Branches of unequal length, a frozen layer, statistics, the layer that Keras has not.
+/// Branches of unequal length, a frozen layer, statistics, a layer that Keras does not have.
 inline graph::Model branched() {
   ModelBuilder b("branched");
   const int input = b.add("image", nn::InputSpec{{7, 5, 3}});

@@ -1,4 +1,4 @@
-// The family of exporters: which of them a path chooses, and that each has its places.
+// The family of exporters: selection by path, documentation and files.
 
 #include "formats/exporter.h"
 
@@ -26,7 +26,7 @@ std::string folder_of(const Exporter& exporter) {
   return name;
 }
 
-TEST(ExporterRegistration, EveryExporterHasItsPlaces) {
+TEST(ExporterRegistration, EveryExporterIsDocumentedAndTested) {
   const std::filesystem::path root = dptrain::test::test_data("..");
   std::ifstream page(root / "docs/reference/command-line.md");
   const std::string docs((std::istreambuf_iterator<char>(page)), {});
@@ -46,7 +46,7 @@ TEST(ExporterRegistration, EveryExporterHasItsPlaces) {
   EXPECT_GE(exporters().size(), 1U);
 }
 
-TEST(ExporterRegistration, EveryExporterWritesAWholeFileAndNothingElse) {
+TEST(ExporterRegistration, EveryExporterWritesOneCompleteFile) {
   for (const Exporter& exporter : exporters()) {
     SCOPED_TRACE(exporter.name);
     const test::Folder folder;
@@ -64,7 +64,7 @@ TEST(ExporterRegistration, EveryExporterWritesAWholeFileAndNothingElse) {
   }
 }
 
-TEST(Exporter, TheSuffixOfThePathChooses) {
+TEST(Exporter, TheSuffixSelects) {
   EXPECT_EQ(exporter_of("model.h5").name, "Keras");
   EXPECT_EQ(exporter_of("a.b/net-0.5.h5").name, "Keras");
   EXPECT_EQ(exporter_of("model.weights.h5").name, "Keras3");
@@ -81,7 +81,7 @@ TEST(Exporter, TheSuffixOfThePathChooses) {
   }
 }
 
-TEST(Exporter, SaysWhatOneHasToKnow) {
+TEST(Exporter, ReportsNotesAboutTheFile) {
   EXPECT_EQ(exporter_of("model.h5").advice("runs/1/model.h5", sample::branched().graph),
             std::vector<std::string>{"Keras has no LocalResponseNormalization: it opens model.h5 with custom_objects "
                                      "(scripts/interop/lrn.py)"});

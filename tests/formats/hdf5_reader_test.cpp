@@ -1,5 +1,5 @@
-// Our reader against files of the HDF5 library: every form of strings and numbers found in Keras files, and what it
-// must refuse.
+// Our reader against files of the HDF5 library: every form of strings and numbers in Keras files, and forms that it
+// must reject.
 
 #include <functional>
 #include <limits>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
-/// A file that the library writes with `fill`, read back by us.
+/// A file written by the library with `fill` and read by us.
 class Library {
  public:
   explicit Library(const std::function<void(hid_t)>& fill) {
@@ -88,7 +88,7 @@ std::string refusal(const std::function<void()>& call) {
   return "";
 }
 
-TEST(Crc32, IsTheOneOfZlib) {
+TEST(Crc32, EqualsZlib) {
   const std::string check = "123456789";
   const auto bytes = std::as_bytes(std::span(check));
   EXPECT_EQ(crc32(bytes), 0xCBF43926U);  // the check value of CRC-32/ISO-HDLC
@@ -119,7 +119,7 @@ TEST(Hdf5Reader, ReadsEveryFormOfStrings) {
   EXPECT_EQ(root.text("scalar fixed"), "2.2.4");
 }
 
-TEST(Hdf5Reader, EmptyAndMissingListsAreEmpty) {
+TEST(Hdf5Reader, ReadsEmptyAndMissingListsAsEmpty) {
   const Library file([](hid_t root) {
     const hsize_t none = 0;
     const hid_t empty = H5Screate_simple(1, &none, nullptr), null = H5Screate(H5S_NULL);
@@ -134,7 +134,7 @@ TEST(Hdf5Reader, EmptyAndMissingListsAreEmpty) {
   EXPECT_EQ(root.number("missing"), std::nullopt);
 }
 
-TEST(Hdf5Reader, LongTextsLieInAHeapOfTheirOwn) {
+TEST(Hdf5Reader, ReadsLongTextsFromSeparateHeaps) {
   const std::string text(200'000, 'j');
   Names many;
   for (int i = 0; i < 2000; ++i) many.push_back("block_" + std::to_string(i) + "_conv");  // many heaps
@@ -146,7 +146,7 @@ TEST(Hdf5Reader, LongTextsLieInAHeapOfTheirOwn) {
   EXPECT_EQ(file.root().list("layer_names"), many);
 }
 
-TEST(Hdf5Reader, PartsOfAListAreJoined) {
+TEST(Hdf5Reader, JoinsPartsOfAList) {
   const Library file([](hid_t root) {
     put_names(root, "names0", {3, H5T_STR_NULLPAD, H5T_CSET_ASCII}, {"a", "b"});
     put_names(root, "names1", {3, H5T_STR_NULLPAD, H5T_CSET_ASCII}, {"c"});
@@ -161,7 +161,7 @@ TEST(Hdf5Reader, ConvertsEveryPlainNumber) {
   const Library file([&](hid_t root) {
     put_dataset(root, "f64", H5T_IEEE_F64LE, values);
     put_dataset(root, "f32", H5T_IEEE_F32LE, values);
-    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);  // the library knows no binary16 by name
+    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);  // the library has no predefined binary16
     H5Tset_fields(half, 15, 10, 5, 0, 10);
     H5Tset_precision(half, 16);
     H5Tset_ebias(half, 15);
@@ -207,7 +207,7 @@ TEST(Hdf5Reader, ReadsBfloat16AsKerasWritesIt) {
               HasSubstr("'/bare' contains 2 opaque bytes for each value. Keras writes bfloat16 in this way"));
 }
 
-TEST(Hdf5Reader, QuantizedWeightsAreNamed) {
+TEST(Hdf5Reader, NamesQuantizedWeights) {
   const Library file([](hid_t root) {
     const hid_t links = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(links, 1);
@@ -221,7 +221,7 @@ TEST(Hdf5Reader, QuantizedWeightsAreNamed) {
               HasSubstr("layer 'out' ('layers/dense' there) has quantized weights in the file (int8 or int4)"));
 }
 
-/// A group whose links are messages of its header, up to 8 of them; more are in a fractal heap.
+/// A group whose links are messages of its header, up to 8; more are in a fractal heap.
 void put_named_groups(hid_t root, const char* parent, const Names& names) {
   const hid_t utf8 = H5Pcreate(H5P_LINK_CREATE);
   H5Pset_char_encoding(utf8, H5T_CSET_UTF8);
@@ -255,7 +255,7 @@ TEST(Hdf5Reader, ReadsNamesThatAreNotAscii) {
                 "names of which one is not ASCII. Rename the layers"));
 }
 
-/// Made with h5py 3.16 and HDF5 2.0.
+/// Written with h5py 3.16 and HDF5 2.0.
 TEST(Hdf5Reader, ReadsAModelOfKeras3WithCyrillicNames) {
   const std::vector<StoredLayer> layers =
       FileContents::open(dptrain::test::test_data("fuzz/corpus/weights/keras3_cyrillic.h5")).layers();
@@ -267,14 +267,14 @@ TEST(Hdf5Reader, ReadsAModelOfKeras3WithCyrillicNames) {
   EXPECT_EQ(layers[2].weights[0].floats()[0], -0.77478063F);
 }
 
-TEST(Hdf5Reader, OurFilesAreInTheFormatThatItReads) {
+TEST(Hdf5Reader, ReadsOurOwnFiles) {
   const sample::Folder folder;
   const graph::Model model = sample::small_dense();
   save_checkpoint(folder / "a.h5", model, {}, {});
   EXPECT_EQ(sample::bytes_of(folder / "a.h5")[8], std::byte{0}) << "version of the superblock";
 }
 
-TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
+TEST(Hdf5Reader, RejectsUnsupportedFeatures) {
   const Library file([](hid_t root) {
     const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE), compact = H5Pcreate(H5P_DATASET_CREATE),
                 external = H5Pcreate(H5P_DATASET_CREATE);
@@ -311,7 +311,7 @@ TEST(Hdf5Reader, RefusesWhatItDoesNotRead) {
   EXPECT_THAT(refusal([&] { root.group(deep); }), HasSubstr("too deep"));
 }
 
-TEST(Hdf5Reader, GroupsOfManyNamesAreTreesOfLevels) {
+TEST(Hdf5Reader, ReadsTreesOfSeveralLevels) {
   const Library file([](hid_t root) {
     for (int i = 0; i < 3000; ++i)
       H5Gclose(H5Gcreate2(root, ("g" + std::to_string(i)).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -322,7 +322,7 @@ TEST(Hdf5Reader, GroupsOfManyNamesAreTreesOfLevels) {
   EXPECT_TRUE(root.group("g1234").names().empty());
 }
 
-TEST(Hdf5Reader, SaysThatItDoesNotReadTheNewestFormat) {
+TEST(Hdf5Reader, ReportsTheNewestFormatAsUnsupported) {
   const sample::Folder folder;
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
@@ -331,7 +331,7 @@ TEST(Hdf5Reader, SaysThatItDoesNotReadTheNewestFormat) {
   EXPECT_THAT(refusal([&] { FileContents::open(folder / "new.h5"); }), HasSubstr("newer superblock"));
 }
 
-/// Names, shapes and sums of the weights as h5py gives them.
+/// Names, shapes and sums of the weights as reported by h5py.
 TEST(Hdf5Reader, ReadsAModelThatKeras3Wrote) {
   const FileContents file = FileContents::open(dptrain::test::test_data("golden/keras3_A.h5"));
   EXPECT_EQ(file.root.text("keras_version"), "3.16.0");

@@ -1,4 +1,4 @@
-// A `.keras` file: groups that Keras 3 looks for, the optimizer's variables in its order, and that it reads back.
+// `.keras` files: the groups that Keras 3 reads, the optimizer's variables in its order, and reading back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ std::string write(const test::Folder& folder, const Exported& exported, const st
   return folder / name;
 }
 
-TEST(Keras3File, GroupsAreWhereKerasLooks) {
+TEST(Keras3File, HasTheGroupsThatKerasReads) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
   const FileContents file =
@@ -92,7 +92,7 @@ TEST(Keras3File, GroupsAreWhereKerasLooks) {
   EXPECT_EQ(file.fitted_state(), "{}");
 }
 
-TEST(Keras3File, ReadsBackAsItWas) {
+TEST(Keras3File, ReadsBackUnchanged) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
   const std::string path = write(folder, {.model = model});
@@ -106,7 +106,7 @@ TEST(Keras3File, ReadsBackAsItWas) {
   EXPECT_EQ(keras::keras3_config(again.graph, {}), keras::keras3_config(model.graph, {}));
 }
 
-TEST(Keras3File, TheConfigIsThatOfKeras3) {
+TEST(Keras3File, HasTheConfigOfKeras3) {
   const graph::Model model = model_with_values();
   const json all = json::parse(keras::keras3_config(model.graph, sample::compiled()));
   EXPECT_EQ(all["module"], "keras.src.models.functional");
@@ -134,7 +134,7 @@ TEST(Keras3File, TheConfigIsThatOfKeras3) {
   EXPECT_EQ(twice["compile_config"]["loss_weights"], json::parse("[2.0]"));
 }
 
-/// Name and length of each variable of the file's optimizer.
+/// Name and length of each optimizer variable in the file.
 TEST(Keras3File, TheOptimizersVariablesReadBack) {
   const graph::Model model = model_with_values();
   nn::AdamSpec adam;
@@ -162,7 +162,7 @@ TEST(Keras3File, TheOptimizersVariablesReadBack) {
   }
 }
 
-TEST(Keras3File, SlotsStandAsKerasMakesThem) {
+TEST(Keras3File, SlotsHaveTheOrderOfKeras) {
   const graph::Model model = small_dense();
   nn::AdamSpec adam;
   adam.amsgrad = true;
@@ -183,7 +183,7 @@ std::string refusal(const std::string& path, const config::Typed& optimizer, con
   return "taken";
 }
 
-TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
+TEST(Keras3File, RejectsACheckpointOfAnotherOptimizer) {
   const test::Folder folder;
   const graph::Model model = small_dense();
   const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{});
@@ -199,7 +199,7 @@ TEST(Keras3File, ACheckpointOfAnotherOptimizerSaysWhy) {
   }
 }
 
-TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
+TEST(Keras3File, RejectsAStateThatDoesNotFit) {
   const test::Folder folder;
   const graph::Model model = small_dense();
   const nn::Optimizer adam = nn::optimizer_family().make(nn::AdamSpec{}),
@@ -216,7 +216,7 @@ TEST(Keras3File, AStateThatDoesNotFitSaysWhy) {
   EXPECT_THAT(refusal(path, adam, tiny_cnn()), HasSubstr("is not of this model"));
 }
 
-TEST(Keras3File, WeightsAloneAreTheSameTree) {
+TEST(Keras3File, WeightsFilesHaveTheSameTree) {
   const test::Folder folder;
   const graph::Model model = model_with_values();
   const std::string path = write(folder, {.model = model}, "m.weights.h5");
@@ -226,7 +226,7 @@ TEST(Keras3File, WeightsAloneAreTheSameTree) {
   for (std::size_t i = 0; i < model.weights.size(); ++i) EXPECT_EQ(again.weights[i].values, model.weights[i].values);
 }
 
-TEST(Compare, FilesThatCountAndFilesThatNameWeightsPair) {
+TEST(Compare, PairsFilesThatNumberWeightsWithFilesThatNameThem) {
   const test::Folder folder;
   graph::Model model = model_with_values();
   const std::string keras = write(folder, {.model = model}), h5 = write(folder, {.model = model}, "m.h5"),

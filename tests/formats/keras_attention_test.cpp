@@ -1,5 +1,5 @@
-// Attention in Keras's files, both ways: inputs given one by one and by keyword, arguments of calls, and what Keras 3
-// has written (tests/golden/keras3_attention.*, keras2_attention.keras; element k of weight i is i + k / 1024).
+// Attention in Keras's files, both ways: positional and keyword inputs, arguments of calls, and files written by Keras
+// 3 (tests/golden/keras3_attention.*, keras2_attention.keras; element k of weight i is i + k / 1024).
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ graph::Graph attention_again(const std::string& model_config) {
   return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config).model));
 }
 
-TEST(KerasAttention, WhatWeWriteIsReadAgain) {
+TEST(KerasAttention, ReadsOurOwnFiles) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -39,8 +39,8 @@ outputs: [last]
             "x, y, own <- x, cross <- own y, three <- cross own x, sums <- three three, last <- sums three sums");
 }
 
-/// Keras 3 takes query and value as arguments of their own, so an only input stands there twice.
-TEST(KerasAttention, InputsAreGivenOneByOne) {
+/// Keras 3 takes query and value as separate arguments, so a single input is written twice.
+TEST(KerasAttention, WritesPositionalInputs) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -54,8 +54,8 @@ layers:
   EXPECT_FALSE(layer["config"].contains("use_causal_mask"));
 }
 
-/// Keras 3 takes "dot" in an .h5 for its function of that name.
-TEST(KerasAttention, DotIsNotNamed) {
+/// Keras 3 reads "dot" in an .h5 as its function of that name.
+TEST(KerasAttention, DoesNotWriteDot) {
   const auto config = [](const std::string& arguments) {
     const graph::Graph graph =
         graph::graph_of("layers: [{Input: {name: x, shape: [7, 3]}}, {Attention: {inputs: [x, x]" + arguments + "}}]");
@@ -65,8 +65,8 @@ TEST(KerasAttention, DotIsNotNamed) {
   EXPECT_EQ(config(", score_mode: concat")["score_mode"], "concat");
 }
 
-/// KerasHub registers the class with the name of its package.
-TEST(KerasAttention, PositionsAreOfKerasHub) {
+/// KerasHub registers the class under the name of its package.
+TEST(KerasAttention, WritesPositionsAsKerasHub) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -78,7 +78,7 @@ layers:
   EXPECT_EQ(keras::model_config(attention_again(text)), text);
 }
 
-/// A model of one layer, called as `nodes` say; x and z are [5, 3].
+/// A model of one layer with the calls `nodes`; x and z are [5, 3].
 std::string called(const std::string& nodes, const std::string& type = "MultiHeadAttention",
                    const std::string& config = R"("num_heads": 2, "key_dim": 3)") {
   const auto input = [](const std::string& name) {
@@ -90,15 +90,15 @@ std::string called(const std::string& nodes, const std::string& type = "MultiHea
          nodes + R"(}], "input_layers": [["x", 0, 0], ["z", 0, 0]], "output_layers": [["heads", 0, 0], ["z", 0, 0]]}})";
 }
 
-/// A tensor as Keras 3 has it.
+/// A tensor in the format of Keras 3.
 std::string keras3(const std::string& name) {
   return R"({"class_name": "__keras_tensor__", "config": {"keras_history": [")" + name + R"(", 0, 0]}})";
 }
 
-/// What the graph reads of a call.
+/// The inputs of a call in the graph.
 std::string read_call(const std::string& nodes) { return graph::wiring(attention_again(called(nodes))); }
 
-TEST(KerasAttention, TensorsAreGivenByKeyword) {
+TEST(KerasAttention, ReadsKeywordTensors) {
   const std::string x = keras3("x"), z = keras3("z");
   const std::string of_x = "x, z, heads <- x", of_both = "x, z, heads <- x z", of_three = "x, z, heads <- x z x";
   EXPECT_EQ(read_call(R"([{"args": [], "kwargs": {"value": )" + z + R"(, "query": )" + x + "}}]"), of_both);
@@ -109,7 +109,7 @@ TEST(KerasAttention, TensorsAreGivenByKeyword) {
   EXPECT_EQ(read_call(R"([[["x", 0, 0, {"value": ["x", 0, 0], "key": ["x", 0, 0]}]]])"), of_x);
 }
 
-TEST(KerasAttention, AnArgumentOfTheCallIsReadOrRefused) {
+TEST(KerasAttention, ReadsOrRejectsArgumentsOfCalls) {
   const auto yaml = [](const std::string& nodes) {
     return config::to_yaml(import_model_config("m.h5", called(nodes)).model);
   };
@@ -165,8 +165,8 @@ TEST_P(KerasAttentionFiles, AreRead) {
   expect_numbered(path, graph);
 }
 
-/// Groups of Keras 2.15 have the names of its attributes, _query_dense and so on.
-TEST(KerasAttention, FilesOfKeras2AreRead) {
+/// Groups of Keras 2.15 have the names of its attributes: _query_dense and others.
+TEST(KerasAttention, ReadsFilesOfKeras2) {
   const std::string path = test::test_data("golden/keras2_attention.keras");
   const graph::Graph graph = graph::graph_of(config::to_yaml(import_model(path).model));
   EXPECT_EQ(graph::wiring(graph), "x, heads <- x");
@@ -174,7 +174,7 @@ TEST(KerasAttention, FilesOfKeras2AreRead) {
 }
 
 /// Four kernels of one layer are four arrays.
-TEST(KerasAttention, ProjectionsAreToldApart) {
+TEST(KerasAttention, DistinguishesProjections) {
   const std::string path = test::test_data("golden/keras3_attention.h5");
   const FileDifference difference = compare_files(path, path, 0);
   EXPECT_TRUE(difference.equal) << difference.report;

@@ -1,4 +1,4 @@
-// model_config and training_config as the worked examples and rules of docs/reference/keras-files.md have them.
+// model_config and training_config follow the worked examples and rules of docs/reference/keras-files.md.
 
 #include <fstream>
 
@@ -31,7 +31,7 @@ CompileConfig compiled_with(config::Typed optimizer, double rate, config::Typed 
   return c;
 }
 
-TEST(KerasConfig, TheWorkedExampleIsEqual) {
+TEST(KerasConfig, EqualsTheWorkedExample) {
   const std::string text = model_config(sample::tiny_cnn().graph);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(Json::parse(text), golden("minimal_functional.json"));
@@ -41,7 +41,7 @@ TEST(KerasConfig, ASharedLayerHasTwoCalls) {
   sample::ModelBuilder b("siamese");
   const int left = b.add("left", nn::InputSpec{{6}});
   const int right = b.add("right", nn::InputSpec{{6}});
-  const int first = b.add("shared_lstm", sample::dense(4), {left});  // stands for the golden file's LSTM
+  const int first = b.add("shared_lstm", sample::dense(4), {left});  // replaces the golden file's LSTM
   const int second = b.again(first, {right});
   const int merge = b.add("merge", nn::ConcatenateSpec{}, {first, second});
   const int score = b.add("score", sample::dense(1, nn::Activation::kSigmoid), {merge});
@@ -58,7 +58,7 @@ TEST(KerasConfig, ASharedLayerHasTwoCalls) {
 }
 
 TEST(KerasConfig, TheLayersAreInKerasOrder) {
-  // left1 is one level deeper than its place in the file says: Keras sorts by depth.
+  // left1 is one level deeper than its position in the file: Keras sorts by depth.
   const Json config = Json::parse(model_config(sample::branched().graph));
   std::vector<std::string> names;
   for (const Json& layer : config["config"]["layers"]) names.push_back(layer["name"]);
@@ -71,7 +71,7 @@ TEST(KerasConfig, TheLayersAreInKerasOrder) {
             Json::parse(R"([[["left_lrn",0,0,{}],["right1",0,0,{}]]])"));
 }
 
-TEST(KerasConfig, TheNameIsOneThatTensorFlowTakes) {
+TEST(KerasConfig, WritesNamesThatTensorFlowAccepts) {
   const auto named = [](const std::string& name) {
     graph::Graph graph = sample::tiny_cnn().graph;
     graph.name = name;
@@ -83,14 +83,14 @@ TEST(KerasConfig, TheNameIsOneThatTensorFlowTakes) {
   EXPECT_EQ(named("a.b-c"), "a.b-c");
 }
 
-TEST(KerasConfig, TrainingConfigIsTheFormBothWorldsRead) {
+TEST(KerasConfig, TrainingConfigFitsKeras2And3) {
   EXPECT_EQ(Json::parse(training_config(sample::compiled())), Json::parse(R"({
     "loss": "categorical_crossentropy", "metrics": ["accuracy"], "weighted_metrics": null, "loss_weights": null,
     "optimizer_config": {"class_name": "Adam", "config": {"name": "Adam", "learning_rate": 0.002, "beta_1": 0.9,
       "beta_2": 0.999, "epsilon": 1e-07, "amsgrad": false}}})"));
 }
 
-TEST(KerasConfig, TheLearningRateIsAFloatAlways) {
+TEST(KerasConfig, TheLearningRateIsAlwaysAFloat) {
   const std::string text = training_config(compiled_with(nn::optimizer_family().make(nn::SGDSpec{}), 1,
                                                          nn::loss_family().make(nn::losses::MeanSquaredError{})));
   EXPECT_NE(text.find("\"learning_rate\":1.0,"), std::string::npos) << text;
@@ -125,7 +125,7 @@ TEST(KerasConfig, EveryLossIsItsStringWithItsDefaults) {
   }
 }
 
-TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
+TEST(KerasConfig, OptimizersHaveTheKeysOfKeras2And3) {
   const auto config = [](config::Typed typed) {
     return Json::parse(training_config(compiled_with(
         std::move(typed), 0.25, nn::loss_family().make(nn::losses::MeanSquaredError{}))))["optimizer_config"];
@@ -145,8 +145,8 @@ TEST(KerasConfig, OptimizersHaveTheKeysThatBothWorldsKnow) {
   EXPECT_TRUE(config(nn::optimizer_family().make(whole))["config"]["rho"].is_number_float());  // 1.0, not 1
 }
 
-/// Every optimizer says whether Keras 2 has it; those that it has are written with exactly their own arguments.
-TEST(KerasConfig, EveryOptimizerIsWrittenOrLeftOut) {
+/// Each optimizer declares whether Keras 2 has it; if so, exactly its own arguments are written.
+TEST(KerasConfig, WritesOrOmitsEveryOptimizer) {
   for (const config::TypeDef* def : nn::optimizer_family().types()) {
     SCOPED_TRACE(def->name);
     config::Typed optimizer(*def, def->schema.make());
@@ -186,7 +186,7 @@ TEST(KerasConfig, EveryMetricIsItsStringOrItsClassWithItsName) {
   }
 }
 
-/// As their get_config() in Keras 3 has them.
+/// The arguments of their get_config() in Keras 3.
 TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
   const auto config = [](const config::Typed& metric) {
     CompileConfig c = sample::compiled();
@@ -211,8 +211,8 @@ TEST(KerasConfig, MetricsHaveTheArgumentsOfKeras) {
     "dtype": "float32", "class_aggregation": "uniform_average", "num_regressors": 0})"));
 }
 
-/// What Keras 2 (TensorFlow 2.15) refuses in a file: load_model would fail, without training_config it warns.
-TEST(KerasConfig, WhatOneWorldCannotLoadIsLeftOut) {
+/// What Keras 2 (TensorFlow 2.15) rejects in a file: load_model fails; without training_config it only warns.
+TEST(KerasConfig, OmitsWhatKeras2CannotLoad) {
   const auto text = [](config::Typed optimizer) {
     return training_config(
         compiled_with(std::move(optimizer), 0.1, nn::loss_family().make(nn::losses::MeanSquaredError{})));

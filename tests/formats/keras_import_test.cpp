@@ -1,4 +1,4 @@
-// Models from their own description in a Keras file.
+// Reads models from the description in a Keras file.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-/// What dptrain writes it reads again: every layer with its arguments, shared ones too.
+/// Reads back every layer with its arguments, shared ones included.
 TEST(KerasImport, ReadsWhatWeWrite) {
   for (
       const char* yaml : {
@@ -59,7 +59,7 @@ TEST(KerasImport, ReadsWhatWeWrite) {
   }
 }
 
-/// One operation of Keras 3, `x + 3.0` in a model, with these arguments in JSON; T stands for the tensor.
+/// The Keras 3 operation `x + 3.0` with these arguments in JSON; T is replaced by the tensor.
 std::string operation(const std::string& name, std::string arguments) {
   const std::string tensor = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["x", 0, 0]}})";
   for (std::size_t at = 0; (at = arguments.find('T', at)) != std::string::npos; at += tensor.size())
@@ -71,7 +71,7 @@ std::string operation(const std::string& name, std::string arguments) {
          R"(], "kwargs": {}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["op", 0, 0]]}})";
 }
 
-TEST(KerasImport, ArithmeticWithNumbersIsRescaling) {
+TEST(KerasImport, ReadsArithmeticWithNumbersAsRescaling) {
   struct Expected {
     const char *name, *arguments;
     double scale, offset;
@@ -118,7 +118,7 @@ TEST(KerasImport, SequentialOfKeras3) {
   }
 }
 
-TEST(KerasImport, SequentialThatSaysItsShapeInTheFirstLayer) {
+TEST(KerasImport, SequentialWithTheShapeInTheFirstLayer) {
   const graph::Graph graph = imported(
       R"({"class_name": "Sequential", "config": [{"class_name": "Dense", "config": {"name": "fc/1",
       "batch_input_shape": [null, 4], "units": 2, "kernel_initializer": {"class_name": "VarianceScaling", "config":
@@ -132,7 +132,7 @@ constexpr const char* kOpenShape = R"({"class_name": "Functional", "config": {"l
   {"class_name": "GlobalAveragePooling2D", "name": "gap", "config": {}, "inbound_nodes": [[["in", 0, 0, {}]]]}],
   "input_layers": [["in", 0, 0]], "output_layers": [["gap", 0, 0]]}})";
 
-TEST(KerasImport, AnOpenInputShapeIsAskedFor) {
+TEST(KerasImport, RequestsExtentsOfAnOpenInputShape) {
   EXPECT_THAT(refusal(kOpenShape), HasSubstr("layer 'in' (InputLayer): its shape is [null,null,null,3]; set all its "
                                              "extents, as in {file: ..., input_shape: [224, 224, 3]}"));
   const KerasImport import = import_model_config("m.h5", kOpenShape, Shape{9, 7, 3});
@@ -154,8 +154,8 @@ TEST(KerasImport, NamesEverythingThatIsNotSupported) {
   EXPECT_THAT(text, HasSubstr("layer 'l' (Lambda): is of class Lambda, which dptrain does not support"));
 }
 
-/// BatchNormalization over parts of the batch, or with corrected moments, is another layer in training.
-TEST(KerasImport, NormalizationOfAnotherKindIsRefused) {
+/// BatchNormalization over parts of the batch, or with corrected moments, computes something else in training.
+TEST(KerasImport, RejectsOtherKindsOfNormalization) {
   const auto normalization = [](const std::string& arguments) {
     return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [
       {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 4]}},
@@ -183,8 +183,8 @@ std::string activation_of(const config::Node& model) {
   return nn::name_of(*nn::activation_of(graph.layers.at(1).spec));
 }
 
-/// Keras 2 and Keras 3 call different functions hard_sigmoid: a file's own version says which one is meant.
-TEST(KerasImport, ANameWithAnotherMeaningInKeras2) {
+/// Keras 2 and Keras 3 use the name hard_sigmoid for different functions; the file's version decides.
+TEST(KerasImport, ResolvesNamesByTheVersionOfKeras) {
   constexpr const char* kRefusal =
       "layer 'd' (Dense): activation \"hard_sigmoid\" of Keras 2, which wrote the file, is clip(0.2 x + 0.5, 0, 1), "
       "which "
@@ -218,7 +218,7 @@ TEST(KerasImport, AFileStatesTheVersionOfItsWriter) {
   }
 }
 
-TEST(KerasImport, MergesFollowTheRuleOfTheWriter) {
+TEST(KerasImport, MergesFollowTheWritersVersion) {
   for (const auto& [version, merges] : std::map<std::string, MergeMasks>{{"2.15.0", MergeMasks::kAllOfMasked},
                                                                          {"", MergeMasks::kAllOfMasked},
                                                                          {"3.0.5", MergeMasks::kNone},
@@ -234,7 +234,7 @@ TEST(KerasImport, MergesFollowTheRuleOfTheWriter) {
   EXPECT_FALSE(keras_writer("2.15.0", false).states_replace_masks);
 }
 
-TEST(KerasImport, NonsenseIsRefused) {
+TEST(KerasImport, RejectsInvalidConfigs) {
   EXPECT_THAT(refusal(""), HasSubstr("contains no Sequential or Functional model: it has only weights"));
   for (const char* text :
        {"{", "[]", R"({"class_name": "Functional", "config": {"layers": []}})",
@@ -248,7 +248,7 @@ TEST(KerasImport, NonsenseIsRefused) {
     EXPECT_THAT(refusal(text), HasSubstr("m.h5")) << text;
 }
 
-/// A model of one input `in` and of layers, each with the names of the layers that its calls read.
+/// A model of one input `in` and of layers, each with the names of its inputs.
 struct Listed {
   std::string class_name, name;
   std::vector<std::string> calls;
@@ -275,9 +275,9 @@ std::vector<std::string> steps_of(const std::string& model_config) {
   return names;
 }
 
-/// As by passes over the list, each of which takes the calls whose inputs there are: configs, and checkpoints with
-/// them, depend on it. Calls that the input does not reach are left out.
-TEST(KerasImport, TheOrderOfStepsIsThatOfTheList) {
+/// Repeated passes over the list take the calls whose inputs are available; configs and their checkpoints depend on
+/// this order. Calls that the input does not reach are omitted.
+TEST(KerasImport, KeepsTheOrderOfTheList) {
   EXPECT_THAT(steps_of(functional({{"ReLU", "a", {"in"}}, {"ReLU", "b", {"in"}}, {"ReLU", "c", {"a"}}}, "c")),
               ElementsAre("in", "a", "b", "c"));
   EXPECT_THAT(steps_of(functional({{"ReLU", "d", {"c"}},
@@ -292,8 +292,8 @@ TEST(KerasImport, TheOrderOfStepsIsThatOfTheList) {
               ElementsAre("in", "s_call1", "a", "b", "s_call2"));
 }
 
-/// Minutes if each layer took a pass over the list, or if each search for a free name began at the first number: the
-/// names differ in characters that the config language does not have.
+/// Takes minutes if each layer needs a pass over the list, or if each search for a free name begins at 1: the names
+/// differ only in characters that the config language does not have.
 TEST(KerasImport, ManyLayersFromTheOutputToTheInput) {
   constexpr int kCount = 15'000;
   const auto name = [](int i) {
@@ -309,8 +309,8 @@ TEST(KerasImport, ManyLayersFromTheOutputToTheInput) {
   for (int i = 1; i < kCount; ++i) ASSERT_EQ(steps[static_cast<std::size_t>(i) + 1], fmt::format("r______{}", i));
 }
 
-/// An outer graph of slices and a concatenation, as multi_gpu_model of Keras 2 made it, around the one model.
-TEST(KerasImport, AMultiGpuModelIsItsInnerModel) {
+/// An outer graph of slices and a concatenation around one model, as made by multi_gpu_model of Keras 2.
+TEST(KerasImport, ReadsTheInnerModelOfAMultiGpuModel) {
   const graph::Graph graph = imported(R"({"class_name": "Model", "config": {"name": "model_2", "layers": [
     {"class_name": "InputLayer", "name": "input_1", "config": {"batch_input_shape": [null, 3]}, "inbound_nodes": []},
     {"class_name": "Lambda", "name": "lambda_1", "config": {}, "inbound_nodes": [[["input_1", 0, 0, {}]]]},

@@ -1,4 +1,4 @@
-// The Keras 2 dialect of a layer's `config`: what every Keras can load.
+// A layer's `config` in the dialect of Keras 2, which every Keras loads.
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@ using nlohmann::json;
 json exported(const std::string& yaml) { return json::parse(config::to_json(layer_arguments(nn::layer_of(yaml)))); }
 
 TEST(KerasLayers, Conv2DAsInTheExample) {
-  // The layer of a file that Keras 2 and Keras 3 both open.
+  // The layer of a file that Keras 2 and Keras 3 both load.
   const json expected = json::parse(R"({
     "filters": 4, "kernel_size": [3, 3], "strides": [1, 1], "padding": "same", "data_format": "channels_last",
     "dilation_rate": [1, 1], "groups": 1, "activation": "relu", "use_bias": true,
@@ -68,7 +68,7 @@ TEST(KerasLayers, Wrappers) {
 TEST(KerasLayers, Activations) {
   for (const kernels::ActivationTraits& traits : kernels::kActivations) {
     const std::string yaml = std::string("Activation: ") + traits.name;
-    // Keras 2 would compute another function under the plain name, without a word.
+    // Under the plain name, Keras 2 would compute another function without a warning.
     const json expected = traits.kind == nn::Activation::kHardSigmoid
                               ? json::parse(R"({"module": "keras.ops", "class_name": "function",
                                                 "config": "hard_sigmoid", "registered_name": "hard_sigmoid"})")
@@ -97,7 +97,7 @@ TEST(KerasLayers, Initializers) {
                             "distribution": "untruncated_normal", "seed": null}})"));
 }
 
-TEST(KerasLayers, RegularizersAreAlwaysL1L2) {
+TEST(KerasLayers, WritesRegularizersAsL1L2) {
   EXPECT_EQ(exported("Dense: {units: 2, kernel_regularizer: l2}")["kernel_regularizer"],
             json::parse(R"({"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.01}})"));
   EXPECT_EQ(exported("Dense: {units: 2, bias_regularizer: {L1: 0.5}}")["bias_regularizer"],
@@ -115,7 +115,7 @@ TEST(KerasLayers, Normalizations) {
             json::parse(R"({"groups": 3, "axis": -1, "epsilon": 0.001, )" + weights));
 }
 
-TEST(KerasLayers, TheOthers) {
+TEST(KerasLayers, OtherLayers) {
   EXPECT_EQ(
       exported("Input: [7, 5, 3]"),
       json::parse(R"({"batch_input_shape": [null, 7, 5, 3], "dtype": "float32", "sparse": false, "ragged": false})"));
@@ -145,7 +145,7 @@ TEST(KerasLayers, TheOthers) {
   EXPECT_FALSE(normalization.contains("synchronized")) << "unknown to Keras 2";
 }
 
-TEST(KerasLayers, SmallOnes) {
+TEST(KerasLayers, SmallLayers) {
   EXPECT_EQ(exported("ELU"), json::parse(R"({"alpha": 1.0})"));
   EXPECT_EQ(exported("PReLU: {shared_axes: [1, 2]}"),
             json::parse(R"({"alpha_initializer": "zeros", "alpha_regularizer": null, "alpha_constraint": null,
@@ -161,16 +161,16 @@ TEST(KerasLayers, SmallOnes) {
   EXPECT_EQ(exported("RepeatVector: 4"), json::parse(R"({"n": 4})"));
 }
 
-TEST(KerasLayers, ClassesAndWhatStandsBesideTheArguments) {
+TEST(KerasLayers, ClassesAndKeysOtherThanArguments) {
   EXPECT_EQ(class_name(nn::layer_of("Input: [3]")), "InputLayer");
   EXPECT_EQ(class_name(nn::layer_of("Flatten")), "Flatten");
   EXPECT_TRUE(layer_form(nn::layer_of("Input: [3]")).alone);
-  // Keras 3's constructor takes `rate`, `seed`, `name` and `dtype`, and nothing else.
+  // Keras 3's constructor accepts only `rate`, `seed`, `name` and `dtype`.
   EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout2D: 0.5")).takes_trainable);
   EXPECT_TRUE(layer_form(nn::layer_of("Dropout: 0.5")).takes_trainable);
 }
 
-TEST(KerasLayers, TheReaderIgnoresArgumentsWithoutEffect) {
+TEST(KerasLayers, IgnoresArgumentsWithoutEffect) {
   const auto complaints = [](const std::string& type, const std::string& key) {
     std::vector<std::string> all;
     layer_arguments(type, {{key, 3}}, true, all);
@@ -193,7 +193,7 @@ struct Unwritten {
   std::int64_t size = 3;
 };
 
-TEST(KerasLayers, ADifferenceWantsItsKey) {
+TEST(KerasLayers, RejectsDifferencesOfUnknownKeys) {
   const auto built = [](LayerBuilder<Unwritten>&& builder) {
     Entries entries{{"size", config::Node::integer(3)}};
     const Unwritten spec;
@@ -206,8 +206,8 @@ TEST(KerasLayers, ADifferenceWantsItsKey) {
   EXPECT_THROW(built(layer<Unwritten>().after("sizes", "extent", text("b"))), Error);
 }
 
-TEST(KerasLayers, RealsKeepTheirPoint) {
-  // Keras 3 refuses an integer where it wants a float.
+TEST(KerasLayers, WritesRealsWithADecimalPoint) {
+  // Keras 3 rejects an integer in place of a float.
   EXPECT_EQ(config::to_json(real(1.0)).substr(0, 3), "1.0");
   EXPECT_EQ(config::to_json(real(6.0F)).substr(0, 3), "6.0");
 }

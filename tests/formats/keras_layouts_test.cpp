@@ -1,4 +1,4 @@
-// The layouts in which versions of Keras store weights.
+// The layouts in which Keras versions store weights.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 FileContents golden_file(const std::string& name) { return FileContents::open(test_data("golden/" + name)); }
 
-/// Layers with weights by their full names, in order.
+/// The layers with weights by their full names, in order.
 std::vector<std::string> weighted(const FileContents& contents) {
   std::vector<std::string> names;
   for (const StoredLayer& layer : contents.layers())
@@ -37,7 +37,7 @@ std::map<std::string, std::vector<std::vector<float>>> values(const FileContents
 }
 
 TEST(KerasLayouts, Keras1) {
-  // "std" holds the variance; names have no slash.
+  // "std" is the variance; names have no slash.
   const FileLayer conv{"conv1", {{"conv1_W:0", {3, 3, 3, 4}}, {"conv1_b:0", {4}}}};
   const FileLayer bn{"bn_conv1",
                      {{"bn_conv1_gamma:0", {4}},
@@ -57,7 +57,7 @@ layers:
   EXPECT_EQ(weight(model, "bn_conv1/moving_variance"), values_of(5, {4}));
 }
 
-TEST(KerasLayouts, ARecurrentLayerOfKeras1HasOtherWeights) {
+TEST(KerasLayouts, RejectsRecurrentLayersOfKeras1) {
   FileLayer lstm{"out", {}};
   for (int i = 0; i < 12; ++i) lstm.weights.emplace_back("w" + std::to_string(i), Shape{2, 2});
   graph::Model model = model_of("layers: [{Input: [2]}, {Dense: {name: out, units: 2}}]");
@@ -65,7 +65,7 @@ TEST(KerasLayouts, ARecurrentLayerOfKeras1HasOtherWeights) {
               HasSubstr("layer 'out' has 12 weights in the file, 2 in the model"));
 }
 
-TEST(KerasLayouts, AllFormsOfKeras3HoldTheSame) {
+TEST(KerasLayouts, AllFormsOfKeras3HaveTheSameWeights) {
   for (const std::string net : {"keras3_A", "keras3_D"}) {
     const auto legacy = values(golden_file(net + ".h5"));
     EXPECT_FALSE(legacy.empty());
@@ -96,8 +96,8 @@ TEST(KerasLayouts, SequentialOfKeras3) {
     }
 }
 
-/// Keras 2.15 stores no names in .weights.h5; a model in the model; a layer shared by two branches.
-TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
+/// Keras 2.15 stores no names in .weights.h5; includes a nested model and a layer shared by two branches.
+TEST(KerasLayouts, AllFormsOfKeras2GiveTheSameWeights) {
   const config::Node section = import_model(test_data("golden/keras2_siamese.h5")).model;
   const graph::Graph graph = graph::graph_of(config::to_yaml(section));
   std::vector<graph::Model> filled;
@@ -113,7 +113,7 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
     for (const float value : weight(filled[0], path)) total += static_cast<double>(value);
     return total;
   };
-  EXPECT_NEAR(sum("backbone_c1/kernel"), -2.835176944732666, 1e-5);  // as numpy adds them, in float32
+  EXPECT_NEAR(sum("backbone_c1/kernel"), -2.835176944732666, 1e-5);  // as summed by numpy in float32
   EXPECT_NEAR(sum("backbone_bn1/moving_variance"), 4.0701823234558105, 1e-5);
   EXPECT_NEAR(sum("head/bias"), -0.35705840587615967, 1e-6);
   for (const graph::Model& other : filled)
@@ -126,8 +126,8 @@ TEST(KerasLayouts, AllFormsOfKeras2FillTheSame) {
               HasSubstr("it does not contain the names of its layers"));
 }
 
-/// Inside of a model, trainable weights come first and statistics last; a frozen layer's come with the statistics.
-TEST(KerasLayouts, AModelInAModelIsOpenedInTheOrderOfItsConfig) {
+/// Within a nested model, trainable weights precede statistics and the weights of frozen layers.
+TEST(KerasLayouts, ReadsNestedModelsInTheOrderOfTheirConfig) {
   const FileLayer inner{
       "base", {{"c2/kernel:0", {1, 1, 3, 3}}, {"c2/bias:0", {3}}, {"c1/kernel:0", {1, 1, 3, 3}}, {"c1/bias:0", {3}}}};
   const std::string config = R"({"class_name": "Functional", "config": {"layers": [
@@ -135,7 +135,7 @@ TEST(KerasLayouts, AModelInAModelIsOpenedInTheOrderOfItsConfig) {
       {"class_name": "Conv2D", "name": "c1", "config": {"trainable": false}},
       {"class_name": "Conv2D", "name": "c2", "config": {}}]}}]}})";
   EXPECT_THAT(weighted(legacy_file({inner}, {.model_config = config})), ElementsAre("base/c1", "base/c2"));
-  EXPECT_THAT(weighted(legacy_file({inner})), ElementsAre("base/c2", "base/c1"));  // as the file has them
+  EXPECT_THAT(weighted(legacy_file({inner})), ElementsAre("base/c2", "base/c1"));  // in the order of the file
 
   FileLayer prefixed{"seq", {}};
   for (const auto& [path, shape] : inner.weights) prefixed.weights.emplace_back("seq/" + path, shape);
@@ -149,12 +149,12 @@ layers:
   - Conv2D: {name: c1, filters: 3, kernel_size: 1}
   - Conv2D: {name: base_c2, filters: 3, kernel_size: 1}
 )");
-  load_weights(legacy_file({inner}), {}, model, Coverage::kAll);  // with or without the name of the model around
+  load_weights(legacy_file({inner}), {}, model, Coverage::kAll);  // with or without the name of the outer model
   EXPECT_EQ(weight(model, "c1/kernel"), values_of(2, {1, 1, 3, 3}));
   EXPECT_EQ(weight(model, "base_c2/kernel"), values_of(0, {1, 1, 3, 3}));
 }
 
-TEST(KerasLayouts, AMultiGpuFileIsUnwrapped) {
+TEST(KerasLayouts, UnwrapsAMultiGpuFile) {
   const std::string config = R"({"class_name": "Model", "config": {"name": "model_2", "layers": [
     {"class_name": "InputLayer", "name": "input_1", "config": {}},
     {"class_name": "Lambda", "name": "lambda_1", "config": {}},
@@ -174,7 +174,7 @@ TEST(KerasLayouts, AMultiGpuFileIsUnwrapped) {
 
 std::vector<std::byte> golden_bytes(const std::string& name) { return sample::bytes_of(test_data("golden/" + name)); }
 
-/// Whatever is wrong with an archive is an Error{kCheckpoint}.
+/// Every error of an archive is an Error{kCheckpoint}.
 std::string archive_refusal(std::vector<std::byte> bytes) {
   try {
     const FileContents contents = FileContents::over(checkpoint_bytes("a.keras", std::move(bytes)));
@@ -192,7 +192,7 @@ TEST(KerasLayouts, DamagedArchives) {
     EXPECT_EQ(archive_refusal(good), "");
     for (std::size_t length = 0; length < good.size(); length += 97)
       EXPECT_NE(archive_refusal({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}), "") << length;
-    // Some bytes are not read: times, attributes, metadata.json, the local copy of names and sizes.
+    // Some bytes are unused: times, attributes, metadata.json, the local copy of names and sizes.
     std::size_t noticed = 0, tried = 0;
     for (std::size_t at = 0; at < good.size(); at += 61, ++tried) {
       std::vector<std::byte> bad = good;
@@ -206,7 +206,7 @@ TEST(KerasLayouts, DamagedArchives) {
   EXPECT_THAT(archive_refusal(flipped), HasSubstr("model.weights.h5 does not match"));
 }
 
-TEST(KerasLayouts, AnArchiveOfSomethingElse) {
+TEST(KerasLayouts, RejectsOtherArchives) {
   std::vector<std::byte> other = golden_bytes("keras3_C.keras");
   const std::string from = "config.json", to = "konfig.json";
   for (auto at = other.begin();;) {

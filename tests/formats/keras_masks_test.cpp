@@ -1,4 +1,4 @@
-// Operations, masks that the user gave, and merges of older releases in Keras files: which `mask` the steps get.
+// Operations, user-defined masks, and merges of older releases in Keras files: the resulting `mask` of the steps.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ json tensor(const std::string& layer, const json& shape = {nullptr, 5, 4}) {
   return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", {layer, 0, 0}}, {"shape", shape}}}};
 }
 
-/// A list, also of one element, which braces do not make.
+/// A list. Braces would not make one of a single element.
 template <class... Elements>
 json args(const Elements&... elements) {
   json list = json::array();
@@ -32,7 +32,7 @@ json args(const Elements&... elements) {
   return list;
 }
 
-/// A model of Keras 3 that reads ids [5] or numbers [5, 4] and is written down layer by layer.
+/// A model of Keras 3 that reads ids [5] or numbers [5, 4], written layer by layer.
 class Model {
  public:
   explicit Model(const json& shape = {nullptr, 5}, const std::string& dtype = "int32") {
@@ -59,13 +59,13 @@ class Model {
   Model& lstm(const json& args, const json& kwargs, const std::string& name = "lstm") {
     return layer("LSTM", name, {{"units", 3}}, args, kwargs);
   }
-  /// As an .h5 has it.
+  /// In the format of an .h5.
   Model& without_modules() {
     for (json& layer : layers_) layer.erase("module");
     return *this;
   }
 
-  /// Each step that has a mask, and the mask: "sum: none".
+  /// The steps with a mask, and the mask: "sum: none".
   std::vector<std::string> masks(const KerasWriter& writer = kKeras3) const {
     const graph::Graph graph = built(writer);
     std::vector<std::string> all;
@@ -131,7 +131,7 @@ TEST(KerasMasks, OfMergingLayersAreDerived) {
   EXPECT_THAT(model.lstm(args(tensor("sum")), {{"mask", tensor("both")}}).masks(), ElementsAre());
 }
 
-TEST(KerasMasks, ThatTheUserGaveAreUsed) {
+TEST(KerasMasks, UseThoseOfTheUser) {
   Model other = masked();
   other.embedding("plain", false).operation("NotEqual", "valid", args(tensor("x"), 0));
   other.lstm(args(tensor("plain")), {{"mask", tensor("valid")}})
@@ -169,7 +169,7 @@ TEST(KerasMasks, OfMaskingAreFoundByItsNumber) {
   EXPECT_THAT(model(0.25).refusal(), HasSubstr("its mask is not made by a layer of the model"));
 }
 
-TEST(KerasMasks, AreNotUsedWithAnInitialStateUnlessTheCallNamesThem) {
+TEST(KerasMasks, NeedToBeExplicitWithAnInitialState) {
   const auto model = [](const json& mask) {
     Model all = masked();
     all.operation("NotEqual", "valid", args(tensor("x"), 0));
@@ -185,7 +185,7 @@ TEST(KerasMasks, AreNotUsedWithAnInitialStateUnlessTheCallNamesThem) {
   EXPECT_THAT(model(nullptr).masks(kKeras2), ElementsAre());
 }
 
-TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
+TEST(KerasMasks, OfMergesFollowTheWritersRelease) {
   const auto model = [](const std::string& merge, bool second) {
     Model all = masked();
     all.embedding("places", second).layer(merge, "sum", json::object(), args(args(tensor("words"), tensor("places"))));
@@ -198,12 +198,12 @@ TEST(KerasMasks, OfMergesFollowTheReleaseThatWroteTheFile) {
   EXPECT_THAT(model("Add", false).masks(keras33), ElementsAre());
   EXPECT_THAT(model("Add", true).masks(keras33), ElementsAre("sum: none"));
   EXPECT_THAT(model("Add", false).masks(kKeras3), ElementsAre());
-  // Both embeddings read the same ids, so they have the same mask.
+  // Both embeddings read the same ids and have the same mask.
   for (const KerasWriter& writer : {kKeras2, kKeras3})
     EXPECT_THAT(model("Add", true).masks(writer), ElementsAre("lstm: words"));
 }
 
-TEST(KerasMasks, WhichKeras2JoinsByAndAreRefused) {
+TEST(KerasMasks, RejectThoseThatKeras2JoinsByAnd) {
   Model model = masked();
   model.layer("Masking", "late", {{"mask_value", 0.5}}, args(tensor("words")));
   model.layer("Add", "sum", json::object(), args(args(tensor("words"), tensor("late"))))
@@ -226,7 +226,7 @@ TEST(KerasMasks, OfAnAttentionLayerAreOnePerInput) {
               HasSubstr("its mask is not made by a layer of the model"));
 }
 
-TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
+TEST(KerasOperations, BecomeEquivalentLayers) {
   const auto yaml = [](const std::string& type, const json& args, const json& config = json::object()) {
     return graph::portrait(Model({nullptr, 5, 4}, "float32").operation(type, "out", args, config).built());
   };
@@ -250,7 +250,7 @@ TEST(KerasOperations, AreTheLayersOfTheirMeaning) {
             same("Activation: {name: out, activation: linear}"));
 }
 
-TEST(KerasOperations, WithConstantsAreRescaling) {
+TEST(KerasOperations, WithConstantsBecomeRescaling) {
   const auto constant = [](const json& value, const char* kind = "__numpy__") {
     return json{{"class_name", kind}, {"config", {{"value", value}, {"dtype", "float32"}}}};
   };
@@ -276,7 +276,7 @@ TEST(KerasOperations, WithConstantsAreRescaling) {
   EXPECT_THAT(model("TrueDivide", args(four, x)).refusal(), HasSubstr("layer 'out' is called with a constant"));
 }
 
-TEST(KerasOperations, SlicesOfStepsAreCropped) {
+TEST(KerasOperations, SlicesOfStepsBecomeCropping) {
   const auto range = [](const json& start, const json& stop, const json& step = nullptr) {
     return json{{"class_name", "__slice__"}, {"config", {{"start", start}, {"stop", stop}, {"step", step}}}};
   };
@@ -311,7 +311,7 @@ TEST(KerasOperations, SlicesOfStepsAreCropped) {
               ElementsAre("part: none"));
 }
 
-/// Keras 2 names the arguments of a call in its list of tensors.
+/// Keras 2 writes the arguments of a call in its list of tensors.
 std::string with_training(const std::string& type, const json& config, bool trainable) {
   json own = config;
   own["name"] = "out";
@@ -337,7 +337,7 @@ TEST(KerasTraining, FalseIsInferenceModeInKeras2) {
   };
   EXPECT_THAT(norm(kKeras2), HasSubstr("inference_mode: true"));
   EXPECT_THAT(norm(kKeras3), HasSubstr("inference_mode: false"));
-  EXPECT_THAT(norm(kKeras2, false), HasSubstr("inference_mode: false"));  // it is frozen
+  EXPECT_THAT(norm(kKeras2, false), HasSubstr("inference_mode: false"));  // frozen
   const json wrapper{{"layer", {{"class_name", "BatchNormalization"}, {"config", {{"name", "norm"}}}}}};
   const auto wrapped = [&](bool trainable) {
     import_model_config("m.h5", with_training("TimeDistributed", wrapper, trainable), Shape{5, 4}, kKeras2);
@@ -349,7 +349,7 @@ TEST(KerasTraining, FalseIsInferenceModeInKeras2) {
               HasSubstr("rate: 0.5"));
 }
 
-TEST(KerasTraining, OfModelsInModelsHoldsForTheirLayers) {
+TEST(KerasTraining, OfNestedModelsAppliesToTheirLayers) {
   json base = json::parse(with_training("BatchNormalization", json::object(), true));
   base.at("config").at("layers")[1].at("inbound_nodes") = json::parse(R"([[["x", 0, 0, {}]]])");
   const auto model = [&](bool training) {
@@ -366,7 +366,7 @@ TEST(KerasTraining, OfModelsInModelsHoldsForTheirLayers) {
   EXPECT_THAT(model(true), testing::Not(HasSubstr("inference_mode")));
 }
 
-TEST(KerasMasks, OfAStepAreWrittenAndReadAgain) {
+TEST(KerasMasks, OfAStepAreReadBack) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
@@ -384,7 +384,7 @@ outputs: [a, b]
   EXPECT_THAT(keras::masks_advice(graph), ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
 }
 
-TEST(KerasMasks, ThatAttentionRemovesAreAWarning) {
+TEST(KerasMasks, WarnAboutThoseThatAttentionRemoves) {
   Model model = masked();
   model.layer("MultiHeadAttention", "own", {{"num_heads", 2}, {"key_dim", 2}}, args(tensor("words"), tensor("words")));
   const std::string alone = model.text();
@@ -398,7 +398,7 @@ TEST(KerasMasks, ThatAttentionRemovesAreAWarning) {
   EXPECT_THAT(warnings(alone, "3.8.0"), ElementsAre());
 }
 
-TEST(KerasMasks, ThatKerasUsesOtherwiseAreNamed) {
+TEST(KerasMasks, NameThoseThatKerasUsesDifferently) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
@@ -417,7 +417,7 @@ layers:
   - Dense: {name: state, units: 3}
   - GRU: {name: gru, inputs: [words, state], units: 3, mask: none}
 )")),
-              ElementsAre());  // as Keras 3 does
+              ElementsAre());  // as in Keras 3
   EXPECT_THAT(keras::masks_advice(graph),
               ElementsAre(HasSubstr("does not use the mask of an input next to an initial state, as of 'gru'"),
                           HasSubstr("remove the mask of what MultiHeadAttention reads, as of 'own'")));

@@ -29,7 +29,7 @@ graph::Graph again(const std::string& model_config) {
   return graph::graph_of(config::to_yaml(import_model_config("m.h5", model_config).model));
 }
 
-TEST(KerasPorts, TheThirdNumberSaysWhichOutput) {
+TEST(KerasPorts, TheThirdNumberIsTheOutput) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [5]}
@@ -59,7 +59,7 @@ TEST(KerasPorts, InTheDialectOfKeras3) {
   EXPECT_EQ(graph::wiring(graph), "x, cut <- x, high <- cut.high");
 }
 
-TEST(KerasPorts, AnOutputThatALayerHasNotIsAnError) {
+TEST(KerasPorts, RejectsAnOutputThatALayerDoesNotHave) {
   EXPECT_THROW(again(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
     {"class_name": "InputLayer", "name": "x", "config": {"batch_shape": [null, 5], "name": "x"}, "inbound_nodes": []},
     {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [[["x", 0, 1, {}]]]}],
@@ -67,9 +67,9 @@ TEST(KerasPorts, AnOutputThatALayerHasNotIsAnError) {
                std::runtime_error);
 }
 
-/// What Keras 3 writes of models with masks (tests/golden/masks_model_config.json): the operations that make a mask,
-/// and the mask as a keyword of the layer that heeds it.
-TEST(KerasPorts, TheMasksThatKerasFollowsAreFollowedHere) {
+/// Output of Keras 3 for models with masks (tests/golden/masks_model_config.json): the operations that make a mask, and
+/// the mask as a keyword of its layer.
+TEST(KerasPorts, UsesTheMasksOfKeras) {
   std::ifstream file(test::test_data("golden/masks_model_config.json"));
   const json models = json::parse(file);
   EXPECT_EQ(graph::wiring(again(models[0].dump())), "x, a <- x, mean <- a, b <- x, out <- mean, sum <- a b");
@@ -86,7 +86,7 @@ TEST(KerasPorts, TheMasksThatKerasFollowsAreFollowedHere) {
   EXPECT_THROW(again(own.dump()), Error);
 }
 
-TEST(KerasPorts, AnEmbeddingReadsIdsWhateverItsInputLayerSays) {
+TEST(KerasPorts, AnEmbeddingAlwaysReadsIds) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
@@ -104,7 +104,7 @@ layers:
   EXPECT_EQ(graph::portrait(again(text)), graph::portrait(graph));
   for (json& layer : model.at("config").at("layers")) {
     if (layer.at("name") == "x") layer.at("config")["dtype"] = "float32";
-    if (layer.at("name") == "words") layer.at("config")["input_length"] = 5;  // models of Keras 2 have it
+    if (layer.at("name") == "words") layer.at("config")["input_length"] = 5;  // as in models of Keras 2
   }
   EXPECT_EQ(graph::portrait(again(model.dump())), graph::portrait(graph));
 }

@@ -1,5 +1,5 @@
-// Recurrent layers in Keras's files, both ways: a layer that two inputs share, states given and read, and what Keras 3
-// has written (tests/golden/keras3_recurrent.*; element k of weight i is i + k / 1024).
+// Recurrent layers in Keras's files, both ways: a layer shared by two inputs, states as inputs and outputs, and files
+// written by Keras 3 (tests/golden/keras3_recurrent.*; element k of weight i is i + k / 1024).
 
 #include <fstream>
 #include <functional>
@@ -44,7 +44,7 @@ layers:
   EXPECT_EQ(found["config"]["layers"][2]["inbound_nodes"], expected["config"]["layers"][2]["inbound_nodes"]);
 }
 
-TEST(KerasRecurrent, WhatWeWriteIsReadAgain) {
+TEST(KerasRecurrent, ReadsOurOwnFiles) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -64,8 +64,8 @@ outputs: [old, last]
             "old <- decoder, last <- decoder plain.state_h");
 }
 
-/// Keras 3 has no other way to give a state than by keyword; see docs/reference/keras-files.md.
-TEST(KerasRecurrent, AStateIsGivenByKeyword) {
+/// Keras 3 passes a state only by keyword; see docs/reference/keras-files.md.
+TEST(KerasRecurrent, PassesAStateByKeyword) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -101,8 +101,8 @@ TEST_P(KerasRecurrentFiles, AreRead) {
   }
 }
 
-/// By Keras 3 and by Keras 2.15, whose weights have the same numbers.
-TEST(KerasRecurrent, BidirectionalFilesAreRead) {
+/// From Keras 3 and Keras 2.15, with the same weights.
+TEST(KerasRecurrent, ReadsBidirectionalFiles) {
   for (const char* file : {"golden/keras3_bidirectional.keras", "golden/keras2_bidirectional.h5"}) {
     SCOPED_TRACE(file);
     const std::string path = test::test_data(file);
@@ -121,7 +121,7 @@ TEST(KerasRecurrent, BidirectionalFilesAreRead) {
   }
 }
 
-TEST(KerasRecurrent, BidirectionalIsReadAgainOrRefused) {
+TEST(KerasRecurrent, ReadsBackOrRejectsBidirectional) {
   const graph::Graph graph = graph::graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}

@@ -1,5 +1,5 @@
-// Every registered layer has a form in Keras's files from which dptrain reads the same layer again, whichever argument
-// is not its default. A new layer is held to it without a word here.
+// Every registered layer has a form in Keras's files that reads back as the same layer, for any argument other than its
+// default. New layers are tested automatically.
 
 #include <algorithm>
 #include <iterator>
@@ -22,7 +22,7 @@ void add_words(const config::Node& schema, std::vector<std::string>& all) {
     for (const config::Node& choice : choices->items()) add_words(choice, all);
 }
 
-/// Values that some key takes, as YAML; the words of an enum are found in its schema.
+/// Valid values of some keys, as YAML; those of an enum are in its schema.
 std::vector<std::string> candidates(const config::Field& field) {
   std::vector<std::string> all{"3",
                                "2",
@@ -52,7 +52,7 @@ bool takes(const config::Schema& schema, const config::Field& field, const std::
   return field.read(node, reader, schema.make().get()) && diagnostics.ok();
 }
 
-/// `Type: {...}` with a value for each required key, and `key: value`; "" for no key.
+/// `Type: {...}` with a value for each required key, and `key: value`; no key if "".
 std::string example_of(const config::TypeDef& type, const std::string& key, const std::string& value) {
   std::vector<std::string> arguments;
   for (const config::Field& field : type.schema.fields()) {
@@ -69,7 +69,7 @@ std::string example_of(const config::TypeDef& type, const std::string& key, cons
 
 std::string json_of(const config::Typed& layer) { return config::to_json(keras::layer_arguments(layer)); }
 
-/// The layer as a file's `config` says it, written again; "" where it is none.
+/// The layer read from a file's `config` and written again; "" for an error.
 std::string read_and_written(const std::string& type, const std::string& text, std::vector<std::string>& complaints) {
   config::Node node = config::Node::map();
   node.set(type, keras::layer_arguments(type, nlohmann::json::parse(text), false, complaints));
@@ -91,13 +91,13 @@ void expect_form(const config::Typed& layer) {
       EXPECT_TRUE(arguments.at(field.name).is_number_float()) << field.name << ": Keras 3 refuses an integer";
     }
   }
-  if (keras::class_name(layer) != layer.name()) return;  // Input: the importer reads it otherwise
+  if (keras::class_name(layer) != layer.name()) return;  // Input: the importer reads it differently
   std::vector<std::string> complaints;
   EXPECT_EQ(read_and_written(layer.name(), text, complaints), text);
   EXPECT_EQ(complaints, std::vector<std::string>()) << text;
 }
 
-TEST(KerasRegistration, EveryLayerHasAFormThatIsReadBack) {
+TEST(KerasRegistration, ReadsBackEveryLayer) {
   for (const config::TypeDef* type : nn::layer_family().types()) {
     const std::string yaml = example_of(*type, "", "");
     SCOPED_TRACE(yaml);
@@ -105,7 +105,7 @@ TEST(KerasRegistration, EveryLayerHasAFormThatIsReadBack) {
   }
 }
 
-TEST(KerasRegistration, EveryArgumentOfALayerIsWritten) {
+TEST(KerasRegistration, WritesEveryArgumentOfALayer) {
   if (test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   for (const config::TypeDef* type : nn::layer_family().types()) {
     const config::Typed plain = nn::layer_of(example_of(*type, "", ""));

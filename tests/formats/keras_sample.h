@@ -1,6 +1,6 @@
 #pragma once
 
-// Files as the different versions of Keras write them, made in memory.
+// Files of different versions of Keras, made in memory.
 
 #include <string>
 #include <utility>
@@ -26,11 +26,11 @@ inline std::vector<float> values_of(std::size_t n, const Shape& shape) {
 }
 
 struct FileStyle {
-  std::string keras_version = "2.15.0";  ///< "": a file of Keras 1, which says none
-  std::string model_config = {};         ///< "": weights alone, at the root
+  std::string keras_version = "2.15.0";  ///< "": a file of Keras 1, which has no version
+  std::string model_config = {};         ///< "": only weights, at the root
 };
 
-/// The legacy tree.
+/// The layout of legacy files.
 inline FileContents legacy_file(const std::vector<FileLayer>& layers, const FileStyle& style = {}) {
   Hdf5Writer file(1 << 16);
   const std::string top = style.model_config.empty() ? "" : "model_weights";
@@ -57,7 +57,7 @@ inline FileContents legacy_file(const std::vector<FileLayer>& layers, const File
   return FileContents::over(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
 }
 
-/// A convolution or a dense layer in the words of Keras 2.
+/// A convolution or a dense layer with the names of Keras 2.
 inline FileLayer with_bias(const std::string& name, const Shape& kernel) {
   return {name, {{name + "/kernel:0", kernel}, {name + "/bias:0", {kernel.back()}}}};
 }
@@ -70,7 +70,7 @@ inline const std::vector<float>& weight(const graph::Model& model, const std::st
   throw std::runtime_error("no weight " + path);
 }
 
-/// What a load throws, as text; "" for none.
+/// The message of a load's error; "" for none.
 inline std::string refusal_of(const FileContents& contents, const graph::WeightsSpec& spec, graph::Model& model,
                               Coverage coverage = Coverage::kSome) {
   try {

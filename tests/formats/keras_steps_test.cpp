@@ -1,4 +1,4 @@
-// Layers over steps, and those of one number for each channel, in Keras's model_config, both ways.
+// Layers over steps, and layers with a weight per channel, in Keras's model_config, both ways.
 
 #include <fstream>
 #include <sstream>
@@ -39,7 +39,7 @@ layers:
   - Normalization: {name: n, mean: 0.5, variance: 2, invert: true}
 )";
 
-TEST(KerasSteps, WhatKeras3WritesIsRead) {
+TEST(KerasSteps, ReadsFilesOfKeras3) {
   std::ifstream file(test::test_data("golden/steps_model_config.json"));
   std::stringstream text;
   text << file.rdbuf();
@@ -48,7 +48,7 @@ TEST(KerasSteps, WhatKeras3WritesIsRead) {
   EXPECT_EQ(graph::portrait(found), graph::portrait(expected));
 }
 
-TEST(KerasSteps, WhatIsWrittenForKeras2IsReadAgain) {
+TEST(KerasSteps, ReadsBackFilesForKeras2) {
   const graph::Graph graph = graph::graph_of(kStepsModel);
   const std::string text = keras::model_config(graph);
   EXPECT_EQ(graph::portrait(steps_graph(text, {})), graph::portrait(graph));

@@ -1,5 +1,5 @@
-// The file as the HDF5 library sees it: the tree, the types of strings and datasets that Keras's loaders insist on
-// (docs/reference/keras-files.md). The library is the judge here, not our own reader.
+// The file as read by the HDF5 library, not by our own reader: the tree, and the types of strings and datasets that
+// Keras's loaders require (docs/reference/keras-files.md).
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -123,7 +123,7 @@ void expect_floats(const File& file, const std::string& path, const std::vector<
   H5Dclose(dataset);
 }
 
-TEST(KerasTree, IsTheOneThatKerasReads) {
+TEST(KerasTree, EqualsTheTreeThatKerasReads) {
   const sample::Folder folder;
   const graph::Model model = sample::tiny_cnn();
   save_checkpoint(folder / "last.h5", model, sample::compiled(), sample::state_of(model));
@@ -150,7 +150,7 @@ TEST(KerasTree, IsTheOneThatKerasReads) {
   expect_floats(file, "/dptrain_state/arrays/scalar", {}, {3.25F});
 }
 
-TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
+TEST(KerasTree, StatisticsFollowTheTrainableWeights) {
   const sample::Folder folder;
   save_checkpoint(folder / "last.h5", sample::branched(), {}, {});
   const File file(folder / "last.h5");
@@ -159,7 +159,7 @@ TEST(KerasTree, StatisticsComeAfterTheTrainableWeights) {
   EXPECT_LE(H5Aexists(file.id(), "training_config"), 0);
 }
 
-TEST(KerasTree, AModelToHandOnHasNoPrivateGroup) {
+TEST(KerasTree, AnExportedModelHasNoPrivateGroup) {
   const sample::Folder folder;
   exporter_of("model.h5")
       .write(folder / "model.h5",
@@ -169,7 +169,7 @@ TEST(KerasTree, AModelToHandOnHasNoPrivateGroup) {
   expect_names(file, "/", "class_names", {"a", "bc"});
 }
 
-TEST(KerasTree, ManyLayersAreChunkedAsNumpyWould) {
+TEST(KerasTree, SplitsManyLayersLikeNumpy) {
   // 1501 names of at most 60 bytes: 90,060 bytes, so two parts of 751 and 750 names.
   const sample::Folder folder;
   sample::ModelBuilder b("deep");
@@ -194,7 +194,7 @@ TEST(KerasTree, ManyLayersAreChunkedAsNumpyWould) {
   std::vector<std::string> found = first.fixed();
   for (std::string& name : second.fixed()) found.push_back(std::move(name));
   EXPECT_EQ(found, names);
-  load_weights(folder / "deep.h5", model);  // our reader puts them together again
+  load_weights(folder / "deep.h5", model);  // our reader joins them
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The bundled networks of Keras Applications, held against tables that Keras wrote: tests/golden/keras_apps.
+// Compares the bundled networks of Keras Applications with tables written by Keras: tests/golden/keras_apps.
 //   <Network>.csv   with top, default size: i,name,class,inputs,config,out_shape,weights, in the order of model.layers
 //   variants.csv    other arguments: layers, parameters, output, and a digest (FNV-1a, 64 bits) of the lines
 //                   name|class|output shape|shapes of the weights
@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const std::string& file) {
   return all;
 }
 
-/// Cells of a CSV line; quotes keep commas.
+/// The cells of a CSV line; quoted cells may contain commas.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -49,7 +49,7 @@ const Node& call_of(const Graph& graph, int layer) {
   throw std::runtime_error("a layer without a call");
 }
 
-/// A value of a Keras config as Python prints it.
+/// A value of a Keras config in Python's notation.
 std::string python(const config::Node& value) {
   if (value.is_null()) return "None";
   if (value.is_scalar()) return value.str() == "true" ? "True" : value.str() == "false" ? "False" : value.str();
@@ -61,7 +61,7 @@ std::string python(const config::Node& value) {
 bool same_value(const std::string& key, const std::string& expected, const std::string& found) {
   if (key == "axis")
     return (expected == "3" || expected == "-1") && (found == "3" || found == "-1");  // the last of four
-  if (key == "activation" && expected == "silu") return found == "swish";  // of which every Keras knows that name
+  if (key == "activation" && expected == "silu") return found == "swish";  // the name that every Keras version has
   char *end = nullptr, *other = nullptr;
   const double a = std::strtod(expected.c_str(), &end), b = std::strtod(found.c_str(), &other);
   if (!expected.empty() && *end == 0 && !found.empty() && *other == 0) return a == b;
@@ -110,9 +110,9 @@ void expect_table(const Graph& graph, const std::vector<std::string>& table, std
 struct Expected {
   const char* name;
   std::int64_t parameters, without_top;
-  std::size_t top;  ///< layers of the top; 0: there is no table, its digest stands in variants.csv
+  std::size_t top;  ///< layers of the top; 0: no table, only a digest in variants.csv
 };
-// https://keras.io/api/applications and keras.md's totals
+// https://keras.io/api/applications and the totals in keras.md
 const std::vector<Expected> kExpected{
     {"VGG16", 138357544, 14714688, 4},
     {"VGG19", 143667240, 20024384, 4},
@@ -158,7 +158,7 @@ const std::vector<Expected> kExpected{
 
 class Networks : public ::testing::TestWithParam<Expected> {};
 
-TEST_P(Networks, AreKerasLayerForLayer) {
+TEST_P(Networks, EqualKerasLayerByLayer) {
   const std::string name = GetParam().name;
   const std::size_t top = GetParam().top;
   const std::vector<std::string> table = top > 0 ? lines_of(name + ".csv") : std::vector<std::string>();
@@ -167,7 +167,7 @@ TEST_P(Networks, AreKerasLayerForLayer) {
   EXPECT_EQ(parameters_of(whole), GetParam().parameters);
   expect_round_trip(whole);
   const Graph body = graph_of("layers: [{" + name + ": {include_top: false}}]");
-  // Its normalisation stands behind the pooling, and another one there where the pooling is not wanted.
+  // Its normalization follows the pooling; without pooling there is another one.
   const bool ends_otherwise = name.starts_with("ConvNeXt");
   if (top > 0 && !ends_otherwise) expect_table(body, table, table.size() - top);
   EXPECT_EQ(parameters_of(body), GetParam().without_top);
@@ -186,7 +186,7 @@ TEST_P(Networks, FilesHaveKerasDefaults) {
   for (const auto& [key, value] : *values) {
     if (network->constants.contains(key)) continue;
     ASSERT_NE(written.find(key), nullptr) << key;
-    if (key != "input_shape" && key != "dropout_rate") {  // networks have their own
+    if (key != "input_shape" && key != "dropout_rate") {  // networks have their own defaults of these
       EXPECT_EQ(value.str(), written.find(key)->str()) << key;
     }
   }
@@ -197,11 +197,11 @@ TEST_P(Networks, FilesHaveKerasDefaults) {
 INSTANTIATE_TEST_SUITE_P(All, Networks, ::testing::ValuesIn(kExpected),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Network, AllAreThere) {
+TEST(Network, AllAreRegistered) {
   std::vector<std::string> expected, found;
   for (const Expected& e : kExpected) expected.emplace_back(e.name);
   for (const auto& [name, network] : networks())
-    if (!network.preprocessing.empty()) found.push_back(name);  // the others are not Keras's
+    if (!network.preprocessing.empty()) found.push_back(name);  // the others are not from Keras
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(found, expected);
 }
@@ -219,7 +219,7 @@ std::uint64_t digest(const Graph& graph) {
   return hash;
 }
 
-TEST(Network, OtherArgumentsGiveWhatKerasGives) {
+TEST(Network, OtherArgumentsEqualKeras) {
   for (const std::string& line : lines_of("variants.csv")) {
     const std::vector<std::string> cells = split(line, ';');
     ASSERT_EQ(cells.size(), 6U) << line;
@@ -231,7 +231,7 @@ TEST(Network, OtherArgumentsGiveWhatKerasGives) {
   }
 }
 
-TEST(Network, ReadsTheStepAboveOrBringsItsInput) {
+TEST(Network, ReadsThePreviousStepOrAddsAnInput) {
   const Graph own = graph_of("layers: [{VGG16: {include_top: false, input_shape: [64, 48, 3]}}, Flatten]");
   EXPECT_EQ(own.nodes.front().name, "input_layer");
   EXPECT_EQ(own.nodes.front().output().str(), "64x48x3");
@@ -281,7 +281,7 @@ layers:
   expect_round_trip(graph);
 }
 
-TEST(Network, WrongArguments) {
+TEST(Network, RejectsInvalidArguments) {
   const auto errors = [](const std::string& text) { return build_text("layers: [" + text + "]").errors; };
   EXPECT_EQ(errors("{VGG16: {weights: imagenet}}"),
             "1:19 VGG16: unknown argument 'weights'; weights are named under model.weights; VGG16 takes include_top, "

@@ -1,4 +1,4 @@
-// ONNX files as a whole: names, layouts, words about the model, errors.
+// ONNX files as a whole: names, layouts, metadata, errors.
 
 #include <fstream>
 
@@ -36,7 +36,7 @@ TEST(OnnxFile, ACnnHasOneTransposeAtTheInputAndOneBeforeFlatten) {
   EXPECT_THAT(read.outputs, ElementsAre("predictions [batch,5] 1"));
 }
 
-TEST(OnnxFile, SaysWhatItIs) {
+TEST(OnnxFile, HasMetadata) {
   const graph::Model model = sample::tiny_cnn(2);
   const Read read = written({.model = model, .class_names = {"cat", "a \"dog\""}, .fitted_state = "{}"});
   EXPECT_EQ(read.producer, "dptrain");
@@ -48,11 +48,11 @@ TEST(OnnxFile, SaysWhatItIs) {
   EXPECT_EQ(read.metadata.at("dptrain_learned"), "{}");
 }
 
-TEST(OnnxFile, WithoutClassesThereIsNoWordOfThem) {
+TEST(OnnxFile, OmitsMissingClassNames) {
   EXPECT_FALSE(written({.model = sample::small_dense()}).metadata.contains("class_names"));
 }
 
-TEST(OnnxFile, SharedLayersHaveTheirWeightsOnce) {
+TEST(OnnxFile, WritesWeightsOfSharedLayersOnce) {
   const test::Folder folder;
   sample::ModelBuilder b("shared");
   const int a = b.add("a", nn::InputSpec{{100}}), c = b.add("b", nn::InputSpec{{100}});
@@ -67,14 +67,14 @@ TEST(OnnxFile, SharedLayersHaveTheirWeightsOnce) {
   EXPECT_THAT(read.outputs, ElementsAre("dense [batch,100] 1", "both [batch,200] 1"));
 }
 
-TEST(OnnxFile, WhatALayerDoesNothingToIsAnOutputAllTheSame) {
+TEST(OnnxFile, AnUnchangedInputCanBeAnOutput) {
   const Read read = written("layers:\n  - Input: {name: in, shape: [4]}\n  - Dropout: {rate: 0.5, name: out}\n");
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.ops, ElementsAre("Identity"));
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,4] 1"));
 }
 
-TEST(OnnxFile, ResidualsKeepTheirChannelsInFront) {
+TEST(OnnxFile, ResidualsStayChannelsFirst) {
   const Read read = written(R"(
 layers:
   - Input: {name: in, shape: [8, 8, 4]}
@@ -93,7 +93,7 @@ layers:
   EXPECT_EQ(std::ranges::count(read.ops, "Transpose"), 1) << ::testing::PrintToString(read.ops);
 }
 
-TEST(OnnxFile, OpsetsThatItDoesNotWriteAreRefused) {
+TEST(OnnxFile, RejectsUnsupportedOpsets) {
   const graph::Model model = sample::small_dense();
   for (const std::int64_t opset : {std::int64_t{12}, std::int64_t{22}, std::int64_t{5000}, std::int64_t{1} << 40}) try {
       exporter_of("a.onnx").write("/nowhere/a.onnx", {.model = model, .opset = opset});
@@ -104,7 +104,7 @@ TEST(OnnxFile, OpsetsThatItDoesNotWriteAreRefused) {
     }
 }
 
-TEST(OnnxFile, AFolderThatIsNotThereIsAnErrorOfWriting) {
+TEST(OnnxFile, AMissingFolderIsAWriteError) {
   const graph::Model model = sample::small_dense();
   try {
     exporter_of("a.onnx").write("/nowhere/a.onnx", {.model = model});
@@ -115,7 +115,7 @@ TEST(OnnxFile, AFolderThatIsNotThereIsAnErrorOfWriting) {
   }
 }
 
-TEST(OnnxFile, BeyondTwoGibibytesIsRefusedBeforeAnythingIsMade) {
+TEST(OnnxFile, RejectsMoreThanTwoGibibytesInAdvance) {
   sample::ModelBuilder b("giant");
   const int input = b.add("in", nn::InputSpec{{2}});
   graph::Model model = b.take({b.add("out", sample::dense(2), {input})});

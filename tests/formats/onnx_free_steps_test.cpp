@@ -1,5 +1,5 @@
-// Files whose steps are free: where the extents are so, and what is refused. What they compute at several lengths is
-// compared by scripts/interop/onnx_steps.py.
+// Files with a free number of steps: which extents are free, and errors. scripts/interop/onnx_steps.py compares their
+// results at several lengths.
 
 #include <string>
 
@@ -38,7 +38,7 @@ std::string refusal_of_steps(const std::string& yaml) {
   return "taken";
 }
 
-TEST(OnnxFreeSteps, StepsAreFreeWhereTheyComeInAndOut) {
+TEST(OnnxFreeSteps, InputsAndOutputsHaveFreeSteps) {
   const Read read =
       freed(std::string(kTwelveIds) + kVectors + "  - LSTM: {units: 3, return_sequences: true, name: out}\n");
   EXPECT_EQ(read.complaint, "");
@@ -46,14 +46,14 @@ TEST(OnnxFreeSteps, StepsAreFreeWhereTheyComeInAndOut) {
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,steps,3] 1"));
 }
 
-TEST(OnnxFreeSteps, WhatPoolingLeavesOfThemHasNoName) {
+TEST(OnnxFreeSteps, PooledStepsHaveNoName) {
   const Read read =
       freed("layers:\n  - Input: {name: in, shape: [12, 4]}\n  - MaxPooling1D: {pool_size: 2, name: out}\n");
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,0,4] 1"));
 }
 
-TEST(OnnxFreeSteps, PositionsAreLookedUpForAsManyStepsAsComeIn) {
+TEST(OnnxFreeSteps, LooksUpPositionsForTheGivenSteps) {
   const Read read = freed(std::string(kTwelveIds) + kVectors +
                           "  - PositionEmbedding: {sequence_length: 12, name: p}\n"
                           "  - Add: {inputs: [e, p]}\n"
@@ -63,7 +63,7 @@ TEST(OnnxFreeSteps, PositionsAreLookedUpForAsManyStepsAsComeIn) {
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
 }
 
-TEST(OnnxFreeSteps, WhatDependsOnTheLengthIsNamed) {
+TEST(OnnxFreeSteps, NamesLayersThatDependOnTheLength) {
   EXPECT_THAT(refusal_of_steps(std::string(kTwelveIds) + kVectors + "  - Flatten\n  - Dense: {units: 2, name: out}\n"),
               HasSubstr("the number of weights of 'out'"));
   EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [12, 4]}\n"
@@ -71,12 +71,12 @@ TEST(OnnxFreeSteps, WhatDependsOnTheLengthIsNamed) {
               HasSubstr("the node 'c/Conv' depends on the length"));
 }
 
-TEST(OnnxFreeSteps, WithoutASequenceThereIsNothingToFree) {
+TEST(OnnxFreeSteps, RequiresASequence) {
   EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [4]}\n  - Dense: 2\n"),
               HasSubstr("no input is a sequence"));
 }
 
-TEST(OnnxFreeSteps, SequencesOfTwoLengthsAreRefused) {
+TEST(OnnxFreeSteps, RejectsSequencesOfTwoLengths) {
   EXPECT_THAT(
       refusal_of_steps("layers:\n  - Input: {name: a, shape: [12, 4]}\n  - GlobalMaxPooling1D: {inputs: a, name: c}\n"
                        "  - Input: {name: b, shape: [9, 4]}\n  - GlobalMaxPooling1D: {inputs: b, name: d}\n"

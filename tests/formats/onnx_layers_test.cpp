@@ -1,5 +1,5 @@
-// Every layer has a form in ONNX files, or a reason; and ONNX's own checker, with the shapes that it infers, finds
-// nothing in a file of each. Whether they compute the same, scripts/interop/onnx_outputs.py asks onnxruntime.
+// Every layer has a form in ONNX files or a documented reason, and ONNX's checker with shape inference accepts a file
+// of each. scripts/interop/onnx_outputs.py compares the results with onnxruntime.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace dptrain::formats::onnx {
 namespace {
 
 struct OnnxExample {
-  std::string of;  ///< the layers' types
+  std::string of;  ///< types of the layers
   std::string input;
   std::vector<std::string> layers;
 };
@@ -106,7 +106,7 @@ TEST(OnnxRegistration, EveryLayerHasAForm) {
   }
 }
 
-TEST(OnnxRegistration, OnnxsCheckerTakesAFileOfEveryLayer) {
+TEST(OnnxRegistration, OnnxsCheckerAcceptsAFileOfEveryLayer) {
   const test::Folder folder;
   std::set<std::string> seen{"Input"};
   for (const OnnxExample& example : examples())
@@ -118,7 +118,7 @@ TEST(OnnxRegistration, OnnxsCheckerTakesAFileOfEveryLayer) {
       const Read read = read_file(folder / "a.onnx");
       EXPECT_EQ(read.complaint, "");
       EXPECT_EQ(read.opset, opset);
-      // The shape that ONNX is told is the graph's; the checker has compared it with what it infers.
+      // The declared shape is the graph's; the checker has compared it with the inferred one.
       const Shape& out = model.graph.nodes.back().output();
       std::string shape = "[batch";
       for (const std::int64_t extent : out.dims()) shape += "," + std::to_string(extent);

@@ -1,5 +1,5 @@
-// Raw samples in: which inputs a file has, and that ONNX's checker takes the nodes behind them. What they compute
-// is compared by scripts/interop/onnx_photos.py.
+// Files with sample preparation: their inputs, and ONNX's checker on their nodes. scripts/interop/onnx_photos.py
+// compares their results.
 
 #include <algorithm>
 
@@ -39,7 +39,7 @@ PreparedInput columns(std::vector<PreparedColumn> columns) {
   return {.raw = {}, .bytes = false, .columns = std::move(columns), .steps = {}, .missing = {"", "NA"}};
 }
 
-TEST(OnnxPreparation, EveryStepIsOfOnnxInEveryOpset) {
+TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
   using Filter = ResizeImage::Filter;
   const std::vector<std::vector<ImageStep>> all{
       {ResizeImage{8, 6, Filter::kNearest}},
@@ -60,7 +60,7 @@ TEST(OnnxPreparation, EveryStepIsOfOnnxInEveryOpset) {
     }
 }
 
-TEST(OnnxPreparation, ImagesOfAKnownSizeAreCutWithoutALook) {
+TEST(OnnxPreparation, CropsImagesOfAKnownSizeByConstants) {
   const Read read = written(kImages, images({CropCentre{8, 6}, MapChannels{{0.5F}, {0.0F}, false}}, {12, 10, 3}));
   EXPECT_EQ(read.complaint, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,12,10,3] 2"));
@@ -74,7 +74,7 @@ TEST(OnnxPreparation, FramesOfClipsAreImages) {
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,4,height,width,3] 2"));
 }
 
-TEST(OnnxPreparation, WhatComesOutMustBeWhatTheModelWants) try {
+TEST(OnnxPreparation, RejectsASizeOtherThanTheModels) try {
   written(kImages, images({ResizeImage{9, 6}}));
   FAIL();
 } catch (const Error& error) {
@@ -82,7 +82,7 @@ TEST(OnnxPreparation, WhatComesOutMustBeWhatTheModelWants) try {
   EXPECT_THAT(error.what(), HasSubstr("'in' is 9x6x3 after its preparation, but the model expects 8x6x3"));
 }
 
-TEST(OnnxPreparation, ATableHasAnInputForEachColumn) {
+TEST(OnnxPreparation, ATableHasOneInputPerColumn) {
   const LookUpWord look{{{"cat", 1}, {"dog", 2}}, 0, 0, 3};
   const PreparedInput input = columns({{"age", NormalizeNumber{3, 2}, 1.5},
                                        {"part", RescaleNumber{2, 1}},

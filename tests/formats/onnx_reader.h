@@ -1,6 +1,6 @@
 #pragma once
 
-// What ONNX's own library says of a file; the one place of the tests that knows its headers is onnx_reader.cpp.
+// Reads a file with ONNX's own library. Only onnx_reader.cpp includes its headers.
 
 #include <map>
 #include <string>
@@ -9,10 +9,10 @@
 namespace dptrain::formats::onnx {
 
 struct Read {
-  std::string complaint;         ///< of the checker with inferred shapes; "": none
+  std::string complaint;         ///< of the checker with shape inference; "": none
   std::vector<std::string> ops;  ///< of the nodes, in order
   std::map<std::string, std::string> metadata;
-  std::vector<std::string> inputs, outputs;  ///< "name [batch,8,8,3] 1", the last the type's number
+  std::vector<std::string> inputs, outputs;  ///< "name [batch,8,8,3] 1", the last number is the type
   std::string producer;
   std::int64_t opset = 0, ir_version = 0;
 };

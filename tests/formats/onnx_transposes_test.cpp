@@ -1,4 +1,4 @@
-// The pass that takes Transposes away, on small graphs.
+// The pass that removes Transposes, on small graphs.
 
 #include "formats/onnx/transposes.h"
 
@@ -21,7 +21,7 @@ class OnnxTransposes : public ::testing::Test {
   Value image(const std::string& name = "x", Dims dims = {kBatch, 4, 5, 3}) {
     return to_.input(name, dims, Element::kFloat);
   }
-  /// Something that wants its channels first.
+  /// An op that requires channels first.
   Value convolved(const Value& x) {
     const Value first = to_.channels_first(x);
     return to_.channels_last(to_.unary("MaxPool", first, {{"kernel_shape", std::vector<std::int64_t>{1, 1}}}));
@@ -45,20 +45,20 @@ TEST_F(OnnxTransposes, PairsCancel) {
   EXPECT_THAT(ops(passed(convolved(convolved(image())))), ElementsAre("Transpose", "MaxPool", "MaxPool", "Transpose"));
 }
 
-TEST_F(OnnxTransposes, AndNothingIsLeftOfAPairAlone) {
+TEST_F(OnnxTransposes, RemovesASinglePair) {
   const Value x = image();
   const Graph graph = passed(to_.unary("Relu", to_.channels_last(to_.channels_first(x))));
   EXPECT_THAT(ops(graph), ElementsAre("Relu"));
   EXPECT_THAT(graph.nodes[0].inputs, ElementsAre("x"));
 }
 
-TEST_F(OnnxTransposes, ThreeOfTheseAreNone) {
+TEST_F(OnnxTransposes, RemovesThreeThatCancel) {
   const Value x = image();
   const Graph graph = passed(to_.unary("Relu", to_.channels_first(to_.channels_first(to_.channels_first(x)))));
   EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 0) << "[0,3,1,2] three times is nothing";
 }
 
-TEST_F(OnnxTransposes, ConstantsOfElementwiseOpsTurnWithThem) {
+TEST_F(OnnxTransposes, TransposesConstantsOfElementwiseOps) {
   const Value x = convolved(image());
   const Value scaled = to_.binary("Mul", x, to_.floats({3}, {1, 2, 3}));
   const Graph graph = passed(convolved(to_.binary("Add", scaled, to_.scalar(1))));
@@ -68,13 +68,13 @@ TEST_F(OnnxTransposes, ConstantsOfElementwiseOpsTurnWithThem) {
   EXPECT_THAT(std::get<std::vector<float>>(factors.values), ElementsAre(1, 2, 3));
 }
 
-TEST_F(OnnxTransposes, AnInputThatIsSmallerIsTurned) {
+TEST_F(OnnxTransposes, TransposesASmallerInput) {
   const Value gate = image("gate", {kBatch, 1, 1, 3});
   const Graph graph = passed(convolved(to_.binary("Mul", convolved(image()), gate)));
   EXPECT_THAT(ops(graph), ElementsAre("Transpose", "MaxPool", "Transpose", "Mul", "MaxPool", "Transpose"));
 }
 
-TEST_F(OnnxTransposes, OneAsLargeIsNot) {
+TEST_F(OnnxTransposes, KeepsAnInputOfTheSameSize) {
   const Value x = image();
   const Graph graph = passed(to_.binary("Add", convolved(x), x));
   EXPECT_THAT(ops(graph), ElementsAre("Transpose", "MaxPool", "Transpose", "Add"));
@@ -88,7 +88,7 @@ TEST_F(OnnxTransposes, ConcatAndSoftmaxChangeTheirAxis) {
     if (node.op == "Concat" || node.op == "Softmax") {
       EXPECT_EQ(std::get<std::int64_t>(*node.find("axis")), 1) << node.op;
     }
-  EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 3) << "two at the inputs, one behind";
+  EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 3) << "two at the inputs, one at the output";
 }
 
 TEST_F(OnnxTransposes, ReductionsPadsAndSlicesChangeTheirs) {
@@ -101,17 +101,17 @@ TEST_F(OnnxTransposes, ReductionsPadsAndSlicesChangeTheirs) {
   EXPECT_THAT(std::get<std::vector<std::int64_t>>(*graph.nodes[4].find("axes")), ElementsAre(2, 3));
 }
 
-TEST_F(OnnxTransposes, BeforeAReshapeOneOfSingleExtentsGoes) {
+TEST_F(OnnxTransposes, RemovesOneOfSingleExtentsBeforeAReshape) {
   const Value x = convolved(image("x", {kBatch, 1, 1, 3}));
   EXPECT_THAT(ops(passed(to_.reshape(x, {kBatch, 3}))), ElementsAre("Transpose", "MaxPool", "Reshape"));
 }
 
-TEST_F(OnnxTransposes, BeforeAReshapeOthersStay) {
+TEST_F(OnnxTransposes, KeepsOthersBeforeAReshape) {
   EXPECT_THAT(ops(passed(to_.reshape(convolved(image()), {kBatch, 60}))),
               ElementsAre("Transpose", "MaxPool", "Transpose", "Reshape"));
 }
 
-TEST_F(OnnxTransposes, TwoOthersBecomeOneInTheirOrder) {
+TEST_F(OnnxTransposes, MergesTwoInTheirOrder) {
   const Graph graph = passed(to_.unary("Relu", to_.transpose(to_.transpose(image(), {0, 2, 1, 3}), {0, 3, 1, 2})));
   EXPECT_THAT(ops(graph), testing::UnorderedElementsAre("Transpose", "Relu"));
   const auto found = std::ranges::find(graph.nodes, "Transpose", &Node::op);

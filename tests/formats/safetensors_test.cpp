@@ -1,4 +1,4 @@
-// safetensors: what is written reads back, and what a hostile header may say.
+// safetensors: written files read back, and hostile headers are rejected.
 
 #include "formats/safetensors/safetensors.h"
 
@@ -43,7 +43,7 @@ std::string refusal(const std::string& header, std::size_t data, std::uint64_t l
 
 std::string tensor(const std::string& members) { return R"({"a":{)" + members + "}}"; }
 
-TEST(Safetensors, HeadersThatLieAreRefused) {
+TEST(Safetensors, RejectsInvalidHeaders) {
   const std::string f32 = R"("dtype":"F32",)";
   EXPECT_EQ(refusal(tensor(f32 + R"("shape":[2],"data_offsets":[0,8])"), 8), "taken");
   EXPECT_EQ(refusal(tensor(f32 + R"("shape":[],"data_offsets":[0,4])"), 4), "taken");
@@ -69,7 +69,7 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
   EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0), HasSubstr("is not text"));
 }
 
-TEST(Safetensors, OfPyTorchAreNamed) {
+TEST(Safetensors, NamesFilesOfPyTorch) {
   const auto opened = [](const std::string& format) {
     return FileContents::over(file_of(R"({"__metadata__":{"format":")" + format +
                                           R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
@@ -85,7 +85,7 @@ TEST(Safetensors, OfPyTorchAreNamed) {
   }
 }
 
-TEST(Safetensors, OtherFloatsAreConverted) {
+TEST(Safetensors, ConvertsOtherFloats) {
   const std::string header = R"({"h":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
                              R"("b":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]},)"
                              R"("d":{"dtype":"F64","shape":[1],"data_offsets":[6,14]}})";
@@ -121,8 +121,8 @@ TEST(Safetensors, AWrittenModelReadsBack) {
   EXPECT_EQ((8 + Cursor(file.file(), bytes_of(path)).u64()) % 64, 0U);
 }
 
-/// As the Python package writes: sorted by name, so a bias stands before its kernel, and without any text.
-TEST(Safetensors, WeightsOfALayerAreFoundByTheirNames) {
+/// As the Python package writes: sorted by name, so a bias precedes its kernel, and without metadata.
+TEST(Safetensors, FindsWeightsOfALayerByName) {
   const std::string header = R"({"out/bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("out/kernel":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}})";
   const FileContents file = FileContents::over(file_of(header, 32));
@@ -135,7 +135,7 @@ TEST(Safetensors, WeightsOfALayerAreFoundByTheirNames) {
   EXPECT_EQ(load_weights(file, {}, model, Coverage::kAll).how, "by name");
 }
 
-TEST(Safetensors, PartsOfALayerAreNoLayers) {
+TEST(Safetensors, PartsOfALayerAreNotLayers) {
   std::string header = "{";
   std::size_t at = 0;
   for (const char* name : {"rnn/backward_gru/gru_cell/bias", "rnn/forward_gru/gru_cell/kernel", "mha/value/kernel",

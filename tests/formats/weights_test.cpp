@@ -1,4 +1,4 @@
-// Which layer of a file goes into which layer of a model, and what is said about it.
+// Matching layers of a file with layers of a model, and the report about it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using LoadStatus = WeightsReport::LoadStatus;
 
-/// A base of two convolutions and a head of its own.
+/// A base of two convolutions and a head.
 const char* const kBaseAndHead = R"(
 layers:
   - Input: [8, 8, 3]
@@ -42,7 +42,7 @@ WeightsSpec spec_of(WeightsMatch match) {
   return spec;
 }
 
-TEST(Weights, ByNameFillsWhatTheFileHasAndSaysTheRest) {
+TEST(Weights, ByNameLoadsMatchesAndReportsTheRest) {
   graph::Model model = model_of(kBaseAndHead);
   const std::vector<float> head = weight(model, "head/kernel");
   const WeightsReport report = load_weights(legacy_file({kConv1, kConv2, {"pool", {}}, kTop}),
@@ -55,7 +55,7 @@ TEST(Weights, ByNameFillsWhatTheFileHasAndSaysTheRest) {
   EXPECT_THAT(report.table(), HasSubstr("kernel 20x2, bias 2  (not in the file)"));
 }
 
-TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
+TEST(Weights, ByNameIgnoresOrderAndChecksShapes) {
   graph::Model model = model_of(kBaseAndHead);
   load_weights(legacy_file({kConv2, kConv1}), spec_of(WeightsMatch::kName), model, Coverage::kSome);
   EXPECT_EQ(weight(model, "block2_conv/kernel"), values_of(0, {3, 3, 4, 5}));
@@ -69,7 +69,7 @@ TEST(Weights, ByNameTakesNoNoticeOfOrderButOfShapes) {
   EXPECT_EQ(weight(model, "block1_conv/kernel"), before);
 }
 
-TEST(Weights, InTheOrderOfPyTorchAreNamed) {
+TEST(Weights, NamesWeightsInTheOrderOfPyTorch) {
   graph::Model model = model_of(kBaseAndHead);
   const FileContents turned = legacy_file({with_bias("block2_conv", {5, 4, 3, 3}), with_bias("head", {2, 20})});
   EXPECT_THAT(refusal_of(turned, spec_of(WeightsMatch::kName), model),
@@ -77,7 +77,7 @@ TEST(Weights, InTheOrderOfPyTorchAreNamed) {
                     HasSubstr("kernel is 2x20 in the file, 20x2 in the model; PyTorch has this order")));
 }
 
-TEST(Weights, SkipMismatchLeavesOutWhatDiffers) {
+TEST(Weights, SkipMismatchSkipsOtherShapes) {
   graph::Model model = model_of(kBaseAndHead);
   const std::vector<float> kernel = weight(model, "block2_conv/kernel");
   WeightsSpec spec = spec_of(WeightsMatch::kName);
@@ -128,8 +128,8 @@ TEST(Weights, SlashesAndRenames) {
   EXPECT_EQ(weight(model, "block1_conv/bias"), values_of(1, {4}));
 }
 
-TEST(Weights, ByTopologyInKerasOrderAndNotInThatOfTheConfig) {
-  // Keras goes down from the output: the short branch comes last although it is written first.
+TEST(Weights, ByTopologyUsesTheOrderOfKeras) {
+  // Keras traverses from the output: the short branch is last although it is written first.
   graph::Model model = model_of(R"(
 layers:
   - Input: {name: in, shape: [6, 6, 3]}
@@ -147,7 +147,7 @@ layers:
   EXPECT_EQ(weight(model, "long2/kernel"), values_of(4, {1, 1, 3, 3}));
 }
 
-TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
+TEST(Weights, LoadsTheBaseFromAFileWithoutTopByTopology) {
   graph::Model model = model_of(kBaseAndHead);
   const FileContents file = legacy_file({with_bias("conv2d_7", {3, 3, 3, 4}), with_bias("conv2d_8", {3, 3, 4, 5})});
   for (const WeightsMatch match : {WeightsMatch::kTopology, WeightsMatch::kAuto}) {
@@ -160,7 +160,7 @@ TEST(Weights, AFileWithoutTopFillsTheBaseByTopology) {
               HasSubstr("it has 1 layer with weights, the model 3, and no part of the model has exactly those"));
 }
 
-TEST(Weights, UpToAStepTheFileMayGoOn) {
+TEST(Weights, UpToIgnoresFurtherLayersOfTheFile) {
   graph::Model model = model_of(kBaseAndHead);
   const FileContents file =
       legacy_file({with_bias("x", {3, 3, 3, 4}), with_bias("y", {3, 3, 4, 5}), with_bias("z", {99, 1000})});
@@ -174,7 +174,7 @@ TEST(Weights, UpToAStepTheFileMayGoOn) {
   EXPECT_EQ(report.rows[2].reason, "beyond 'up_to'");
 }
 
-TEST(Weights, TwoPartsThatFitAreNone) {
+TEST(Weights, RejectsAnAmbiguousMatch) {
   graph::Model model = model_of(R"(
 layers:
   - Input: {name: in, shape: [6, 6, 3]}
@@ -186,8 +186,8 @@ layers:
               HasSubstr("it fits the model up to 'right' as well as up to 'left'; select one with up_to"));
 }
 
-/// Names that Keras counts mean another layer in another session.
-TEST(Weights, AutoIsNotTakenInByCountedNames) {
+/// Names numbered by Keras denote another layer in another session.
+TEST(Weights, AutoIgnoresNumberedNames) {
   graph::Model model = model_of(R"(
 layers:
   - Input: [6, 6, 3]
@@ -202,7 +202,7 @@ layers:
   EXPECT_EQ(weight(model, "conv2d/kernel"), values_of(0, {1, 1, 3, 3}));
 }
 
-TEST(Weights, AutoSaysWhatEitherWayLacks) {
+TEST(Weights, AutoReportsWhatEachMatchLacks) {
   graph::Model model = model_of(kBaseAndHead);
   EXPECT_EQ(refusal_of(legacy_file({with_bias("a", {1, 1}), with_bias("b", {1, 1})}), {}, model),
             "'keras.h5' is not of this model: by name 0 of 2 layers fit; by topology: it has 2 layers with weights, "
@@ -210,7 +210,7 @@ TEST(Weights, AutoSaysWhatEitherWayLacks) {
   EXPECT_EQ(load_weights(legacy_file({kConv1, kConv2, kTop}), {}, model, Coverage::kSome).how, "by name");
 }
 
-TEST(Weights, AllMeansBothSides) {
+TEST(Weights, AllCoversModelAndFile) {
   graph::Model model = model_of(kBaseAndHead);
   const std::string text = refusal_of(legacy_file({kConv1, kConv2, kTop}), {}, model, Coverage::kAll);
   EXPECT_THAT(text, HasSubstr("'keras.h5' is a checkpoint of another model"));

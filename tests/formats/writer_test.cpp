@@ -1,4 +1,4 @@
-// The background writer: order, memory of errors, drain.
+// The background writer: order, last error, draining.
 
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ class WriterTest : public ::testing::Test {
     load_weights(folder_ / file, model);
     return model.weights[0].values[0];
   }
-  /// What the writer said, in order. Read it after drain() only.
+  /// Records the writer's notifications in order. Read them only after drain().
   std::function<void(const WrittenFile&)> note() {
     return [this](const WrittenFile& saved) { saved_.push_back(saved); };
   }
@@ -73,7 +73,7 @@ TEST_F(WriterTest, ExportsWithoutThePrivateState) {
   EXPECT_EQ(read_class_names(folder_ / "model.h5").first().size(), 5U);
 }
 
-TEST_F(WriterTest, RemembersTheLastErrorAndGoesOn) {
+TEST_F(WriterTest, KeepsTheLastErrorAndContinues) {
   CheckpointWriter writer(note());
   EXPECT_FALSE(writer.last_error().has_value());
   writer.submit(job({"missing/last.h5"}));
@@ -90,7 +90,7 @@ TEST_F(WriterTest, RemembersTheLastErrorAndGoesOn) {
   EXPECT_THAT(folder_.files(), ElementsAre("last.h5"));
 }
 
-TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
+TEST_F(WriterTest, TheDestructorCompletesQueuedJobs) {
   {
     CheckpointWriter writer(nullptr);
     writer.submit(job({"a.h5"}, 1));
@@ -100,7 +100,7 @@ TEST_F(WriterTest, TheDestructorFinishesWhatIsQueued) {
   EXPECT_EQ(mark_in("b.h5"), 2);
 }
 
-TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
+TEST_F(WriterTest, DoesNotLockTheLibraryWhileWritingBytes) {
   Hdf5Writer file(1000);
   file.group("g");
   EXPECT_FALSE(std::async([] { return hdf5_mutex().try_lock(); }).get());
@@ -111,7 +111,7 @@ TEST_F(WriterTest, WhileBytesGoToTheDiskOthersMayUseTheLibrary) {
               }).get());
 }
 
-TEST_F(WriterTest, TwoWritersTakeTurnsInTheLibrary) {
+TEST_F(WriterTest, TwoWritersShareTheLibrary) {
   {
     CheckpointWriter one(nullptr), other(nullptr);
     for (int i = 0; i < 10; ++i) {
@@ -123,11 +123,11 @@ TEST_F(WriterTest, TwoWritersTakeTurnsInTheLibrary) {
   EXPECT_EQ(mark_in("other.h5"), -9);
 }
 
-TEST_F(WriterTest, OneJobWaitsBesideTheOneBeingWrittenAThirdCallerWaits) {
+TEST_F(WriterTest, QueuesOneJobAndBlocksTheNextCaller) {
   std::mutex mutex;
   std::condition_variable changed;
   bool open = false;
-  CheckpointWriter writer([&](const WrittenFile&) {  // holds the writer's thread inside the first job
+  CheckpointWriter writer([&](const WrittenFile&) {  // blocks the writer's thread inside the first job
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return open; });
   });

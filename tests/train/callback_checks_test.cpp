@@ -29,7 +29,7 @@ std::string complaint(const std::string& callback, const std::vector<std::string
   return "";
 }
 
-TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
+TEST(CallbackChecks, ChecksMonitoredValuesBeforeTraining) {
   const std::string known = "; there are loss, accuracy, val_loss, val_accuracy";
   for (const std::string name : {"EarlyStopping", "ReduceLROnPlateau"}) {
     EXPECT_EQ(complaint("{" + name + ": {monitor: val_accuracy}}"), "");
@@ -47,7 +47,7 @@ TEST(CallbackChecks, WhatIsMonitoredIsKnownBeforeTraining) {
   EXPECT_NE(complaint("{EarlyStopping: {monitor: learning_rate}}, ReduceLROnPlateau"), "");
 }
 
-TEST(CallbackChecks, OneErrorForACallbackAndNoneWhereNothingCallsIt) {
+TEST(CallbackChecks, ReportsOneErrorPerCallbackInUse) {
   const std::vector<std::string> sets{"callbacks=[{EarlyStopping: {monitor: val_loss}}]", "data.validation=null"};
   EXPECT_NO_THROW(experiment::load_experiment_text(kCheckedConfig, "net.yaml", {sets, {}, false}));
   try {
@@ -80,7 +80,7 @@ TEST(CallbackChecks, FieldsOfAFilepath) {
   EXPECT_NE(of("m.keras").find("must end in .h5"), std::string::npos);
 }
 
-TEST(CallbackChecks, ASchedulerWantsAnExpressionAndAPlainRate) {
+TEST(CallbackChecks, ASchedulerRequiresAnExpressionAndAConstantRate) {
   EXPECT_EQ(complaint("{LearningRateScheduler: {schedule: lr * 0.9 if epoch > 3 else lr}}"), "");
   EXPECT_EQ(complaint("LearningRateScheduler: 0.01 * 0.5 ** epoch"), "");
   EXPECT_EQ(complaint("LearningRateScheduler: lr, {EarlyStopping: {monitor: learning_rate, mode: min}}"), "");
@@ -106,7 +106,7 @@ TEST(CallbackChecks, ValidationBySteps) {
   EXPECT_NE(complaint("TimeHistory", {"train.validate_every=5s"}), "");
 }
 
-TEST(CallbackChecks, FilesStayInTheRun) {
+TEST(CallbackChecks, RejectsFilesOutsideTheRun) {
   for (const char* path : {"/tmp/x.h5", "../x.h5", "a/../../x.h5", "", "sub/"})
     EXPECT_NE(complaint(std::string("{ModelCheckpoint: {filepath: '") + path + "'}}"), "") << path;
   for (const char* name : {"/tmp/x.csv", "../x.csv", "", "config.yaml", "./train.csv", "checkpoints/x.csv", ".lock"})

@@ -26,7 +26,7 @@ std::string callback_file(const std::string& callback) {
   return name;
 }
 
-TEST(CallbackRegistration, EveryCallbackHasItsPlaces) {
+TEST(CallbackRegistration, EveryCallbackIsDocumentedAndTested) {
   const std::filesystem::path root = dptrain::test::test_data("..");
   std::ifstream docs(root / "docs/reference/configuration.md");
   const std::string text((std::istreambuf_iterator<char>(docs)), {});

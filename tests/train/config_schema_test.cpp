@@ -146,7 +146,7 @@ TEST(ConfigSchema, AcceptsEveryShippedConfig) {
     EXPECT_TRUE(Validator(schema()).accepts(as_json(std::string(file.text)))) << file.name;
 }
 
-TEST(ConfigSchema, AcceptsEveryWayToWriteAType) {
+TEST(ConfigSchema, AcceptsEveryFormOfAType) {
   const json config = as_json(R"(
 dptrain: 1
 model: {layers: [{Input: [4]}, {Dense: {units: 3, activation: softmax, kernel_initializer: he_normal}}]}
@@ -156,7 +156,7 @@ train: {epochs: 1, batch_size: 4, loss: mse, optimizer: {adam: {learning_rate: 1
   EXPECT_TRUE(Validator(schema()).accepts(config));
 }
 
-TEST(ConfigSchema, RefusesWhatIsWrongInItself) {
+TEST(ConfigSchema, RejectsInvalidValues) {
   std::set<std::string> accepted;
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::test_data("e2e/wrong_configs"))) {

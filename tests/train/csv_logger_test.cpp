@@ -22,7 +22,7 @@ TEST(CsvLogger, WritesKerasFormat) {
   EXPECT_EQ(text, "epoch,accuracy,loss,val_accuracy,val_loss\r\n0,0.5,1,NA,NA\r\n1,0.75,1,NA,NA\r\n");
 }
 
-TEST(CsvLogger, AResumedRunWritesTheRowsOfUnknownEpochsAgain) {
+TEST(CsvLogger, AResumedRunRewritesRowsOfLaterEpochs) {
   FakeControl control;
   const auto before = make_callback(CSVLoggerSpec{}), after = make_callback(CSVLoggerSpec{});
   before->train_begin(control, false);

@@ -42,7 +42,7 @@ class CurvesTest : public ::testing::Test {
   const fs::path folder_;
 };
 
-TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
+TEST_F(CurvesTest, TakesDirectionsFromTheConfigUntilTheRunEnds) {
   const std::string folder = run("net/001", "epoch,loss,best2,f1,val_loss,val_best2,val_f1\n1,1,0.1,3,1,0.2,3\n");
   fs::remove(fs::path(folder) / "result.json");
   const auto direction = [&](const std::string& column) { return read_run(folder, "001").direction_of(column); };
@@ -58,7 +58,7 @@ TEST_F(CurvesTest, DirectionsComeFromTheConfigUntilTheRunHasEnded) {
   EXPECT_EQ(direction("val_loss"), nn::Direction::kSmaller);
 }
 
-TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
+TEST_F(CurvesTest, DrawsTrainingDashedAndMarksTheBestEpoch) {
   const plot::Chart one = chart({run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n2,1,0.6,1.2,0.8,1e-3,100,1\n"
                                                         "3,0.5,0.9,1.4,0.7,1e-3,100,1\n")});
   EXPECT_EQ(one.title, "net/001");
@@ -77,7 +77,7 @@ TEST_F(CurvesTest, OneRunHasTrainingDashedAndItsBestEpoch) {
   EXPECT_EQ(one.keys.size(), 3U);
 }
 
-TEST_F(CurvesTest, WithoutValidationTrainingIsTheLine) {
+TEST_F(CurvesTest, DrawsTrainingSolidWithoutValidation) {
   const plot::Chart one = chart({run("net/001", "epoch,loss,lr,examples_per_second\n1,2,0.1,5\n2,1,0.01,5\n")});
   ASSERT_EQ(one.panels.size(), 3U);
   EXPECT_EQ(one.panels[0].lines[0].dash, Dash::kSolid);
@@ -86,7 +86,7 @@ TEST_F(CurvesTest, WithoutValidationTrainingIsTheLine) {
   EXPECT_TRUE(one.panels[1].half);
 }
 
-TEST_F(CurvesTest, AnEmptyFieldIsNoPointAndNanIsAGap) {
+TEST_F(CurvesTest, SkipsEmptyFieldsAndBreaksAtNan) {
   const std::string folder = run("net/001", "epoch,loss,val_loss\n1,2,\n2,nan,3\n3,1,\n4,inf,2\n");
   const RunCurves curves = read_run(folder, "001");
   EXPECT_EQ(curves.values.at("val_loss").size(), 2U) << "validated every second epoch";
@@ -97,14 +97,14 @@ TEST_F(CurvesTest, AnEmptyFieldIsNoPointAndNanIsAGap) {
   EXPECT_EQ(keys.back().sample, LegendEntry::Sample::kCross);
 }
 
-TEST_F(CurvesTest, ALossThatIsNeverFiniteKeepsItsPanel) {
+TEST_F(CurvesTest, KeepsThePanelOfANonFiniteLoss) {
   const plot::Chart one = chart({run("net/001", "epoch,loss,accuracy\n1,nan,0.1\n2,nan,0.1\n")});
   ASSERT_GE(one.panels.size(), 2U);
   EXPECT_EQ(one.panels[0].title, "loss");
   EXPECT_FALSE(one.panels[0].lines[0].best);
 }
 
-TEST_F(CurvesTest, RunsShareThePanelsAndAllAreInTheLegend) {
+TEST_F(CurvesTest, RunsSharePanelsAndALegend) {
   std::vector<std::string> folders;
   for (int i = 0; i < 30; ++i)
     folders.push_back(run("net/" + std::to_string(100 + i), head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n"));
@@ -126,7 +126,7 @@ TEST_F(CurvesTest, NamesAreAsLongAsNeeded) {
   EXPECT_EQ(names_of_runs({"a/x/001", "a/y/001"}).runs, (std::vector<std::string>{"x/001", "y/001"}));
 }
 
-TEST_F(CurvesTest, ALogarithmicAxisIsForLossesAndForThoseWhoAsk) {
+TEST_F(CurvesTest, UsesALogarithmicAxisForLossesOrOnRequest) {
   const std::string folder = run("net/001", head_ + "1,2,0.3,1.9,0.4,1e-3,100,1\n");
   using plot::Scale;
   EXPECT_EQ(chart({folder}).panels[0].scale, Scale::kAuto);
@@ -135,7 +135,7 @@ TEST_F(CurvesTest, ALogarithmicAxisIsForLossesAndForThoseWhoAsk) {
   EXPECT_EQ(chart({folder}, true).panels[1].scale, Scale::kLog);
 }
 
-TEST_F(CurvesTest, WhatIsNoRunIsSaid) {
+TEST_F(CurvesTest, RejectsFoldersWithoutARun) {
   const auto message = [](const std::string& folder) {
     try {
       read_run(folder, "x");

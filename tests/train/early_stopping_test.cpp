@@ -19,7 +19,7 @@ TEST(EarlyStopping, StopsAfterPatienceEpochsWithoutImprovement) {
   EXPECT_EQ(control.stopped, "early_stopping");
 }
 
-TEST(EarlyStopping, NeverStopsInTheFirstEpochAndWatchesAccuracyUpwards) {
+TEST(EarlyStopping, NeverStopsInTheFirstEpochAndMaximizesAccuracy) {
   FakeControl control;
   const auto callback = make_callback(EarlyStoppingSpec{.monitor = "val_accuracy", .patience = 0});
   EXPECT_EQ(run(*callback, control, "val_accuracy", {0.5, 0.6, 0.6}), 3);
@@ -41,7 +41,7 @@ TEST(EarlyStopping, WaitIsResetOnlyByAnEpochThatBeatsTheBaseline) {
       << "improvements count as waiting, a standstill then stops";
 }
 
-TEST(EarlyStopping, GoesOnFromItsSavedState) {
+TEST(EarlyStopping, ContinuesFromItsSavedState) {
   FakeControl control, resumed;
   const EarlyStoppingSpec spec{.monitor = "val_loss", .patience = 2, .restore_best_weights = true};
   const auto before = make_callback(spec), after = make_callback(spec);
@@ -62,7 +62,7 @@ TEST(Monitor, ModeAutoTakesTheDirectionOfTheMetric) {
   EXPECT_THROW(is_larger_better(MonitorMode::kAuto, control, "learning_rate"), Error);
 }
 
-TEST(EarlyStopping, CountsValidationsWhereTheyComeBySteps) {
+TEST(EarlyStopping, CountsValidationsBySteps) {
   FakeControl control, resumed;
   const EarlyStoppingSpec spec{.monitor = "val_loss", .patience = 2, .restore_best_weights = true};
   const auto callback = make_callback(spec), after = make_callback(spec);
@@ -77,17 +77,17 @@ TEST(EarlyStopping, CountsValidationsWhereTheyComeBySteps) {
   EXPECT_EQ(resumed.model.weights[0].values[0], 10.0F) << "the weights of the second validation, at step 10";
 }
 
-TEST(EarlyStopping, TheFirstValidationStopsNothing) {
+TEST(EarlyStopping, NeverStopsAtTheFirstValidation) {
   FakeControl control;
   const auto callback = make_callback(EarlyStoppingSpec{.monitor = "val_loss", .patience = 1});
   EXPECT_EQ(run_validations(*callback, control, "val_loss", {std::nan(""), std::nan(""), 1}), 2);
 }
 
-TEST(EarlyStopping, ValuesOfTrainingAreJudgedAtTheEndsOfEpochs) {
+TEST(EarlyStopping, ChecksTrainingValuesAtTheEndsOfEpochs) {
   FakeControl control;
   const auto callback = make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 1});
   EXPECT_EQ(run_validations(*callback, control, "val_loss", {1, 1, 1}), 3) << "none of them counts";
-  EXPECT_EQ(run(*callback, control, "accuracy", {1, 1}), 2) << "the loss stands still";
+  EXPECT_EQ(run(*callback, control, "accuracy", {1, 1}), 2) << "the loss does not change";
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace dptrain::train {
 namespace {
 
-TEST(EndText, WhyARunEnded) {
+TEST(EndText, ReportsWhyARunEnded) {
   EXPECT_EQ(exit_text("completed"), "completed");
   EXPECT_EQ(exit_text("diverged"), "training diverged");
   EXPECT_NE(exit_text("signal"), exit_text("max_time"));

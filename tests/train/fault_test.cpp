@@ -71,7 +71,7 @@ class Faults : public ::testing::Test {
   const fs::path folder_;
 };
 
-TEST_F(Faults, APictureThatCannotBeReadIsMetAgain) {
+TEST_F(Faults, ReplaysAnUnreadablePicture) {
   write_picture("train/dogs/3.pgm", "ab");
   ASSERT_EQ(fit(1, {}), ErrorKind::kData);
   const Fault fault = read_fault(fault_folder());
@@ -87,7 +87,7 @@ TEST_F(Faults, APictureThatCannotBeReadIsMetAgain) {
   EXPECT_FALSE(mended.again.error);
 }
 
-TEST_F(Faults, OneInValidationToo) {
+TEST_F(Faults, ReplaysAnUnreadablePictureOfValidation) {
   write_picture("validation/dogs/5.pgm", "ab");
   ASSERT_EQ(fit(1, {}), ErrorKind::kData);
   const Fault fault = read_fault(fault_folder());
@@ -95,7 +95,7 @@ TEST_F(Faults, OneInValidationToo) {
   EXPECT_TRUE(replay(fault_folder(), {}, {}).confirmed());
 }
 
-TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
+TEST_F(Faults, DifferentReplicasAreADeviceError) {
   const auto disturb = [](session::Session& session) {
     graph::Model other = session.model();
     session.replicas().pull(other);
@@ -111,7 +111,7 @@ TEST_F(Faults, ReplicasThatDifferAreADevicesFault) {
   EXPECT_FALSE(replay(fault_folder(), {}, {}).again.error) << "it starts from equal weights";
 }
 
-TEST(IsReplayable, NotForTheWorldAroundTheRun) {
+TEST(IsReplayable, ExcludesErrorsOfTheEnvironment) {
   EXPECT_FALSE(is_replayable(ErrorKind::kUsage));
   EXPECT_FALSE(is_replayable(ErrorKind::kMemory));
   EXPECT_FALSE(is_replayable(ErrorKind::kWrite));

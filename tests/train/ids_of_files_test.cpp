@@ -140,7 +140,7 @@ TEST_F(IdsOfFiles, WindowsOfAText) {
             loss("{Numpy: {inputs: " + path("rows.npy") + ", labels: " + path("next.npy") + "}}"));
 }
 
-TEST_F(IdsOfFiles, AnIdThatTheEmbeddingDoesNotHaveIsNamed) {
+TEST_F(IdsOfFiles, NamesAnIdBeyondTheEmbedding) {
   words_[9] = 47;
   write_npy("words.npy", "(30, 6)", words_);
   write_npy("kinds.npy", "(30,)", kinds_);

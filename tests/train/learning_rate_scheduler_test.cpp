@@ -52,7 +52,7 @@ TEST(LearningRateScheduler, RollbacksMultiplyItsRates) {
   EXPECT_EQ(control.rate, 0.25 * 2.0);
 }
 
-TEST(LearningRateScheduler, RefusesWhatIsNoRate) {
+TEST(LearningRateScheduler, RejectsInvalidRates) {
   for (const char* schedule : {"0.1 - epoch", "1 / (epoch - 2)", "lr / 0 if epoch > 1 else lr"}) {
     try {
       rates_of(schedule, 3);

@@ -10,7 +10,7 @@
 namespace dptrain::train {
 namespace {
 
-TEST(ModelCheckpoint, SavesTheBestOnlyAndRemembersItAcrossAResume) {
+TEST(ModelCheckpoint, SavesOnlyTheBestAndKeepsItAcrossAResume) {
   FakeControl control;
   const ModelCheckpointSpec spec{.monitor = "val_accuracy", .save_best_only = true};
   const auto before = make_callback(spec), after = make_callback(spec);
@@ -23,7 +23,7 @@ TEST(ModelCheckpoint, SavesTheBestOnlyAndRemembersItAcrossAResume) {
   EXPECT_EQ(control.saved.size(), 2U) << "a worse model must not overwrite the best after a resume";
 }
 
-TEST(ModelCheckpoint, AnEpochWithoutTheValueIsNotTheBest) {
+TEST(ModelCheckpoint, IgnoresEpochsWithoutTheValue) {
   FakeControl control;
   const auto callback = make_callback(ModelCheckpointSpec{.monitor = "val_loss", .save_best_only = true});
   callback->train_begin(control, false);
@@ -32,7 +32,7 @@ TEST(ModelCheckpoint, AnEpochWithoutTheValueIsNotTheBest) {
   EXPECT_EQ(control.saved, std::vector<std::string>{"best.h5"});
 }
 
-TEST(ModelCheckpoint, ARunThatGoesOnInAnotherFolderHasNoBestYet) {
+TEST(ModelCheckpoint, ARunContinuedInAnotherFolderHasNoBestYet) {
   FakeControl control, other;
   const ModelCheckpointSpec spec{.monitor = "val_loss", .save_best_only = true};
   const auto before = make_callback(spec), after = make_callback(spec);
@@ -44,7 +44,7 @@ TEST(ModelCheckpoint, ARunThatGoesOnInAnotherFolderHasNoBestYet) {
   EXPECT_EQ(other.saved, std::vector<std::string>{"best.h5"});
 }
 
-TEST(ModelCheckpoint, NamesFilesAsPythonWouldAndKeepsTheLast) {
+TEST(ModelCheckpoint, FormatsNamesAsPythonAndKeepsTheLast) {
   FakeControl control;
   const auto callback =
       make_callback(ModelCheckpointSpec{.filepath = "oct-{epoch:02d}-{val_loss:.2f}.h5", .max_to_keep = 2});
@@ -54,14 +54,14 @@ TEST(ModelCheckpoint, NamesFilesAsPythonWouldAndKeepsTheLast) {
   EXPECT_EQ(control.files, (std::set<std::string>{"oct-02-0.25.h5", "oct-03-0.12.h5"}));
 }
 
-TEST(ModelCheckpoint, AStateNamesNoFileOutsideOfTheRun) {
+TEST(ModelCheckpoint, RejectsAStateWithFilesOutsideTheRun) {
   const auto callback = make_callback(ModelCheckpointSpec{});
   for (const char* file : {"/etc/passwd", "../../other.h5", "notes.txt", ""})
     EXPECT_THROW(callback->restore({{"written", {file}}}), Error) << file;
   EXPECT_NO_THROW(callback->restore({{"written", {"sub/a.h5"}}}));
 }
 
-TEST(ModelCheckpoint, WhatCouldNotBeWrittenReplacesNothing) {
+TEST(ModelCheckpoint, AFailedWriteKeepsOlderFiles) {
   FakeControl control;
   const auto callback = make_callback(ModelCheckpointSpec{.filepath = "n-{epoch}.h5", .max_to_keep = 2});
   callback->train_begin(control, false);
@@ -74,7 +74,7 @@ TEST(ModelCheckpoint, WhatCouldNotBeWrittenReplacesNothing) {
   EXPECT_EQ(control.files, (std::set<std::string>{"n-2.h5", "n-6.h5"})) << "the two that are there";
 }
 
-TEST(ModelCheckpoint, TheBestIsWhatWasWritten) {
+TEST(ModelCheckpoint, IgnoresBestValuesThatWereNotWritten) {
   FakeControl control;
   const auto callback = make_callback(ModelCheckpointSpec{.monitor = "val_loss", .save_best_only = true});
   callback->train_begin(control, false);
@@ -125,7 +125,7 @@ TEST(ModelCheckpoint, SaveFreqInEpochsFollowsSamplesAcrossAnotherBatch) {
   EXPECT_EQ(stops(*second, after, 17, 25), (std::vector<std::int64_t>{18, 23})) << "the ends of epochs 2 and 3";
 }
 
-TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
+TEST(ModelCheckpoint, UnknownNameInTheFilepathListsTheNames) {
   experiment::Logs logs;
   logs.set("loss", 1);
   try {
@@ -137,7 +137,7 @@ TEST(ModelCheckpoint, UnknownNameInTheFilepathListsWhatThereIs) {
   }
 }
 
-TEST(ModelCheckpoint, SavesTheBestValidationWhereTheyComeBySteps) {
+TEST(ModelCheckpoint, SavesTheBestValidationBySteps) {
   FakeControl control;
   const auto callback = make_callback(ModelCheckpointSpec{
       .filepath = "b{epoch}-{batch}-{val_loss:.1f}.h5", .monitor = "val_loss", .save_best_only = true});
@@ -147,7 +147,7 @@ TEST(ModelCheckpoint, SavesTheBestValidationWhereTheyComeBySteps) {
   EXPECT_EQ(control.saved, (std::vector<std::string>{"b1-5-0.5.h5", "b2-5-0.4.h5"}));
 }
 
-TEST(ModelCheckpoint, SavesEveryEpochWhateverTheValidations) {
+TEST(ModelCheckpoint, SavesEveryEpochIndependentOfValidations) {
   FakeControl control;
   const auto callback = make_callback(ModelCheckpointSpec{});
   callback->train_begin(control, false);

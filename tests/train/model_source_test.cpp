@@ -16,7 +16,7 @@ constexpr const char* kTrainedConfig =
     "runtime: {conv_cache: /home/you/conv.json, cache_frozen_prefix: {disk: /home/you/features}}\n"
     "gates: {metrics: {loss: {at_most: 100}}, junit: /home/you/anything}\n";
 
-TEST(ModelSource, FilesThatACheckpointsConfigWouldWriteAreIgnored) {
+TEST(ModelSource, IgnoresOutputFilesOfACheckpointsConfig) {
   const test::Folder folder;
   const std::string file = folder / "given.h5";
   const experiment::Experiment trained = experiment::load_experiment_text(kTrainedConfig, "given.yaml", {});

@@ -139,7 +139,7 @@ class Nonfinite : public ::testing::Test {
   int runs_ = 0;
 };
 
-TEST_F(Nonfinite, ALossThatIsNoNumberEndsTheRun) {
+TEST_F(Nonfinite, ANaNLossEndsTheRun) {
   write_data(7);  // in the third step
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
@@ -155,7 +155,7 @@ TEST_F(Nonfinite, ALossThatIsNoNumberEndsTheRun) {
   }
 }
 
-TEST_F(Nonfinite, GradientsThatAreNotFiniteEndTheRun) {
+TEST_F(Nonfinite, NonFiniteGradientsEndTheRun) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
     const FitResult result = fit(place, {kSteep});
@@ -167,7 +167,7 @@ TEST_F(Nonfinite, GradientsThatAreNotFiniteEndTheRun) {
 }
 
 /// After the last step of an epoch, no loss has been computed from the weights.
-TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
+TEST_F(Nonfinite, DoesNotSaveNonFiniteWeights) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
     const FitResult result = fit(place, {"train.optimizer={SGD: {learning_rate: 3e38}}", "train.batch_size=12",
@@ -180,7 +180,7 @@ TEST_F(Nonfinite, WeightsThatAreNotFiniteAreNotSaved) {
   }
 }
 
-TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
+TEST_F(Nonfinite, SkipStepContinuesWithoutTheUpdate) {
   write_data(7);
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
@@ -197,7 +197,7 @@ TEST_F(Nonfinite, SkipStepGoesOnWithoutTheUpdate) {
 }
 
 /// A loss that is not finite counts even with loss scaling, which skips steps on its own.
-TEST_F(Nonfinite, MixedPrecisionToo) {
+TEST_F(Nonfinite, DetectsNonFiniteLossInMixedPrecision) {
   for (const std::size_t place : {std::size_t{2}, std::size_t{3}}) {
     SCOPED_TRACE(all_places()[place].name);
     write_data(7);
@@ -210,7 +210,7 @@ TEST_F(Nonfinite, MixedPrecisionToo) {
 }
 
 /// A skipped step does not affect the weights: two runs differ only in the skipped batch.
-TEST_F(Nonfinite, ASkippedStepLeavesNoTrace) {
+TEST_F(Nonfinite, ASkippedStepDoesNotChangeWeights) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
     write_data(7);
@@ -224,7 +224,7 @@ TEST_F(Nonfinite, ASkippedStepLeavesNoTrace) {
   }
 }
 
-TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
+TEST_F(Nonfinite, RollbackRestoresWeightsAndReducesTheRate) {
   for (const Place& place : places()) {
     SCOPED_TRACE(place.name);
     const std::string steep = "train.optimizer={SGD: {learning_rate: 1e30}}";
@@ -245,7 +245,7 @@ TEST_F(Nonfinite, RollbackGoesBackWithASmallerRate) {
   }
 }
 
-TEST_F(Nonfinite, ItsBudgetIsOfTheWholeRun) {
+TEST_F(Nonfinite, LimitsRollbacksOfTheWholeRun) {
   const Place place = places().front();
   write_data(7);
   const std::string once = "train.on_nonfinite={skip_step: {at_most: 1}}";
@@ -262,7 +262,7 @@ TEST_F(Nonfinite, RollbackWorksWithAScheduler) {
   EXPECT_EQ(written_["rollbacks"], 1);
 }
 
-TEST_F(Nonfinite, RollbackWorksInTheFirstEpochOfARunThatWentOnInAnotherFolder) {
+TEST_F(Nonfinite, RollbackWorksInTheFirstEpochInAnotherFolder) {
   const Place place = places().front();
   EXPECT_EQ(fit(place, {"train.epochs=1"}, "old").exit, "completed");
   const std::string last = (path_ / "checkpoints/last.h5").string();
@@ -275,7 +275,7 @@ TEST_F(Nonfinite, RollbackWorksInTheFirstEpochOfARunThatWentOnInAnotherFolder) {
 
 /// One row of the data makes a layer's values infinite, forward or backward. The fault must name that layer, the sample
 /// and its line. Ten layers, each in three steps and replicas.
-TEST_F(Nonfinite, TheFirstLayerIsFoundAndReplayed) {
+TEST_F(Nonfinite, FindsAndReplaysTheFirstLayer) {
   struct Case {
     const char* layers;
     float value;
@@ -344,7 +344,7 @@ TEST_F(Nonfinite, ReplayElsewhereAndWithAnotherSetting) {
   EXPECT_THROW(replay(folder, {}, {}), Error);
 }
 
-TEST_F(Nonfinite, TerminateOnNaNAndGoingOnContradictEachOther) {
+TEST_F(Nonfinite, RejectsTerminateOnNaNWithSkipping) {
   try {
     experiment::load_experiment_text(kNonfiniteConfig, "tiny.yaml",
                                      {{"callbacks=[TerminateOnNaN]", "train.on_nonfinite=skip_step"}, {}});

@@ -87,7 +87,7 @@ TEST(NullValues, OfEveryArgumentOfEveryType) {
   EXPECT_GT(count, 300);
 }
 
-TEST(NullValues, WhatHasADefaultOfItsOwnIsNamed) {
+TEST(NullValues, NamesKeysWithoutAValue) {
   const char* text =
       "dptrain: 1\n"
       "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, kernel_initializer: }}]}\n"

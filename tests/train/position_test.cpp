@@ -57,7 +57,7 @@ class PositionTest : public ::testing::Test {
   Callbacks callbacks_;
 };
 
-TEST_F(PositionTest, OtherClassesOrAnotherOrderOfThemAreRefused) {
+TEST_F(PositionTest, RejectsOtherClassesOrAnotherOrder) {
   formats::CheckpointState state = make_state(session_, {}, callbacks_, {});
   EXPECT_NO_THROW(restore(state));
   state.class_names = {"b", "c", "a"};
@@ -70,7 +70,7 @@ TEST_F(PositionTest, OtherClassesOrAnotherOrderOfThemAreRefused) {
   }
 }
 
-TEST_F(PositionTest, AnotherShuffleWithinAnEpochIsRefused) {
+TEST_F(PositionTest, RejectsAnotherShuffleWithinAnEpoch) {
   const auto at = [&](std::int64_t samples, const char* shuffle) {
     return edited([&](json& trainer) { trainer["samples"] = samples, trainer["shuffle"] = shuffle; });
   };
@@ -81,14 +81,14 @@ TEST_F(PositionTest, AnotherShuffleWithinAnEpochIsRefused) {
       << "a checkpoint of an earlier version";
 }
 
-TEST_F(PositionTest, GoingBackForgetsTheBestValuesOfStepsThatWereGivenUp) {
+TEST_F(PositionTest, RollbackDiscardsBestValuesOfLaterSteps) {
   const formats::CheckpointState state = make_state(session_, {}, callbacks_, {{"loss", {0.5, 1}}});
   BestValues best{{"loss", {0.1, 2}}, {"accuracy", {0.9, 2}}};
   restore_state(state, session_, {}, best);
   EXPECT_EQ(best, (BestValues{{"loss", {0.5, 1}}}));
 }
 
-TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
+TEST_F(PositionTest, CallbacksKeepTheirStateWhenTheListIsEdited) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .patience = 5}));
   callbacks_.push_back(make_callback(ModelCheckpointSpec{.filepath = "a-{epoch}.h5"}));
   callbacks_.push_back(make_callback(ModelCheckpointSpec{.filepath = "b-{epoch}.h5"}));
@@ -113,7 +113,7 @@ TEST_F(PositionTest, CallbacksFindTheirStateWhenTheListIsEdited) {
   EXPECT_EQ(others[4]->save(), callbacks_[0]->save());
 }
 
-TEST_F(PositionTest, AnEpochGoesOnInItsOwnOrderOnly) {
+TEST_F(PositionTest, AnEpochContinuesOnlyInItsOrder) {
   const auto with_buckets = [this](std::int64_t samples) {
     return edited([samples](json& trainer) {
       trainer["samples"] = samples;
@@ -134,7 +134,7 @@ TEST_F(PositionTest, AnEpochGoesOnInItsOwnOrderOnly) {
   }
 }
 
-TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
+TEST_F(PositionTest, RejectsInvalidStates) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   const std::vector<std::function<void(json&)>> edits{[](json& t) { t["callbacks"][0].erase("state"); },
                                                       [](json& t) { t["callbacks"] = 3; },
@@ -165,7 +165,7 @@ TEST_F(PositionTest, StatesThatMakeNoSenseAreRefused) {
 }
 
 /// Validation may yield values that are not finite, for which JSON has no number.
-TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
+TEST_F(PositionTest, RestoresNonFiniteValues) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "val_loss"}));
   callbacks_.push_back(make_callback(ModelCheckpointSpec{}));
   callbacks_.push_back(make_callback(ReduceLROnPlateauSpec{}));
@@ -184,7 +184,7 @@ TEST_F(PositionTest, ValuesThatAreNotFiniteComeBack) {
 }
 
 /// The state of one metric must not be used for another.
-TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
+TEST_F(PositionTest, ResetsSumsOfOtherMetrics) {
   Position position;
   position.sums = {.loss = 3, .outputs = std::vector<double>(session_.plan().sums(), 2.0), .samples = 4};
   BestValues best;
@@ -199,7 +199,7 @@ TEST_F(PositionTest, SumsOfOtherMetricsBeginAnew) {
 }
 
 /// A schedule of 4 epochs continues at its middle with any batch size; updates are counted as they were made.
-TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
+TEST(Progress, FollowsSamplesAfterAChangeOfBatchSize) {
   const auto with_batch = [](int size) {
     session::SessionOptions options;
     options.devices = {.replicas = 1, .threads = 1};
@@ -250,7 +250,7 @@ TEST(Progress, FollowsSamplesWhenARunGoesOnWithAnotherBatch) {
   EXPECT_DOUBLE_EQ(restore_state(old, *large, {}, best).rate(*large, 0), 0.5);
 }
 
-TEST_F(PositionTest, KeptWeightsHaveTheModelsShapes) {
+TEST_F(PositionTest, RejectsSavedWeightsOfOtherShapes) {
   callbacks_.push_back(make_callback(EarlyStoppingSpec{.monitor = "loss", .restore_best_weights = true}));
   std::vector<std::vector<float>> kept;
   for (const graph::Weight& weight : session_.model().weights)

@@ -38,7 +38,7 @@ TEST(ProgressBar, GetsShorterWithTheTerminal) {
   EXPECT_EQ(bar_line(half_done(), 4), " 50/");
 }
 
-TEST(ProgressBar, HasNoTimeLeftBeforeTheFirstStep) {
+TEST(ProgressBar, ShowsNoTimeLeftBeforeTheFirstStep) {
   EXPECT_EQ(bar_line({.done = 0, .total = 19, .unit = BarState::Unit::kSteps}, 30), " 0/19 [>............] 0s ETA ?");
 }
 

@@ -66,13 +66,13 @@ class QueuedFit : public ::testing::Test {
   int runs_ = 0;
 };
 
-TEST_F(QueuedFit, WaitsAsOftenInManyStepsAsInFew) {
+TEST_F(QueuedFit, WaitsDoNotGrowWithSteps) {
   const Outcome few = fit({"data.train.Synthetic.samples=30"}), many = fit({"data.train.Synthetic.samples=120"});
   EXPECT_EQ(few.waits.streams, many.waits.streams) << "saves at both ends of the run, and none in 30 steps more";
   EXPECT_GT(few.waits.streams, 0U);
 }
 
-TEST_F(QueuedFit, EvaluationWaitsAsOftenForManyBatchesAsForFew) {
+TEST_F(QueuedFit, WaitsOfEvaluationDoNotGrowWithBatches) {
   const std::vector<std::string> few{"data.validation={Synthetic: {samples: 6}}"},
       many{"data.validation={Synthetic: {samples: 60}}"};
   const Outcome two = fit(few), twenty = fit(many), cpu = fit(many, false);
@@ -84,7 +84,7 @@ TEST_F(QueuedFit, EvaluationWaitsAsOftenForManyBatchesAsForFew) {
   }
 }
 
-TEST_F(QueuedFit, LeavesTheWeightsToTheReplicas) {
+TEST_F(QueuedFit, KeepsTheWeightsOnTheReplicas) {
   for (const bool emulated : {false, true})
     EXPECT_EQ(fit({"callbacks=[ModelCheckpoint]"}, emulated).template_values, 0U)
         << "a second copy of all weights would last from the start or the first save to the end";
@@ -104,7 +104,7 @@ TEST_F(QueuedFit, LogsEveryStepAsTheCpuDoes) {
   }
 }
 
-TEST_F(QueuedFit, StopsAtTheStepWhoseLossIsNoNumber) {
+TEST_F(QueuedFit, StopsAtTheStepWithANaNLoss) {
   const Outcome o = fit({"train.optimizer={SGD: {learning_rate: 1e30}}", "callbacks=[TerminateOnNaN]"});
   const Outcome cpu = fit({"train.optimizer={SGD: {learning_rate: 1e30}}", "callbacks=[TerminateOnNaN]"}, false);
   EXPECT_EQ(o.result.exit, "diverged");
@@ -112,7 +112,7 @@ TEST_F(QueuedFit, StopsAtTheStepWhoseLossIsNoNumber) {
   EXPECT_EQ(o.step_rows.back().substr(0, 2), cpu.step_rows.back().substr(0, 2)) << "the same step";
 }
 
-TEST_F(QueuedFit, SavesTheStepThatWasAskedFor) {
+TEST_F(QueuedFit, SavesTheRequestedStep) {
   fit({"callbacks=[{ModelCheckpoint: {save_freq: 5, filepath: 's{batch:02d}.h5', max_to_keep: 9}}]"});
   for (const char* name : {"s05.h5", "s10.h5", "s15.h5", "s20.h5"})
     EXPECT_TRUE(fs::exists(path_ / "checkpoints" / name)) << name;

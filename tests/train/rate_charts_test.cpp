@@ -19,13 +19,13 @@ TEST(RateChart, HasStepsBelowAndEpochsAbove) {
   EXPECT_NE(svg.find(">8</text>"), std::string::npos);
 }
 
-TEST(RateChart, SmallRatesAreSeen) {
+TEST(RateChart, ShowsSmallRates) {
   std::vector<plot::Point> falling;
   for (int i = 0; i < 100; ++i) falling.push_back({static_cast<double>(i), i < 50 ? 0.1 : 1e-4});
   EXPECT_NE(plot::to_svg(plot::draw(rate_chart("net", falling, 100, 10))).find("log scale"), std::string::npos);
 }
 
-TEST(RateChart, TakesOneStep) { EXPECT_NO_THROW(plot::draw(rate_chart("net", {{0, 1e-3}}, 1, 1))); }
+TEST(RateChart, AcceptsOneStep) { EXPECT_NO_THROW(plot::draw(rate_chart("net", {{0, 1e-3}}, 1, 1))); }
 
 }  // namespace
 }  // namespace dptrain::train

@@ -21,7 +21,7 @@ double usual(double rate, double knee) {
   return 1 + 1 / (1 + std::pow(rate / knee, 2)) + std::pow(rate / (1000 * knee), 2);
 }
 
-TEST(RateTest, RatesGrowByOneFactor) {
+TEST(RateTest, RatesGrowByAConstantFactor) {
   const RateCurve curve({.low = 1e-6, .high = 1, .steps = 61});
   EXPECT_DOUBLE_EQ(curve.rate(0), 1e-6);
   EXPECT_NEAR(curve.rate(60), 1, 1e-12);
@@ -65,7 +65,7 @@ TEST(RateTest, StopsWhenTheLossDiverges) {
   EXPECT_EQ(nan.points().size(), 50U);  // all are finite
 }
 
-TEST(RateTest, HasNoAdviceWhereTheLossNeverFalls) {
+TEST(RateTest, HasNoAdviceIfTheLossNeverFalls) {
   const RateRange range{.low = 1e-3, .high = 1e3, .steps = 100};
   EXPECT_FALSE(curve_of(range, [](double rate) { return 1 + rate / 1000; }).advice());
   EXPECT_FALSE(RateCurve(range).advice());

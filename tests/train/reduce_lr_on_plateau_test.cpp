@@ -22,7 +22,7 @@ TEST(ReduceLROnPlateau, ReducesAfterPatienceThenCoolsDown) {
   EXPECT_DOUBLE_EQ(control.rate, 0.04) << "not below min_lr";
 }
 
-TEST(ReduceLROnPlateau, PutsTheRateIntoTheLogsAndRefusesASchedule) {
+TEST(ReduceLROnPlateau, LogsTheRateAndRejectsASchedule) {
   FakeControl control;
   const auto callback = make_callback(ReduceLROnPlateauSpec{});
   EpochReport report;
@@ -33,7 +33,7 @@ TEST(ReduceLROnPlateau, PutsTheRateIntoTheLogsAndRefusesASchedule) {
   EXPECT_THROW(callback->train_begin(control, false), Error);
 }
 
-TEST(ReduceLROnPlateau, CountsValidationsWhereTheyComeBySteps) {
+TEST(ReduceLROnPlateau, CountsValidationsBySteps) {
   FakeControl control;
   const auto callback = make_callback(ReduceLROnPlateauSpec{.monitor = "val_loss", .factor = 0.5, .patience = 2});
   run_validations(*callback, control, "val_loss", {1.0, 1.0, 1.0});

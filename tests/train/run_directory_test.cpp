@@ -60,7 +60,7 @@ class RunDirectoryTest : public ::testing::Test {
   experiment::Experiment experiment_;
 };
 
-TEST_F(RunDirectoryTest, TheWeightsOfARunAreTheBestElseThoseOfItsEndElseTheLast) {
+TEST_F(RunDirectoryTest, PrefersBestOverFinalOverLastWeights) {
   const fs::path run = folder_ / "run";
   const auto add = [&](const std::string& name, const std::string& content = "x") {
     fs::create_directories((run / name).parent_path());
@@ -107,7 +107,7 @@ TEST_F(RunDirectoryTest, DescribesTheRun) {
   EXPECT_EQ(again.graph.nodes.size(), experiment_.graph.nodes.size());
 }
 
-TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
+TEST_F(RunDirectoryTest, RejectsANonEmptyFolder) {
   fs::create_directories(folder_ / "mine");
   std::ofstream(folder_ / "mine/notes.txt") << "keep";
   try {
@@ -121,7 +121,7 @@ TEST_F(RunDirectoryTest, AFullFolderIsNotTouched) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "mine"), fs::directory_iterator()), 1);
 }
 
-TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
+TEST_F(RunDirectoryTest, OverwriteRemovesOnlyFilesOfARun) {
   std::optional<RunDirectory> run(make(in("here")));
   write_text(run->file("train.csv"), "epoch,loss\n");
   for (const char* name : {"here/checkpoints/last.h5", "here/checkpoints/.last.h5.tmp-123", "here/notes.txt",
@@ -138,7 +138,7 @@ TEST_F(RunDirectoryTest, OverwriteTakesOnlyWhatIsOurs) {
   EXPECT_TRUE(fs::exists(again.checkpoint("notes.txt")));
 }
 
-TEST_F(RunDirectoryTest, OverwriteKnowsTheFilesOfAnEvaluation) {
+TEST_F(RunDirectoryTest, OverwriteRemovesFilesOfAnEvaluation) {
   std::optional<RunDirectory> run(make(in("here")));
   for (const char* name :
        {"report.html", "eval.json", "worst.svg", "worst-train.svg", "confusion-validation.csv", "worst-case.svg"})
@@ -185,13 +185,13 @@ TEST_F(RunDirectoryTest, OneProcessAtATime) {
   EXPECT_EQ(make(again).path(), path);
 }
 
-TEST_F(RunDirectoryTest, AFolderWithNothingButAnOldLockIsEmpty) {
+TEST_F(RunDirectoryTest, AFolderWithOnlyAnOldLockIsEmpty) {
   fs::create_directories(folder_ / "killed");
   std::ofstream(folder_ / "killed/.lock") << "process 1";
   EXPECT_NO_THROW(make(in("killed")));
 }
 
-TEST_F(RunDirectoryTest, RestartingTakesWhatAKilledStartHasLeft) {
+TEST_F(RunDirectoryTest, RestartingReplacesFilesOfAKilledStart) {
   RunOptions restart = in("killed");
   restart.restarting_here = true;
   for (const char* left : {"config.yaml", ".env.json.tmp-4711", ".command.txt.tmp-4711",
@@ -204,7 +204,7 @@ TEST_F(RunDirectoryTest, RestartingTakesWhatAKilledStartHasLeft) {
   }
 }
 
-TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
+TEST_F(RunDirectoryTest, RestartingReplacesTablesOfItsCallbacks) {
   RunOptions restart = in("killed");
   restart.restarting_here = true;
   fs::create_directories(folder_ / "killed/tables/deep");
@@ -218,7 +218,7 @@ TEST_F(RunDirectoryTest, RestartingTakesTheTablesOfItsOwnCallbacks) {
   EXPECT_THROW(make(restart), Error);
 }
 
-TEST_F(RunDirectoryTest, RestartingTakesTheFoldersOfItsOwnCallbacks) {
+TEST_F(RunDirectoryTest, RestartingReplacesFoldersOfItsCallbacks) {
   RunOptions restart = in("killed");
   restart.restarting_here = true;
   fs::create_directories(folder_ / "killed/logs/train");
@@ -230,7 +230,7 @@ TEST_F(RunDirectoryTest, RestartingTakesTheFoldersOfItsOwnCallbacks) {
   EXPECT_THROW(make(restart), Error);
 }
 
-TEST_F(RunDirectoryTest, RestartingNeverTakesACheckpoint) {
+TEST_F(RunDirectoryTest, RestartingNeverReplacesACheckpoint) {
   RunOptions restart = in("run");
   restart.restarting_here = true;
   for (const char* precious : {"checkpoints/best.h5", "checkpoints/notes.txt", "model.h5", ".notes.tmp-12"}) {
@@ -244,7 +244,7 @@ TEST_F(RunDirectoryTest, RestartingNeverTakesACheckpoint) {
   }
 }
 
-TEST_F(RunDirectoryTest, OverwriteDoesNotReachThroughALink) {
+TEST_F(RunDirectoryTest, OverwriteDoesNotFollowLinks) {
   fs::create_directories(folder_ / "elsewhere");
   std::ofstream(folder_ / "elsewhere/other.h5") << "mine";
   make(in("run"));
@@ -261,7 +261,7 @@ TEST_F(RunDirectoryTest, OverwriteDoesNotReachThroughALink) {
 }
 
 /// A folder in place of a file simulates a disk that cannot be read.
-TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
+TEST_F(RunDirectoryTest, DoesNotReplaceUnreadableFiles) {
   RunOptions again = in("run");
   again.resuming_here = true;
   for (const char* name : {"train.csv", "command.txt"}) {
@@ -279,7 +279,7 @@ TEST_F(RunDirectoryTest, WhatCannotBeReadIsNotReplaced) {
   }
 }
 
-TEST_F(RunDirectoryTest, WhatCannotBeWrittenIsSaidAtOnce) {
+TEST_F(RunDirectoryTest, ReportsUnwritableFilesAtOnce) {
   std::ofstream(folder_ / "file") << "x";
   for (const char* directory : {"file", "file/below"}) {
     try {
@@ -300,7 +300,7 @@ TEST_F(RunDirectoryTest, TheNewestRunHasACheckpoint) {
   EXPECT_EQ(RunDirectory::newest(experiment_, "other"), "");
 }
 
-TEST_F(RunDirectoryTest, LinesThatCannotBeWrittenAreKept) {
+TEST_F(RunDirectoryTest, KeepsLinesThatCannotBeWritten) {
   const fs::path path = folder_ / "later/lines.csv";  // its folder does not exist yet
   LineFile file(path.string());
   file.append("1", "header");

@@ -98,14 +98,14 @@ TEST_F(RunSinkTest, TrainCsvHasTheStableHeader) {
                                    "2,0.333333333,0.75,1.33333333,0.375,0.001,10,2.5\n");
 }
 
-TEST_F(RunSinkTest, EpochsWithoutValidationLeaveTheirFieldsEmpty) {
+TEST_F(RunSinkTest, EpochsWithoutValidationHaveEmptyFields) {
   sinks_->epoch(epoch(1, 0.5, 0.25, false));
   sinks_->epoch(epoch(2, 0.5, 0.25));
   EXPECT_EQ(text("train.csv"),
             std::string(kEpochHeader) + "1,0.5,0.25,,,0.001,10,1\n2,0.5,0.25,1.5,0.125,0.001,10,1\n");
 }
 
-TEST_F(RunSinkTest, ARowOfAPartialEpochIsReplaced) {
+TEST_F(RunSinkTest, ReplacesTheRowOfAPartialEpoch) {
   sinks_->epoch(epoch(1, 0.5, 0.5));
   EpochReport part = epoch(2, 0.4, 0.5, false, 0.5);
   part.whole = false;
@@ -117,7 +117,7 @@ TEST_F(RunSinkTest, ARowOfAPartialEpochIsReplaced) {
   EXPECT_EQ(LineFile::read(run_->file("events.jsonl")).size(), 2U) << "only whole epochs are events";
 }
 
-TEST_F(RunSinkTest, CutsToWhatTheStateKnows) {
+TEST_F(RunSinkTest, RemovesRowsAfterTheRestoredState) {
   for (const int e : {1, 2, 3}) sinks_->epoch(epoch(e, 1.0 / e, 0.5));
   for (const std::int64_t step : {4, 8, 12}) sinks_->step(interval(step, step / 4 - 1, 0.5));
   std::ofstream(folder_ / "train.csv", std::ios::app) << "4,0.1";  // torn: killed while writing
@@ -133,7 +133,7 @@ TEST_F(RunSinkTest, CutsToWhatTheStateKnows) {
   EXPECT_EQ(LineFile::read(run_->file("train.csv")).size(), 3U);
 }
 
-TEST_F(RunSinkTest, TheCurvesAreDrawnAtTheFirstEpochAndAtTheEnd) {
+TEST_F(RunSinkTest, DrawsCurvesAtTheFirstEpochAndAtTheEnd) {
   sinks_->epoch(epoch(1, 0.5, 0.5));
   const std::string first = text("curves.svg");
   EXPECT_NE(first.find("best 1.5000, epoch 1"), std::string::npos);
@@ -143,7 +143,7 @@ TEST_F(RunSinkTest, TheCurvesAreDrawnAtTheFirstEpochAndAtTheEnd) {
   EXPECT_NE(text("curves.svg").find("best 1.2500, epoch 2"), std::string::npos);
 }
 
-TEST_F(RunSinkTest, ARunThatWasKilledWhileDrawingDrawsAtItsEnd) {
+TEST_F(RunSinkTest, DrawsAtTheEndAfterAKillWhileDrawing) {
   sinks_->epoch(epoch(1, 0.5, 0.5));
   const std::string drawn = text("curves.svg");
   fs::rename(folder_ / "curves.svg", folder_ / ".curves.svg.tmp-4711");
@@ -153,14 +153,14 @@ TEST_F(RunSinkTest, ARunThatWasKilledWhileDrawingDrawsAtItsEnd) {
   EXPECT_FALSE(fs::exists(folder_ / ".curves.svg.tmp-4711"));
 }
 
-TEST_F(RunSinkTest, WithoutAnEpochThereIsNoPicture) {
+TEST_F(RunSinkTest, DrawsNoCurvesWithoutAnEpoch) {
   testing::internal::CaptureStderr();
   sinks_->end({});
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_FALSE(fs::exists(folder_ / "curves.svg"));
 }
 
-TEST_F(RunSinkTest, CurvesThatCannotBeWrittenEndNothing) {
+TEST_F(RunSinkTest, ContinuesIfCurvesCannotBeWritten) {
   fs::create_directories(folder_ / "curves.svg" / "in the way");
   testing::internal::CaptureStderr();
   sinks_->epoch(epoch(1, 0.5, 0.5));
@@ -181,7 +181,7 @@ TEST_F(RunSinkTest, EventsAreJsonLines) {
   EXPECT_EQ(line["step"], 7);
 }
 
-TEST_F(RunSinkTest, LinesAreWrittenAtTheEndOrMissed) {
+TEST_F(RunSinkTest, RetriesPendingLines) {
   fs::create_directory(folder_ / "steps.csv");
   sinks_->step(interval(1, 0, 0.5));
   EXPECT_FALSE(sinks_->flush());
@@ -190,7 +190,7 @@ TEST_F(RunSinkTest, LinesAreWrittenAtTheEndOrMissed) {
   EXPECT_EQ(LineFile::read(run_->file("steps.csv")).size(), 2U) << "with its header";
 }
 
-TEST_F(RunSinkTest, AFileIsWrongOnce) {
+TEST_F(RunSinkTest, ListsABadFileOnce) {
   const data::BadSample bad{.file = "a,b.jpg", .byte = 12, .words = "ends early"};
   sinks_->bad_sample(bad);
   open(true);
@@ -199,7 +199,7 @@ TEST_F(RunSinkTest, AFileIsWrongOnce) {
   EXPECT_EQ(text("data-errors.csv"), "file,byte,message\n\"a,b.jpg\",12,ends early\n");
 }
 
-TEST_F(RunSinkTest, TheEndIsAResultAndAnEvent) {
+TEST_F(RunSinkTest, WritesAResultAndAnEventAtTheEnd) {
   EndReport report;
   report.result.exit = "diverged";
   report.result.reason = "the loss of step 3 is nan";

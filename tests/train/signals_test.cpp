@@ -68,7 +68,7 @@ TEST_F(SignalsDeathTest, BeforeTrainingTheyEndTheProcess) {
         testing::KilledBySignal(signal), "");
 }
 
-TEST_F(SignalsDeathTest, ASecondOneLeavesAtOnceWithACodeOfItsOwn) {
+TEST_F(SignalsDeathTest, ASecondOneExitsAtOnceWithItsCode) {
   EXPECT_EXIT(
       {
         const Signals signals;
@@ -96,7 +96,7 @@ TEST_F(SignalsDeathTest, AnswersAreJsonWithLogJson) {
       R"(^\{"level":"info","message":"first"\}.\{"level":"error","message":"second"\}.$)");
 }
 
-TEST_F(SignalsDeathTest, NothingThatCameTooLateEndsTheProcess) {
+TEST_F(SignalsDeathTest, LateSignalsDoNotEndTheProcess) {
   EXPECT_EXIT(
       {
         {

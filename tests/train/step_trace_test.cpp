@@ -28,7 +28,7 @@ TEST(StepRange, ReadsStepsCountedFrom1) {
     }
 }
 
-TEST(TraceEvents, AreOfTheTraceEventFormat) {
+TEST(TraceEvents, HaveTheTraceEventFormat) {
   trace::Entry launch{
       .begin = 2000000000000001234, .end = 2000000000000003456, .category = "launch", .what = "forward of layer"};
   std::string("con\"v").copy(launch.whose, 6);
@@ -139,7 +139,7 @@ std::vector<std::string> names_of(const std::vector<TracedSpan>& line, const std
   return found;
 }
 
-TEST(StepTrace, HasTheStepsOfEveryReplicaAndNoOthers) {
+TEST(StepTrace, HasOnlyTheStepsOfEveryReplica) {
   const Lines lines = traced_fit({.replicas = 2, .threads = 1}, {4, 5});
   expect_nested(lines);
   std::vector<std::string> steps;
@@ -167,7 +167,7 @@ TEST(StepTrace, HasTheWorkersOfTheLoader) {
   EXPECT_TRUE(traced_fit({.replicas = 1, .threads = 1}, {1, 10}).contains("loader, worker 0"));
 }
 
-TEST(StepTrace, OnGpusItSaysWhatItMeasures) {
+TEST(StepTrace, OnGpusItDescribesItsMeasurements) {
   const Lines lines = traced_fit(session::request_of({{backend::DeviceKind::kEmu, 0}}), {2, 2});
   expect_nested(lines);
   const auto line = lines.find("trainer and replica 0 (emu:0)");
@@ -176,11 +176,11 @@ TEST(StepTrace, OnGpusItSaysWhatItMeasures) {
   EXPECT_EQ(names_of(line->second, {"batch to the device"}).size(), 1U);
 }
 
-TEST(StepTrace, OfStepsThatNeverCameThereIsNoFile) {
+TEST(StepTrace, WritesNoFileIfTheStepsDoNotRun) {
   EXPECT_TRUE(traced_fit({.replicas = 1, .threads = 1}, {11, 12}).empty());
 }
 
-TEST(StepTrace, ARunThatEndsWithinHasWhatThereWas) {
+TEST(StepTrace, WritesPartialTracesOfRunsThatEnd) {
   const Lines lines = traced_fit({.replicas = 1, .threads = 1}, {9, 20});
   EXPECT_EQ(names_of(lines.at("trainer and replica 0 (cpu:0)"), {"step 9", "step 10"}).size(), 2U);
 }

@@ -82,7 +82,7 @@ TEST(Crc32c, KnownValues) {
 }
 
 // The bytes that TensorFlow's TFRecordWriter writes for b"abc".
-TEST(EventFile, ARecordIsTensorFlows) {
+TEST(EventFile, ARecordEqualsTensorFlows) {
   const std::string expected(
       "\x03\0\0\0\0\0\0\0\xb0\x99I\x0e"
       "abcnW\xf1!",
@@ -92,7 +92,7 @@ TEST(EventFile, ARecordIsTensorFlows) {
   EXPECT_EQ(record, expected);
 }
 
-TEST(EventFile, ReadsUpToWhatIsTornOrDamaged) {
+TEST(EventFile, ReadsUpToATornOrDamagedRecord) {
   const std::string whole = tensorboard::framed("first") + tensorboard::framed("") + tensorboard::framed("third");
   EXPECT_EQ(tensorboard::records(whole), (std::vector<std::string_view>{"first", "", "third"}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -106,7 +106,7 @@ TEST(EventFile, ReadsUpToWhatIsTornOrDamaged) {
   }
 }
 
-TEST(Wire, FieldsComeBack) {
+TEST(Wire, FieldsReadBack) {
   using tensorboard::Message;
   const std::vector<double> reals{1.5, -2};
   const std::string bytes =
@@ -191,7 +191,7 @@ TEST(TensorBoard, HistogramsOfWeightsAndGradientsAreOnRequest) {
   EXPECT_EQ(count(train, "samples"), 0);
 }
 
-TEST(TensorBoard, HyperParametersAreWhatTellsRunsApart) {
+TEST(TensorBoard, WritesHyperParametersThatDistinguishRuns) {
   FakeControl control;
   control.config = config::Node::map();
   config::Node adam = config::Node::map();
@@ -244,7 +244,7 @@ TEST(TensorBoard, SamplesAreAnImageOfEachEpoch) {
   EXPECT_EQ(count(control.run_directory() + "/logs/train", "samples"), 2);
 }
 
-TEST(TensorBoard, ARunThatGoesBackForgetsWhatItUndoes) {
+TEST(TensorBoard, RollbackRemovesLaterPoints) {
   FakeControl control;
   const auto callback = make_callback(TensorBoardSpec{.update_freq = {1}});
   callback->train_begin(control, false);
@@ -275,7 +275,7 @@ TEST(TensorBoard, ValidationsOfStepsCountSteps) {
             (std::map<std::int64_t, double>{{5, 3}, {10, 2}}));
 }
 
-TEST(TensorBoard, WhatCannotBeWrittenStopsNothing) {
+TEST(TensorBoard, ContinuesIfFilesCannotBeWritten) {
   FakeControl control;
   std::ofstream(control.run_directory() + "/logs") << "a file where the folder should be";
   const auto callback = make_callback(TensorBoardSpec{});

@@ -101,14 +101,14 @@ class ValidationSteps : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Devices, ValidationSteps, ::testing::Bool(),
                          [](const auto& place) { return place.param ? "Emulator" : "Cpu"; });
 
-TEST_P(ValidationSteps, RowsOfAnEpochShorterThanLogEveryAreAtItsEndAlone) {
+TEST_P(ValidationSteps, WritesOneRowForAnEpochShorterThanLogEvery) {
   fit("short", {"train.log_every=12"});
   std::vector<std::string> steps;
   for (const std::string& row : values("short/steps.csv")) steps.push_back(row.substr(0, row.find(',')));
   EXPECT_EQ(steps, (std::vector<std::string>{"step", "10", "20", "30"}));
 }
 
-TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
+TEST_P(ValidationSteps, FollowEveryNthStepOfTheRun) {
   fit("run", {});
   EXPECT_EQ(validated_steps("run"), (std::vector<std::int64_t>{7, 14, 21, 28}));
   const std::vector<std::string> rows = values("run/train.csv");
@@ -120,7 +120,7 @@ TEST_P(ValidationSteps, ComeAfterEveryNthStepOfTheRun) {
   EXPECT_EQ(values("seldom/train.csv")[3].find(",,"), std::string::npos);
 }
 
-TEST_P(ValidationSteps, ChangeNothingThatIsTrained) {
+TEST_P(ValidationSteps, DoNotChangeTraining) {
   fit("often", {"train.validate_every=3 steps"});
   fit("never", {"train.validate_every=1000 steps"});
   const formats::FileDifference difference = formats::compare_files(
@@ -128,7 +128,7 @@ TEST_P(ValidationSteps, ChangeNothingThatIsTrained) {
   EXPECT_TRUE(difference.equal) << difference.report;
 }
 
-TEST_P(ValidationSteps, ARunGoesOnFromAnyStepAroundOne) {
+TEST_P(ValidationSteps, ARunContinuesFromAnyStepNearOne) {
   // Saves before the validation of the same step, as does a run that a signal stops within it.
   const std::vector<std::string> saving{
       "callbacks=[{ModelCheckpoint: {save_freq: 7, filepath: 's{batch}.h5', max_to_keep: 9}}, "

@@ -9,7 +9,7 @@ namespace {
 
 const MachineUse kIdle{.workers = 1, .load = 2.5, .own_threads = 3, .cores = 4};
 
-TEST(WaitingText, NamesWhatReducesTheWaits) {
+TEST(WaitingText, SuggestsHowToReduceWaits) {
   EXPECT_EQ(waiting_text({.for_data = 3, .elapsed = 20}, kIdle),
             "15 % of the time so far was spent waiting for data; try more loader workers (data.loader.workers, now 1)");
   EXPECT_EQ(waiting_text({.for_replicas = 5, .elapsed = 20}, kIdle),
@@ -19,7 +19,7 @@ TEST(WaitingText, NamesWhatReducesTheWaits) {
             "workers (data.loader.workers, now 1) or a larger batch or fewer replicas");
 }
 
-TEST(WaitingText, IsForWaitsThatCostATenthOfTheTimeAndTwoSeconds) {
+TEST(WaitingText, RequiresATenthOfTheTimeAndTwoSeconds) {
   EXPECT_EQ(waiting_text({.for_data = 1.5, .for_replicas = 1.5, .elapsed = 40}, kIdle), "") << "less than a tenth";
   EXPECT_EQ(waiting_text({.for_data = 1, .elapsed = 2}, kIdle), "") << "a second";
 }

@@ -207,7 +207,7 @@ TEST_F(CsvFilesTest, ChecksTheModelBeforeReadingFiles) {
                         "[height, width, channels]"));
 }
 
-TEST_F(CsvFilesTest, RejectsPathsAsLabels) {
+TEST_F(CsvFilesTest, ReadsClipsFromPaths) {
   for (const char* clip : {"clips/x", "clips/y"})
     for (int i = 0; i < 6; ++i) {
       std::filesystem::create_directories(folder_.file(clip));

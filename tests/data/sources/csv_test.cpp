@@ -388,7 +388,7 @@ TEST_F(CsvTest, NumericLossesAcceptOnlyWordsWithAnOrder) {
   EXPECT_EQ(sources.train->label_class(1), 1);
 }
 
-TEST_F(CsvTest, RejectsAVocabularyOtherThanTheFittedOne) {  // older versions ignored those of labels
+TEST_F(CsvTest, KeepsTheFittedVocabulary) {  // older versions ignored those of labels
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;

@@ -177,7 +177,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(found.facts[0].least, *read_date("2026-11-25", DateForm::kIso));
 }
 
-TEST(Sniffer, CountsFacts) {
+TEST(Sniffer, ReportsFactsOfColumns) {
   const SniffResult found = looked("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
   EXPECT_EQ(found.rows, 4);
   EXPECT_TRUE(found.all);
