@@ -18,7 +18,7 @@ TEST(BenchEstimate, CountsWarmUpAndRepeatsBeforeALongTime) {
             "1x2 batch 32: 320 steps of about 6.12 s, 33 minutes in all (--warmup, --repeats, --steps)");
 }
 
-TEST(BenchVerdict, NamesWhatTakesTheStep) {
+TEST(BenchVerdict, NamesTheLargestPartOfTheStep) {
   BenchRow row;
   row.step_ms = 100;
   row.forward_backward_ms = 90;
@@ -36,7 +36,7 @@ TEST(BenchVerdict, NamesWhatTakesTheStep) {
             "samples/s, the loader alone 120 (1 worker)");
 }
 
-TEST(BenchVerdict, SaysWhichPassesAreFarthestFromTheirBounds) {
+TEST(BenchVerdict, NamesThePassesFarthestFromTheirBounds) {
   BenchRow row;
   row.step_ms = 100;
   row.forward_backward_ms = 90;
@@ -63,7 +63,8 @@ BenchRow tiny(bool layers, session::DeviceRequest devices) {
   return bench(experiment, {.devices = std::move(devices), .steps = 2, .warmup = 2, .repeats = 2, .layers = layers});
 }
 
-/// A convolution of 4x4 places, 27 taps and 5 filters, whose backward has no input's gradient; a Dense of 80 to 3.
+/// A convolution of 4x4 positions, 27 taps and 5 filters without an input gradient in backward; a Dense layer from 80
+/// to 3.
 constexpr double kOperations = 2.0 * (16 * 27 * 5 * 2 + 80 * 3 * 3);
 
 TEST(Bench, ComparesItsOperationsWithThePeak) {
@@ -77,7 +78,7 @@ TEST(Bench, ComparesItsOperationsWithThePeak) {
   }
 }
 
-TEST(Bench, GivesEveryPassItsBound) {
+TEST(Bench, ReportsABoundForEveryPass) {
   const BenchRow row = tiny(true, {.replicas = 1, .threads = 1});
   std::vector<std::string> names;
   double operations = 0;
@@ -94,7 +95,7 @@ TEST(Bench, GivesEveryPassItsBound) {
   EXPECT_EQ(row.passes[0].work.bytes, 4 * (1080 + 800 + 140));
 }
 
-TEST(Bench, KnowsNoPeakOfAGpu) {
+TEST(Bench, HasNoPeakForAGpu) {
   session::DeviceRequest emulated = session::request_of({{backend::DeviceKind::kEmu, 0}});
   const BenchRow row = tiny(true, emulated);
   EXPECT_FALSE(row.of_peak);
@@ -102,7 +103,7 @@ TEST(Bench, KnowsNoPeakOfAGpu) {
   EXPECT_FALSE(row.layers.empty());
 }
 
-TEST(BenchShardOverhead, IsTheRateBesideTheRateWithout) {
+TEST(BenchShardOverhead, ComparesTheRatesWithAndWithout) {
   BenchRow row;
   EXPECT_EQ(shard_overhead(row), "");
   row.virtual_shards = 8;

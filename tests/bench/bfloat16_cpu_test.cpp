@@ -1,4 +1,4 @@
-// train.dtype_policy: mixed_bfloat16 on CPU replicas: plans, replicas against one, training, bench.
+// train.dtype_policy: mixed_bfloat16 on CPU replicas: plans, several replicas compared with one, training, bench.
 
 #include <gmock/gmock.h>
 
@@ -60,7 +60,7 @@ TEST(Bfloat16Policy, LeavesTheCpusPlanInFloat32) {
   EXPECT_FALSE(session::tables_from(with_policy("mixed_bfloat16").config.train, emu));
 }
 
-TEST_F(Bfloat16OnCpus, ADryPlanKnowsWhatAReplicaTakes) {
+TEST_F(Bfloat16OnCpus, ADryPlanPredictsTheMemoryOfAReplica) {
   session::DryPlan dry, exact;
   session::make_dry_plan(with_policy("mixed_bfloat16"), on_cpus(2).devices, {}, dry);
   session::make_dry_plan(with_policy("float32"), on_cpus(2).devices, {}, exact);
@@ -75,7 +75,7 @@ TEST_F(Bfloat16OnCpus, ADryPlanKnowsWhatAReplicaTakes) {
   });
 }
 
-TEST_F(Bfloat16OnCpus, ReplicasComputeWhatOneDoes) {
+TEST_F(Bfloat16OnCpus, ReplicasEqualOneReplica) {
   VerifyOptions options;
   options.devices = {.replicas = 3, .threads = 1};
   options.steps = 3;
@@ -85,7 +85,7 @@ TEST_F(Bfloat16OnCpus, ReplicasComputeWhatOneDoes) {
   EXPECT_FALSE(verify(with_policy("mixed_bfloat16"), options).passed);
 }
 
-TEST_F(Bfloat16OnCpus, TheEmulatorAndTheCpuJudgeEachOther) {
+TEST_F(Bfloat16OnCpus, TheEmulatorAgreesWithTheCpu) {
   VerifyOptions options;
   options.devices = {.replicas = 1, .threads = 1};
   options.against = session::request_of({{backend::DeviceKind::kEmu, 0}});
@@ -113,7 +113,7 @@ std::vector<double> losses(const std::string& policy, std::int64_t epochs) {
   return all;
 }
 
-TEST_F(Bfloat16OnCpus, TrainingEndsWhereFloat32Does) {
+TEST_F(Bfloat16OnCpus, TrainingReachesTheLossOfFloat32) {
   const std::vector<double> exact = losses("float32", 12), rounded = losses("mixed_bfloat16", 12);
   EXPECT_NE(exact, rounded);
   EXPECT_LT(exact.back(), 0.5 * exact.front());
@@ -121,7 +121,7 @@ TEST_F(Bfloat16OnCpus, TrainingEndsWhereFloat32Does) {
   EXPECT_NEAR(rounded.back(), exact.back(), 0.05 * exact.front());
 }
 
-/// Its plan may fuse other layers than that of float32: a pooling behind a convolution.
+/// Its plan may fuse other layers than that of float32: a pooling after a convolution.
 TEST_F(Bfloat16OnCpus, APredictionMeasuresThePlanThatItPredicts) {
   const experiment::Experiment pooled = with_policy("mixed_bfloat16");
   const StepParts parts = measured_parts(pooled, on_cpus(1).devices, 6, 1,

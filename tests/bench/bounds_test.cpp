@@ -5,7 +5,7 @@
 namespace dptrain::bench {
 namespace {
 
-/// 100 GFLOP/s; 1000 bytes at 50 GB/s, behind them 10 GB/s.
+/// 100 GFLOP/s; 1000 bytes at 50 GB/s, beyond them 10 GB/s.
 const backend::CpuLimits kLimits{.threads = 1,
                                  .peak_gflops = 100,
                                  .levels = {{.name = "L1", .bytes = 1000, .read_gbps = 40, .update_gbps = 50},
@@ -21,14 +21,14 @@ TEST(Bound, IsTheSlowerOfOperationsAndBytes) {
   EXPECT_EQ(bytes.by, "memory");
 }
 
-TEST(Bound, TakesTheNearestLevelThatHoldsTheSet) {
+TEST(Bound, UsesTheNearestLevelThatFits) {
   const Bound near = bound_of({.bytes = 1e6, .set = 1000}, kLimits);
   EXPECT_DOUBLE_EQ(near.ms, 0.02);
   EXPECT_EQ(near.by, "L1");
   EXPECT_DOUBLE_EQ(bound_of({.bytes = 1e6, .set = 1001}, kLimits).ms, 0.1);
 }
 
-TEST(Bound, WithoutKnownCachesIsThatOfTheOperations) {
+TEST(Bound, UsesOperationsIfCachesAreUnknown) {
   backend::CpuLimits unknown = kLimits;
   unknown.levels.clear();
   const Bound bound = bound_of({.operations = 1e9, .bytes = 1e12, .set = 1}, unknown);

@@ -55,7 +55,7 @@ TEST(DeviceCheck, TheEmulatorPasses) {
   for (const DeviceCheckLine& line : lines) EXPECT_TRUE(line.passed) << line.name << ": " << line.found;
 }
 
-TEST(DeviceCheck, WhatDiffersIsNamedAloneAndTheRestGoesOn) {
+TEST(DeviceCheck, NamesEachDifferenceAndContinues) {
   if (test::kThreadSanitizer || test::kAddressSanitizer) GTEST_SKIP() << "the launches of TheEmulatorPasses; a minute";
   std::vector<DeviceCheck> checks;
   int expected = 0;
@@ -72,12 +72,12 @@ TEST(DeviceCheck, WhatDiffersIsNamedAloneAndTheRestGoesOn) {
     if (line.passed) continue;
     EXPECT_THAT(line.found, AllOf(HasSubstr(" of layer "), HasSubstr(" differ"), HasSubstr("allowed 0e+00")));
   }
-  EXPECT_EQ(expected, 11);  // ten layers that are tried together, and plain SGD
+  EXPECT_EQ(expected, 11);  // ten layers that are checked together, and plain SGD
   EXPECT_EQ(failed, expected);
   EXPECT_GT(passed, 80);
 }
 
-TEST(DeviceCheck, AnErrorIsALineLikeTheOthers) {
+TEST(DeviceCheck, ReportsAnErrorAsALine) {
   DeviceCheck wrong;
   wrong.names = {"nothing"};
   wrong.config = [](int) { return std::string("dptrain: 1\n"); };

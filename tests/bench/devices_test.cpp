@@ -1,4 +1,4 @@
-// Which devices a request comes to, what connects them, what they may cost; on the emulator where a GPU is needed.
+// Devices of a request, their connections and memory; uses the emulator in place of GPUs.
 
 #include "session/devices.h"
 
@@ -65,7 +65,7 @@ session::SessionOptions options_for(const session::DeviceRequest& devices) {
   return options;
 }
 
-TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
+TEST(BoundReplicas, ComputeTheSameAndKeepTheCallersAffinity) {
   const std::vector<int> before = machine::allowed_cpus();
   session::DeviceRequest bound{.replicas = 2, .threads = 1};
   const auto losses = [](const session::DeviceRequest& devices) {
@@ -85,7 +85,7 @@ TEST(BoundReplicas, ComputeTheSameAndLeaveTheCallerAlone) {
   EXPECT_EQ(machine::allowed_cpus(), before) << "of the thread that made the session";
 }
 
-TEST(SharersOfAGpu, AreThoseOfTheFullest) {
+TEST(SharersOfAGpu, CountThoseOfTheFullestGpu) {
   EXPECT_EQ(session::sharers_of_a_gpu(session::DeviceRequest{}), 1);
   EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
   EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
@@ -103,7 +103,7 @@ TEST(BoundReplicas, RunOnTheirCpus) {
   EXPECT_EQ(seen, bound.cpus);
 }
 
-TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
+TEST(Devices, HaveShortNames) {
   EXPECT_EQ(session::short_name({.replicas = 2, .threads = 3}), "2x3");
   EXPECT_EQ(session::short_name(emu({4})), "1 emu");
   EXPECT_EQ(session::short_name(on(DeviceKind::kCuda, {2, 3})), "2 gpu");
@@ -111,7 +111,7 @@ TEST(Devices, AreNamedShortlyWhicheverTheirIds) {
   EXPECT_EQ(session::short_name(on(DeviceKind::kCuda, {1, 3, 1})), "3 on 2 gpu");
 }
 
-TEST(Devices, MixturesThatCannotBeConnectedAreRefused) {
+TEST(Devices, RejectMixturesThatCannotBeConnected) {
   const auto said = [](const session::DeviceRequest& request) {
     return refusal(ErrorKind::kUsage, [&] { session::make_devices(request, {}); });
   };
@@ -149,7 +149,7 @@ TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
             default_tolerance(experiment(), {.devices = emu({0})}).loss);
 }
 
-TEST(Devices, TheConfigSaysHowTheyRun) {
+TEST(Devices, FollowTheConfig) {
   const experiment::Experiment all =
       experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
                   "train.dtype_policy=mixed_float16"});
@@ -162,7 +162,7 @@ TEST(Devices, TheConfigSaysHowTheyRun) {
   EXPECT_EQ(session::runtime_options(experiment().config).workspace_limit, 1U << 30);
 }
 
-TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
+TEST(Devices, MeasureEnginesIfConfigured) {
   for (const bool training : {false, true}) {
     const auto measures = [&](const experiment::Experiment& one) {
       return session::runtime_options(one.config, nullptr, training).autotune;
@@ -174,7 +174,7 @@ TEST(Devices, EnginesAreMeasuredWhereTheConfigSaysSo) {
   }
 }
 
-TEST(Devices, TheCpuRefusesFloat16InOneSentence) {
+TEST(Devices, TheCpuRejectsFloat16) {
   const std::string said = refusal(ErrorKind::kDevice, [] {
     session::Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
   });
@@ -190,7 +190,7 @@ TEST(Devices, SumsOverReplicasAreMeasured) {
   }
 }
 
-TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
+TEST(Devices, ADryPlanPredictsTheMemoryOfDataSets) {
   const experiment::Experiment tiny = experiment();
   session::DryPlan dry;
   session::make_dry_plan(tiny, emu({0, 1}), {.data = true}, dry);
@@ -221,7 +221,7 @@ TEST(Devices, ADryPlanKnowsWhatDataSetsTakeOfAGpu) {
       << "the CPU reads batches where they are";
 }
 
-TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
+TEST(Devices, ADryPlanPredictsTheMemoryOfAReplica) {
   for (const char* policy : {"float32", "mixed_bfloat16", "mixed_float16"})
     for (const char* accumulate : {"1", "3"}) {
       const experiment::Experiment tiny = experiment(
@@ -229,17 +229,17 @@ TEST(Devices, ADryPlanKnowsWhatAReplicaTakes) {
       session::DryPlan dry;
       session::make_dry_plan(tiny, emu({0, 1}), {}, dry);
       session::SessionOptions options = options_for(emu({0, 1}));
-      options.device_datasets = false;  // what data sets take is not the plan's
+      options.device_datasets = false;  // the plan excludes data sets
       session::Session session(tiny, options);
       session.replicas().on_each([&](int rank, runtime::Replica& replica) {
         if (rank != 0) return;
         EXPECT_GE(replica.bytes(), dry.replica_bytes) << policy << " " << accumulate;
-        EXPECT_LE(replica.bytes(), dry.replica_bytes + 1024) << policy << " " << accumulate;  // sums and such
+        EXPECT_LE(replica.bytes(), dry.replica_bytes + 1024) << policy << " " << accumulate;  // for sums
       });
     }
 }
 
-TEST(Devices, TheEmulatorComputesWhatTheCpuDoes) {
+TEST(Devices, TheEmulatorEqualsTheCpu) {
   VerifyOptions options;
   options.devices = emu({0, 1});
   options.against = session::DeviceRequest{.replicas = 1, .threads = 1};
@@ -254,14 +254,14 @@ TEST(Devices, TheEmulatorComputesWhatTheCpuDoes) {
   EXPECT_FALSE(verify(experiment(), options).passed);
 }
 
-TEST(Devices, WhereMemoryRunsOutTheLargestBatchIsNamed) {
+TEST(Devices, OutOfMemoryNamesTheLargestBatch) {
   session::DryPlan dry;
   session::make_dry_plan(experiment(), emu({0}), {}, dry);
   ASSERT_GT(dry.batch_bytes, 0U);
   ASSERT_LT(dry.batch_bytes, dry.replica_bytes);
   const std::string enough = session::memory_advice(experiment(), emu({0}), {});
   EXPECT_NE(enough.find("other programs may have taken memory"), std::string::npos) << enough;
-  // 4 GiB hold some millions of these rows.
+  // 4 GiB fit some millions of these rows.
   const std::int64_t huge = 1 << 24;
   const std::string advice = session::memory_advice(experiment(), emu({0, 0}), {.global_batch = huge});
   const std::size_t place = advice.find("the largest global batch that fits is ");

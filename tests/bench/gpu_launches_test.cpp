@@ -1,4 +1,4 @@
-// Launches of a step on a GPU on paper, counted by hand.
+// Kernel launches of a step on a specified GPU, counted by hand.
 
 #include "bench/gpu_launches.h"
 
@@ -60,7 +60,7 @@ TEST_F(Launches, OfAConvolution) {
 
 TEST_F(LaunchesOf16Bits, GradientsOfWeightsBecomeFloat) { EXPECT_EQ(backward("plain", kEngines), 3); }
 
-TEST_F(Launches, OfANormalisation) {
+TEST_F(Launches, OfANormalization) {
   EXPECT_EQ(forward("norm", ""), 3);
   EXPECT_EQ(backward("norm", ""), 3);
 }
@@ -102,7 +102,7 @@ TEST_F(Launches, OfAStep) {
   EXPECT_EQ(items.back().name, "update");
   EXPECT_EQ(items.back().times, 1);
   EXPECT_EQ(items.back().forward, 4) << "and the moving statistics";
-  // Of a micro-batch: input 1, conv 2 + 3, norm 3 + 3, plain 1 + 2, out 1 + 4 (two for its bias), loss 4, sum 1.
+  // Per micro-batch: input 1, conv 2 + 3, norm 3 + 3, plain 1 + 2, out 1 + 4 (two for its bias), loss 4, sum 1.
   EXPECT_EQ(launches(items), 3 * (1 + 5 + 6 + 3 + 5 + 4 + 1) + 4);
   const std::string text = launches_text(items);
   EXPECT_THAT(text, HasSubstr("  conv                        2         3  times 3\n"));

@@ -15,12 +15,12 @@ std::vector<std::string> pass_names(const std::vector<PassTime>& passes) {
   return names;
 }
 
-TEST(ThreadsInUse, AreThoseOfAllSlotsOfAllReplicas) {
+TEST(ThreadsInUse, SumAllSlotsOfAllReplicas) {
   EXPECT_EQ(threads_in_use({.replicas = 2, .threads = 3}), 6);
   EXPECT_EQ(threads_in_use({.replicas = 2, .threads = 3, .slots = 2, .slot_threads = {2, 1}}), 6);
 }
 
-TEST(PassTimes, StandBesideTheBoundsOfTheReplicasThreads) {
+TEST(PassTimes, UseTheBoundsOfTheReplicasThreads) {
   plan::Plan plan;
   plan.steps.resize(2);
   plan.steps[0].name = "a";
@@ -46,7 +46,7 @@ TEST(PassTimes, StandBesideTheBoundsOfTheReplicasThreads) {
   EXPECT_EQ(passes[3].work.bytes, 4 * 5 * 1000);
 }
 
-TEST(PassTimes, TellOfTheAllReduceOfOneProcess) {
+TEST(PassTimes, IncludeTheAllReduceOfOneProcess) {
   plan::Plan plan;
   plan.statistics_end = 1000;
   const session::DeviceRequest two{.replicas = 2, .threads = 2};

@@ -1,4 +1,4 @@
-// The model on paper against closed forms.
+// The performance model compared with closed forms.
 
 #include "bench/prediction.h"
 
@@ -13,8 +13,7 @@ using enum SumAlgorithm;
 
 const std::vector<SumAlgorithm> kAll{kRing, kTree, kTwoLevel, kDirect};
 
-/// 10 ms forward, 20 backward, 1 update; three buckets of 1, 2 and 3 MB, ready at a half, at three quarters, at the
-/// end.
+/// 10 ms forward, 20 backward, 1 update; three buckets of 1, 2 and 3 MB, ready at 1/2, 3/4 and the end.
 StepParts parts() {
   StepParts parts;
   parts.forward = 0.010;
@@ -58,14 +57,14 @@ TEST(Prediction, WithoutComputingAStepIsItsSums) {
   EXPECT_NEAR(predict(idle, gpus(4, 4), {kRing}).step, 0.018 + 12 * 10e-6, 1e-12);
 }
 
-TEST(Prediction, SumsFollowTheEquations) {
+TEST(Prediction, AllReduceFollowsTheEquations) {
   const double bytes = 16e6;
   const Cluster two_by_four = gpus(8, 4);  // the link of 100 MB/s is the slowest
   EXPECT_NEAR(all_reduce_seconds(kRing, two_by_four, bytes), 2 * 7.0 / 8 * 0.16 + 12 * 10e-6 + 2 * 100e-6, 1e-12);
   EXPECT_NEAR(all_reduce_seconds(kTree, two_by_four, bytes), 2 * 0.16 + 2 * (3 * 10e-6 + 100e-6), 1e-12);
   EXPECT_NEAR(all_reduce_seconds(kTwoLevel, two_by_four, bytes),
               2 * 3.0 / 4 * 0.016 + 6 * 10e-6 + 2 * 1.0 / 2 * 0.16 + 2 * 100e-6, 1e-12);
-  // Of its own 16 MB a process sends 3/8 within the node and 4/8 over the link that four share; twice.
+  // A process sends 3/8 of its own 16 MB within the node and 4/8 over the link that four share, twice.
   EXPECT_NEAR(all_reduce_seconds(kDirect, two_by_four, bytes), 2 * (3.0 / 8 * 0.016 + 4 * 4.0 / 8 * 0.16) + 2 * 100e-6,
               1e-12);
   EXPECT_NEAR(all_reduce_seconds(kDirect, gpus(4, 4), bytes), 2 * 3.0 / 4 * 0.016 + 2 * 10e-6, 1e-12);
@@ -80,7 +79,7 @@ TEST(Prediction, TreesWinWhereLatencyCounts) {
   EXPECT_EQ(predict(large, gpus(16, 8), {kRing, kTree}).algorithm, kRing);
 }
 
-TEST(Prediction, ABucketOfAFewBytesTakesMessages) {
+TEST(Prediction, ASmallBucketTakesTheTimeOfItsMessages) {
   EXPECT_NEAR(all_reduce_seconds(kRing, gpus(8, 8), 4), 14 * 10e-6, 1e-8);
   EXPECT_NEAR(gather_seconds(kRing, gpus(16, 8)), 14 * 10e-6 + 100e-6, 1e-12);
   EXPECT_NEAR(gather_seconds(kDirect, gpus(4, 4)), 10e-6, 1e-12);
@@ -111,8 +110,8 @@ TEST(Prediction, TheLastNodeMayBeSmaller) {
   EXPECT_NEAR(all_reduce_seconds(kRing, ten, 1e6), 2 * 9.0 / 10 * 0.01 + 16 * 10e-6 + 2 * 100e-6, 1e-12);
 }
 
-/// Buckets follow one another: what exceeds backward is exposed, and nothing else.
-TEST(Prediction, ExposesWhatEndsBehindBackward) {
+/// Buckets are sent in sequence; only the excess over backward is exposed.
+TEST(Prediction, ExposesTransfersThatEndAfterBackward) {
   Cluster cluster = gpus(2, 2);
   cluster.inner = {4e8, 0};  // a sum of S bytes over two takes S / 400 MB/s: 2.5, 5 and 7.5 ms
   // Ready at 10, 15 and 20 ms of backward: done at 12.5, at 20, at 27.5.
@@ -120,11 +119,11 @@ TEST(Prediction, ExposesWhatEndsBehindBackward) {
   EXPECT_NEAR(hidden.communication, 0.015, 1e-12);
   EXPECT_NEAR(hidden.exposed, 0.0075, 1e-12);
   EXPECT_NEAR(hidden.step, 0.031 + 0.0075, 1e-12);
-  cluster.inner = {1e8, 0};  // 10, 20 and 30 ms: one behind the other from 10 ms on
+  cluster.inner = {1e8, 0};  // 10, 20 and 30 ms, in sequence from 10 ms on
   EXPECT_NEAR(predict(parts(), cluster, {kRing}).exposed, 0.010 + 0.060 - 0.020, 1e-12);
 }
 
-TEST(Prediction, GathersHoldComputingUp) {
+TEST(Prediction, GathersDelayComputing) {
   StepParts normalised = parts();
   normalised.gathers = 44;
   EXPECT_NEAR(predict(normalised, gpus(2, 2), {kRing}).step - predict(parts(), gpus(2, 2), {kRing}).step, 44 * 10e-6,
@@ -143,7 +142,7 @@ TEST(Prediction, ProcessesWithoutFreeCoresSumInsteadOfComputing) {
   EXPECT_LT(half.exposed, full.exposed);
 }
 
-TEST(Prediction, ThreadsBeyondTheCoresTakeTurns) {
+TEST(Prediction, ThreadsBeyondTheCoresSlowDown) {
   EXPECT_EQ(processes(4, 2).turns(), 2);
   EXPECT_EQ(processes(1, 2).turns(), 1);
   EXPECT_EQ(processes(3, 2).turns(), 1.5);
@@ -155,8 +154,8 @@ TEST(Prediction, ThreadsBeyondTheCoresTakeTurns) {
   EXPECT_EQ(nodes.turns(), 1) << "four nodes have cores of their own";
 }
 
-/// What was measured while threads took turns is not slowed down once more.
-TEST(Prediction, TurnsThatAreInTheTimesCountOnce) {
+/// Measurements with more threads than cores are not slowed down again.
+TEST(Prediction, CountsASlowdownInMeasurementsOnce) {
   StepParts measured = parts();
   Cluster cluster = processes(8, 2);
   measured.turns = cluster.inner.turns = 4;

@@ -25,7 +25,7 @@ BenchRow cpu_row(int replicas, int threads) {
   return row;
 }
 
-TEST(BenchReport, RowsOfAProcessAreReadBack) {
+TEST(BenchReport, ReadsBackRowsOfAProcess) {
   BenchRow row = cpu_row(4, 2);
   row.processes = 2;
   row.global_batch = 64;
@@ -77,7 +77,7 @@ TEST(BenchReport, TheShareOfThePeakHasAColumn) {
   EXPECT_THAT(csv, HasSubstr(",1.251\n"));
 }
 
-TEST(BenchReport, TheTableFitsTheTerminalAndTheVerdictsAreBelowIt) {
+TEST(BenchReport, FitsTheTableToTheTerminalAboveTheVerdicts) {
   BenchRow row = row_with_passes();
   row.layers = {{.name = "conv",
                  .implementation = "forward direct 3x3 1ch pool AVX-512 nhwc; weights direct",
@@ -93,7 +93,7 @@ TEST(BenchReport, TheTableFitsTheTerminalAndTheVerdictsAreBelowIt) {
     }
 }
 
-TEST(BenchReport, TheShareOfThePeakIsReadBack) {
+TEST(BenchReport, ReadsBackTheShareOfThePeak) {
   BenchRow gpu = cpu_row(1, 1);
   const auto rows = rows_of_json(bench_json({row_with_passes(), gpu}, "c.yaml", BenchData::kSynthetic));
   EXPECT_EQ(rows[0].of_peak, 1.2512);
@@ -101,7 +101,7 @@ TEST(BenchReport, TheShareOfThePeakIsReadBack) {
   EXPECT_EQ(rows[1].of_peak, std::nullopt);
 }
 
-TEST(BenchReport, PassesStandInTheFile) {
+TEST(BenchReport, WritesPassesToTheFile) {
   const std::string text = bench_json({row_with_passes()}, "c.yaml", BenchData::kSynthetic);
   for (const char* part : {"\"bound_by\": \"fma\"", "\"bound_ms\": 8.0", "\"limit_examples_per_second\": 12500.0",
                            "\"working_set\": 1024.0", "\"read_gbps\": 400.0", "\"bytes\": null"})
@@ -119,11 +119,11 @@ TEST(BoundsTable, ShowsEveryPassAndTheNetworksOwnLimit) {
             "the network's own limit is 12,500 samples/s; 5,000 are reached, 0.40 of it\n");
 }
 
-TEST(BoundsTable, SaysThatCachesAreNotKnown) {
+TEST(BoundsTable, ReportsUnknownCaches) {
   EXPECT_THAT(levels_text({}), HasSubstr("does not report the sizes of the caches"));
 }
 
-TEST(BenchReport, ABaselineOfBeforeThereWasAShareOfThePeakIsRead) {
+TEST(BenchReport, ReadsABaselineWithoutAShareOfThePeak) {
   const std::string path = (std::filesystem::temp_directory_path() / ("old-" + std::to_string(getpid()))).string();
   std::ofstream(path) << R"({"rows": [{"devices": "1x1", "global_batch": 100, "examples_per_second": 6000.0}]})";
   EXPECT_EQ(regressions(path, {row_with_passes()}, 0.03).size(), 1U);
@@ -131,7 +131,7 @@ TEST(BenchReport, ABaselineOfBeforeThereWasAShareOfThePeakIsRead) {
   std::filesystem::remove(path);
 }
 
-TEST(BenchReport, ABaselineThatIsNoneIsRefused) {
+TEST(BenchReport, RejectsAnInvalidBaseline) {
   const std::string path = (std::filesystem::temp_directory_path() / ("baseline-" + std::to_string(getpid()))).string();
   const std::string deep = "{\"rows\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   for (const std::string& text : {std::string(), std::string("[1"), std::string("{}"), deep}) {

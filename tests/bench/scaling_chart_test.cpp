@@ -16,14 +16,14 @@ BenchRow row_of(int replicas, int threads, std::int64_t batch, double rate) {
   return row;
 }
 
-/// The names of the legend, or of the one line.
+/// The names in the legend, or of the only line.
 std::vector<std::string> names(const plot::Chart& chart) {
   std::vector<std::string> all;
   for (const plot::Line& line : chart.panels[1].lines) all.push_back(line.name);
   return all;
 }
 
-TEST(ScalingChart, HasALineForEachBatch) {
+TEST(ScalingChart, HasALinePerBatch) {
   std::vector<BenchRow> rows;
   for (const int replicas : {1, 2})
     for (const int batch : {32, 64, 128}) rows.push_back(row_of(replicas, 1, batch, 100.0 * replicas));
@@ -49,7 +49,7 @@ TEST(ScalingChart, TheIdealFollowsTheCores) {
   EXPECT_EQ(flat.keys[1].name, "ideal: flat, since all rows use the same cores");
 }
 
-TEST(ScalingChart, OverBatchesAloneThereIsNoIdeal) {
+TEST(ScalingChart, OverBatchesHasNoIdeal) {
   const plot::Chart chart = scaling_chart({row_of(2, 1, 128, 100), row_of(2, 1, 32, 90)}, "net", 1);
   EXPECT_EQ(chart.panels[0].x_label, "global batch");
   ASSERT_EQ(chart.panels[0].lines.size(), 1U);
@@ -63,7 +63,7 @@ TEST(ScalingChart, ABatchThatGrowsWithTheReplicasIsOneLine) {
   EXPECT_EQ(names(chart), (std::vector<std::string>{"batch per replica 32", "batch per replica 64"}));
 }
 
-TEST(ScalingChart, ThreadsSplitLinesWhereReplicasAreTheSame) {
+TEST(ScalingChart, ThreadsSplitLinesIfReplicasAreEqual) {
   const plot::Chart chart =
       scaling_chart({row_of(1, 1, 64, 100), row_of(1, 2, 64, 150), row_of(2, 1, 64, 190)}, "net", 1);
   EXPECT_EQ(names(chart),

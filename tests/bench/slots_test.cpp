@@ -1,4 +1,4 @@
-// Which devices become the slots that a config names, and sessions of such replicas.
+// Devices assigned to the slots of a config, and sessions of such replicas.
 
 #include "session/slots.h"
 
@@ -69,7 +69,7 @@ std::string why_not(const session::DeviceRequest& request) {
   return "accepted";
 }
 
-TEST(PlacedSlots, GpusBecomeReplicasOfOneForEachSlot) {
+TEST(PlacedSlots, GpusBecomeReplicasOfOneGpuPerSlot) {
   for (const auto& [ids, replicas, slots] : std::vector<std::tuple<std::vector<int>, int, int>>{
            {{0}, 1, 1}, {{0, 1}, 1, 2}, {{0, 1, 2, 3}, 2, 2}, {{0, 1, 2, 3, 4, 5}, 3, 2}}) {
     const session::DeviceRequest request = place(emulated(ids));
@@ -88,7 +88,7 @@ TEST(PlacedSlots, GpusBecomeReplicasOfOneForEachSlot) {
               HasSubstr("4 devices for each replica, but the model has 3 slots (a, b, cpu)"));
 }
 
-TEST(PlacedSlots, TheCommandLineSaysWhichIsWhich) {
+TEST(PlacedSlots, TheCommandLineAssignsDevices) {
   session::DeviceRequest request = emulated({0, 1, 2, 3});
   request.places = {{"a", 1}, {"b", 0}};
   EXPECT_EQ(place(request).placement, (Placement{{"b", "cpu"}, {"a"}}));
@@ -103,7 +103,7 @@ TEST(PlacedSlots, TheCommandLineSaysWhichIsWhich) {
   EXPECT_EQ(why_not(request), "--slots b=1: each replica has 1 device, counted from 0");
 }
 
-TEST(PlacedSlots, OneLineSaysWhoLivesWhere) {
+TEST(PlacedSlots, OneLineListsTheDevicesOfSlots) {
   EXPECT_EQ(session::slots_line(place(emulated({0, 1}))), "a, cpu on emu:0; b on emu:1");
   EXPECT_EQ(session::slots_line(place(emulated({4, 1, 0, 3}))), "a, cpu on emu:4/emu:0; b on emu:1/emu:3");
   EXPECT_EQ(session::slots_line(place(threads_of_slots(2, {1, 2}))), "a, cpu on cpu:0/cpu:2; b on cpu:1/cpu:3");
@@ -114,7 +114,7 @@ TEST(PlacedSlots, OneLineSaysWhoLivesWhere) {
   EXPECT_EQ(session::with_threads(threads_of_slots(2, {1, 2})).threads, 3);
 }
 
-/// Losses of an epoch and the weights behind it.
+/// Losses of an epoch and the weights after it.
 std::pair<std::vector<double>, std::vector<std::vector<float>>> epoch_on(const session::DeviceRequest& devices) {
   session::SessionOptions options;
   options.devices = devices;
@@ -138,14 +138,14 @@ TEST(PlacedSlots, ASessionTrainsToTheSameBits) {
   EXPECT_EQ(epoch_on(threads_of_slots(1, {1, 1})), one);
   EXPECT_EQ(epoch_on(threads_of_slots(1, {1, 2, 1})), one);
   EXPECT_EQ(epoch_on(threads_of_slots(2, {1, 1})), epoch_on({.replicas = 2, .threads = 1}));
-  // There batches are made on the devices, each of what it reads.
+  // On these devices, each slot gets only the batches that it reads.
   const auto emu = epoch_on(emulated({0}));
   EXPECT_EQ(epoch_on(emulated({0, 1})), emu);
   EXPECT_EQ(epoch_on(emulated({0, 0}, 2)), emu) << "two slots on one device";
   for (std::size_t i = 0; i < one.first.size(); ++i) EXPECT_NEAR(emu.first[i], one.first[i], 1e-4);
 }
 
-TEST(PlacedSlots, BenchVerifyAndPlansKnowThem) {
+TEST(PlacedSlots, BenchVerifyAndPlansSupportThem) {
   BenchOptions bench_options;
   bench_options.devices = threads_of_slots(1, {1, 1});
   bench_options.steps = 2;

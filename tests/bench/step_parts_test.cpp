@@ -1,4 +1,4 @@
-// The parts of a step: from a plan made by hand, from operations, and from a measurement.
+// The parts of a step: from a hand-made plan, from operations, and from a measurement.
 
 #include "bench/prediction.h"
 
@@ -35,14 +35,14 @@ TEST(StepParts, SpreadsTimeByWeight) {
   EXPECT_EQ(parts.buckets[1].bytes, 3600);
 }
 
-TEST(StepParts, OfSeveralMicroBatchesTheLastHandsOver) {
+TEST(StepParts, TheLastMicroBatchSends) {
   const StepParts parts = parts_of(three_steps(), {{1, 2}, {1, 3}, {1, 4}}, 0.024, 2);
   EXPECT_DOUBLE_EQ(parts.backward, 0.009);
   EXPECT_DOUBLE_EQ(parts.forward, 0.015);
   EXPECT_DOUBLE_EQ(parts.buckets[0].ready, 0.004);
 }
 
-TEST(StepParts, WithoutWeightsStepsAreAlike) {
+TEST(StepParts, StepsAreEqualWithoutWeights) {
   const StepParts parts = parts_of(three_steps(), {{}, {}, {}}, 0.006, 1);
   EXPECT_DOUBLE_EQ(parts.forward, 0.003);
   EXPECT_DOUBLE_EQ(parts.buckets[0].ready, 0.001);
@@ -75,18 +75,18 @@ TEST(StepParts, OfAGivenStepFollowThePlansOperations) {
   const session::DeviceRequest cpu{.replicas = 1, .threads = 1};
   const StepParts parts = given_parts(small(), cpu, 4, 0.5);
   EXPECT_DOUBLE_EQ(parts.compute(), 0.5);
-  // The convolution's backward has no gradient of the input to compute, the dense layer's has: less than twice forward.
+  // Backward of the convolution has no input gradient, that of the dense layer has: less than twice forward.
   EXPECT_GT(parts.backward, parts.forward);
   EXPECT_LT(parts.backward, 2 * parts.forward);
-  // 135 and 5 floats of the convolution, 240 and 3 of the dense layer, 5 each of normalisation's weights and
-  // statistics: each rounded up to 64.
+  // 135 and 5 floats of the convolution, 240 and 3 of the dense layer, 5 per weight and statistic of the normalization,
+  // each rounded up to 64.
   EXPECT_EQ(bytes_of(parts), 4.0 * (192 + 64 + 256 + 64 + 4 * 64));
   EXPECT_EQ(parts.gathers, 0);
   EXPECT_EQ(given_parts(small({"parallel.sync_batchnorm=true"}), cpu, 4, 0.5).gathers, 2);
   EXPECT_EQ(given_parts(small({"parallel.split=[3, 1]"}), cpu, 4, 0.5).compute(), 0.5) << "one replica alone";
 }
 
-TEST(StepParts, AreMeasuredSideBySide) {
+TEST(StepParts, AreMeasuredConcurrently) {
   const BenchOptions options{.devices = {}, .steps = 3, .warmup = 2, .repeats = 2};
   const session::DeviceRequest cpu{.replicas = 1, .threads = 1};
   for (const int side_by_side : {1, 2}) {
@@ -100,7 +100,7 @@ TEST(StepParts, AreMeasuredSideBySide) {
   }
 }
 
-TEST(LinkSpeed, OfMessagesIsWhatSumsSay) {
+TEST(LinkSpeed, FollowsFromAllReduceTimes) {
   // 1 GB/s and 20 us in sums over four processes.
   const auto speed = [](std::uint64_t bytes) {
     return LinkSpeed{.bytes = bytes, .seconds = 1.5 * static_cast<double>(bytes) / 1e9 + 2 * 20e-6};

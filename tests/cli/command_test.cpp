@@ -1,4 +1,4 @@
-// Command: words to variables, and what it says about wrong ones.
+// Command: parsing of words into variables, and its errors.
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(Command, TakesAnOptionalValueOnlyAfterEquals) {
   EXPECT_EQ(parsed({"net.yaml", "--resume=runs/x y.h5"}).resume, "runs/x y.h5");
 }
 
-TEST(Command, SaysWhatIsWrong) {
+TEST(Command, ReportsErrors) {
   EXPECT_EQ(refusal({}), "fit: CONFIG is missing; see dptrain fit --help");
   EXPECT_EQ(refusal({"net.yaml", "--step", "3"}), "fit: unknown flag '--step'; did you mean '--steps'?");
   EXPECT_EQ(refusal({"net.yaml", "--watchdog=60s"}), "fit: unknown flag '--watchdog'; see dptrain fit --help");
@@ -96,7 +96,7 @@ TEST(Command, SaysWhatIsWrong) {
   EXPECT_NE(refusal({"net.yaml", "--steps"}), "accepted");
 }
 
-TEST(Command, HelpNamesEveryFlag) {
+TEST(Command, HelpListsEveryFlag) {
   Bound bound;
   const std::string text = help(command_for(bound));
   for (const char* part : {"Usage: dptrain fit CONFIG [flags]", "--set K=V", "(repeatable)", "--resume[=PATH]",
@@ -127,7 +127,7 @@ std::string refusal(ErrorKind kind, const std::function<void()>& call) {
   return "accepted";
 }
 
-TEST(DeviceFlags, GpusAreIdsOneForEachReplica) {
+TEST(DeviceFlags, GpusAreOneIdPerReplica) {
   const session::DeviceRequest two = parse_gpus("emu:0,emu:1");
   EXPECT_EQ(two.replicas, 2);
   EXPECT_EQ(two.gpus, (std::vector<session::GpuId>{{backend::DeviceKind::kEmu, 0}, {backend::DeviceKind::kEmu, 1}}));
@@ -170,7 +170,7 @@ TEST(DeviceFlags, SlotsAreGroupsOfThreadsOrGpus) {
     EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_slots(wrong); }), "accepted") << wrong;
 }
 
-TEST(DeviceFlags, AGpuOnPaperIsForPlansAlone) {
+TEST(DeviceFlags, SpecifiedGpusAreOnlyForPlans) {
   DeviceFlags flags;
   flags.gpus = "h200";
   EXPECT_EQ(flags.plan_request().paper, "h200");
@@ -179,14 +179,14 @@ TEST(DeviceFlags, AGpuOnPaperIsForPlansAlone) {
   EXPECT_NE(refusal(ErrorKind::kUsage, [&] { flags.request(); }).find("nothing runs on it"), std::string::npos);
 }
 
-TEST(DeviceFlags, ASweepTakesTheFirstGpus) {
+TEST(DeviceFlags, ASweepUsesTheFirstGpus) {
   DeviceFlags flags;
   flags.gpus = "emu:2,emu:0,emu:1";
   EXPECT_EQ(flags.first_gpus(2).gpus, parse_gpus("emu:2,emu:0").gpus);
   EXPECT_EQ(refusal(ErrorKind::kUsage, [&] { flags.first_gpus(4); }), "--sweep gpus=4: --gpus names 3");
 }
 
-TEST(DeviceFlags, AbsentGpusAreADeviceErrorInOneSentence) {
+TEST(DeviceFlags, MissingGpusAreADeviceError) {
   if (!backend::list_cuda().empty()) GTEST_SKIP() << "there are GPUs here";
   DeviceFlags flags;
   EXPECT_FALSE(flags.request().on_gpus());  // without a flag: the CPU
@@ -210,7 +210,7 @@ TEST(ConfigFlags, SplitIsWrittenAsAList) {
     EXPECT_THROW(parse_split(wrong), Error) << wrong;
 }
 
-TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
+TEST(ConfigFlags, ShorthandsReplaceTheConflictingKey) {
   ConfigFlags flags;
   flags.sets = {"train.loss=mse"};
   flags.batch_size = 512;
@@ -223,13 +223,13 @@ TEST(ConfigFlags, ShorthandsReplaceTheKeyThatExcludesThem) {
                                                       "train.batch_size_per_replica=null", "train.steps=20",
                                                       "train.epochs=null", "parallel.split=[2, 1]"}));
   EXPECT_EQ(overrides.variables.at("DATA"), "/a=b");
-  flags.epochs = 2;  // then the steps are a second limit of the trainer's
+  flags.epochs = 2;  // then the steps are another limit, checked by the trainer
   EXPECT_EQ(flags.overrides().sets[4], "train.epochs=2");
   flags.variables = {"DATA"};
   EXPECT_THROW(flags.overrides(), Error);
 }
 
-TEST(ConfigFlags, TensorBoardIsACallbackThatSetMayChange) {
+TEST(ConfigFlags, SetChangesTheTensorBoardCallback) {
   ConfigFlags flags;
   flags.tensorboard = "logs";
   flags.sets = {"callbacks.TensorBoard.update_freq=batch"};

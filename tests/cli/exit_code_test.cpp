@@ -1,4 +1,4 @@
-// What a script sees of the commands: exit codes, and which stream says what.
+// The interface for scripts: exit codes, and the stream of each message.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 class ExitCode : public TinyNetwork {};
 
-TEST_F(ExitCode, TheFolderOfAllRunsNamesTheNewest) {
+TEST_F(ExitCode, TheFolderOfAllRunsSelectsTheNewest) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/002"});
   expect(
@@ -58,7 +58,7 @@ TEST_F(ExitCode, AResumeNamesTheSettingsThatDiffer) {
   EXPECT_EQ(other.out.find("log_every"), std::string::npos) << other.out;
 }
 
-TEST_F(ExitCode, GatesThatFailAre7) {
+TEST_F(ExitCode, FailedGatesAre7) {
   for (const char* const run : {"good", "other", "third"})
     expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", run});
   EXPECT_TRUE(here_.read("good/answers.csv").starts_with("sample,label,answer,id\n0,"));
@@ -93,7 +93,7 @@ TEST_F(ExitCode, GatesThatFailAre7) {
   expect(2, "--no-report skips the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
 }
 
-/// Their ids are indices in the whole data set: the same samples for other seeds only where the Split has a seed.
+/// Ids are indices in the whole data set: other seeds evaluate the same samples only if the Split has a seed.
 TEST_F(ExitCode, ASplitWithASeedHoldsTheSameSamplesForOtherSeeds) {
   const auto ids = [&](const char* run, const char* seed, const std::string& split) {
     expect(0, "",
@@ -108,7 +108,7 @@ TEST_F(ExitCode, ASplitWithASeedHoldsTheSameSamplesForOtherSeeds) {
   EXPECT_NE(ids("c", "1", "{fraction: 0.4}"), ids("d", "2", "{fraction: 0.4}"));
 }
 
-TEST_F(ExitCode, GatesThatNothingCanJudgeAreMistakes) {
+TEST_F(ExitCode, GatesWithoutABasisAreUsageErrors) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
   const auto gates = [&](int code, const std::string& said, const std::string& text) {
     here_.write("gates.yaml", text);
@@ -135,7 +135,7 @@ TEST_F(ExitCode, UsageIs2) {
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
-TEST_F(ExitCode, ConfigIs2WithAPlace) {
+TEST_F(ExitCode, ConfigIs2WithALocation) {
   here_.write("wrong.yaml", std::string(kTiny) + "trian: {}\n");
   expect(2, "wrong.yaml:18:1: error: ", {"check", "wrong.yaml"});
   const Outcome json = dptrain({"check", "wrong.yaml", "--log", "json"});
@@ -146,7 +146,7 @@ TEST_F(ExitCode, ConfigIs2WithAPlace) {
   EXPECT_EQ(line["line"], 18);
   EXPECT_EQ(line["column"], 1);
 
-  // What only shows when the plan is made has a place too.
+  // Errors of the plan have a location too.
   const Outcome later = dptrain(
       {"check", "tiny.yaml", "--log", "json", "--set", "train.loss={CategoricalCrossentropy: {from_logits: true}}"});
   EXPECT_EQ(later.code, 2);
@@ -161,7 +161,7 @@ TEST_F(ExitCode, CheckReadsAllConfigs) {
   EXPECT_NE(outcome.out.find("tiny.yaml: ok"), std::string::npos);
 }
 
-TEST_F(ExitCode, NamesOfFilesAreNoLocations) {
+TEST_F(ExitCode, NamesOfFilesAreNotLocations) {
   EXPECT_EQ(dptrain({"check", "x: error: y.yaml"}).err.find("error: x: error: y.yaml: "), 0U);
   for (const char* name : {"gone.yaml", "n.yaml:3:4: error: y.yaml"}) {
     const auto line = nlohmann::json::parse(dptrain({"check", name, "--log", "json"}).err);
@@ -170,7 +170,7 @@ TEST_F(ExitCode, NamesOfFilesAreNoLocations) {
   }
 }
 
-TEST_F(ExitCode, ALongMessageIsAMessage) {
+TEST_F(ExitCode, AcceptsALongMessage) {
   const std::string name(40000, 'x');
   const Outcome outcome = dptrain({"check", name + ".yaml", "--log", "json"});
   EXPECT_EQ(outcome.code, 2);
@@ -182,7 +182,7 @@ TEST_F(ExitCode, MissingDataIs3) {
   EXPECT_FALSE(fs::exists(here_.path("runs")));
 }
 
-TEST_F(ExitCode, AbsentDevicesAre4) {
+TEST_F(ExitCode, MissingDevicesAre4) {
   expect(4, "error: --gpus 0: ", {"fit", "tiny.yaml", "--gpus", "0"});
   expect(4, "error: --num-gpus 1: ", {"fit", "tiny.yaml", "--num-gpus", "1"});
   expect(4, "error: cpu cannot run train.dtype_policy mixed_float16; use float32",
@@ -190,7 +190,7 @@ TEST_F(ExitCode, AbsentDevicesAre4) {
   EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--gpus", "none", "--dry-run"}).code, 0);
 }
 
-TEST_F(ExitCode, TooLittleMemoryIs5AndSaysWhatFits) {
+TEST_F(ExitCode, TooLittleMemoryIs5AndSuggestsABatch) {
   // 300 samples of a convolution over 3000 x 3000 pixels with 256 filters: terabytes.
   const auto refused = dptrain({"fit", "tiny.yaml", "--set", "model.layers.0.Input.shape=[3000, 3000, 1]", "--set",
                                 "model.layers.1.Conv2D.filters=256", "--set", "model.layers.2=GlobalAveragePooling2D",
@@ -219,14 +219,14 @@ TEST_F(ExitCode, CheckpointsAre8) {
   here_.write("not.h5", "this is no HDF5 file");
   expect(8, "not.h5", {"fit", "tiny.yaml", "--resume=not.h5"});
   expect(8, "no run of 'tiny' under", {"fit", "tiny.yaml", "--resume"});
-  EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1", "--resume=auto"}).code, 0);  // nothing there: a fresh start
+  EXPECT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1", "--resume=auto"}).code, 0);  // no checkpoint: a new run
   expect(8, "kernel", {"fit", "tiny.yaml", "--resume=runs/tiny/001", "--set", "model.layers.1.Conv2D.filters=4"});
   expect(8, "kernel",
          {"fit", "tiny.yaml", "--init-from", "runs/tiny/001/model.h5", "--set", "model.layers.1.Conv2D.filters=4"});
   EXPECT_FALSE(fs::exists(here_.path("runs/tiny/002")));
 }
 
-TEST_F(ExitCode, WhatCannotBeWrittenIs10) {
+TEST_F(ExitCode, WriteErrorsAre10) {
   expect(10, "cannot write", {"fit", "tiny.yaml", "--run-dir", "/dev/null/run"});
   here_.write("full/notes.txt", "mine");
   expect(2, "full is not empty", {"fit", "tiny.yaml", "--run-dir", "full"});
@@ -255,8 +255,8 @@ TEST_F(ExitCode, ResultsGoToStdoutWarningsToStderr) {
   EXPECT_EQ(here_.read("runs/tiny/001/confusion.csv").rfind("label,cat,dog,owl\ncat,", 0), 0U);
 }
 
-/// stdout has the results and nothing else, stderr one JSON object a line.
-TEST_F(ExitCode, LogLinesAsJsonLeaveStdoutToResults) {
+/// stdout has only the results, stderr one JSON object per line.
+TEST_F(ExitCode, JsonLogsGoToStderr) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--log", "json"}).out, "");
   const Outcome eval = dptrain({"eval", "runs/tiny/001", "--log", "json"});
   EXPECT_EQ(eval.code, 0) << eval.err;
@@ -267,7 +267,7 @@ TEST_F(ExitCode, LogLinesAsJsonLeaveStdoutToResults) {
   EXPECT_GT(count, 0);
 }
 
-TEST_F(ExitCode, EvalAssertsWhatItPrints) {
+TEST_F(ExitCode, EvalChecksAssertionsOnPrintedValues) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1"}).code, 0);
   EXPECT_EQ(dptrain({"eval", "runs/tiny/001", "--assert", "f1<=1", "--assert", "recall>=0"}).code, 0);
   const auto json = nlohmann::json::parse(here_.read("runs/tiny/001/eval.json"));
@@ -281,7 +281,7 @@ TEST_F(ExitCode, EvalAssertsWhatItPrints) {
           "train.loss=mean_squared_error"});
 }
 
-TEST_F(ExitCode, EvalOfAnotherSetLeavesTheUsualOneAlone) {
+TEST_F(ExitCode, EvalOfAnotherSetKeepsTheDefaultFiles) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--epochs", "1"}).code, 0);
   ASSERT_EQ(dptrain({"eval", "runs/tiny/001"}).code, 0);
   const std::string usual = here_.read("runs/tiny/001/eval.json"), table = here_.read("runs/tiny/001/confusion.csv");
@@ -292,14 +292,14 @@ TEST_F(ExitCode, EvalOfAnotherSetLeavesTheUsualOneAlone) {
   EXPECT_FALSE(here_.read("runs/tiny/001/confusion-train.csv").empty());
 }
 
-/// 36 pixels of two images.
+/// The 36 pixels of two images.
 std::string two_images() {
   std::string idx{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 6, 0, 0, 0, 6};
   for (char pixel = 0; pixel < 72; ++pixel) idx += pixel;
   return idx;
 }
 
-TEST_F(ExitCode, ModelH5IsGoodForEvalPredictAndSummary) {
+TEST_F(ExitCode, EvalPredictAndSummaryReadModelH5) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml"}).code, 0);
   here_.write("images-idx3-ubyte", two_images());
   const auto predicted = [&](const std::vector<std::string>& model) {
@@ -345,7 +345,7 @@ TEST_F(ExitCode, PicturesAreSvg) {
          {"data", "preview", "tiny.yaml", "-o", "sheet.png"});
 }
 
-TEST_F(ExitCode, UnevenReplicasShowTheirShares) {
+TEST_F(ExitCode, PrintsTheSharesOfUnevenReplicas) {
   const Outcome fit =
       dptrain({"fit", "tiny.yaml", "--cpus", "3x1", "--split", "2:1:1", "--batch-size", "14", "--dry-run"});
   EXPECT_EQ(fit.code, 0) << fit.err;
@@ -368,7 +368,7 @@ TEST_F(ExitCode, JsonLinesOfFitHaveFields) {
   EXPECT_EQ(last["end"]["run"], "runs/tiny/001");
 }
 
-/// Stops a long run with a signal once it has begun; the checkpoint must be good to go on from.
+/// Stops a long run with a signal after its start; training must continue from the checkpoint.
 void stop_with(int signal, const Workplace& here) {
   const pid_t child = here.start({"fit", "tiny.yaml", "--run-dir", "run", "--epochs", "1000000"});
   for (int i = 0; i < 1000 && here.read("run/train.csv").empty(); ++i)
@@ -388,7 +388,7 @@ void stop_with(int signal, const Workplace& here) {
 TEST_F(ExitCode, InterruptIs130AfterSaving) { stop_with(SIGINT, here_); }
 TEST_F(ExitCode, TerminationIs143AfterSaving) { stop_with(SIGTERM, here_); }
 
-TEST_F(ExitCode, TheOtherCommandsWork) {
+TEST_F(ExitCode, OtherCommandsSucceed) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"check", "tiny.yaml", "--with-data"},
            {"summary", "tiny.yaml", "--plan", "--dot", "g.dot", "--plot-schedule=lr.svg"},
@@ -410,7 +410,7 @@ TEST_F(ExitCode, TheOtherCommandsWork) {
   }
   for (const char* file : {"g.dot", "lr.svg", "new/fashion_mnist.yaml", "runs/tiny/001/curves.svg"})
     EXPECT_FALSE(here_.read(file).empty()) << file;
-  EXPECT_EQ(dptrain({"init", "fashion_mnist", "new"}).code, 2);  // never over something
+  EXPECT_EQ(dptrain({"init", "fashion_mnist", "new"}).code, 2);  // never overwrites a file
   const std::string spelled_out = dptrain({"config", "tiny.yaml"}).out;
   here_.write("again/spelled_out.yaml", spelled_out);
   EXPECT_EQ(dptrain({"config", "again/spelled_out.yaml"}).out, spelled_out);

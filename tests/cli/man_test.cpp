@@ -9,12 +9,12 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ManPage, RoffShowsTextAsItIs) {
+TEST(ManPage, RoffEscapesText) {
   EXPECT_EQ(roff(".dot 'a' --b \\n"), "\\&.dot 'a' \\-\\-b \\en");
   EXPECT_EQ(roff("a.b\n'c"), "a.b\n\\&'c");
 }
 
-TEST(ManPage, OfACommandHasAllThatItsHelpHas) {
+TEST(ManPage, OfACommandContainsItsHelp) {
   App app;
   add_commands(app);
   for (const Command& command : app.commands()) {

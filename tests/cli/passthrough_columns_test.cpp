@@ -1,4 +1,4 @@
-// --keep: the columns that it names, and what they are called beside the answers.
+// --keep: its columns, and their names next to the answers.
 
 #include "cli/passthrough_columns.h"
 
@@ -20,7 +20,7 @@ TEST(PassthroughColumns, AreListsOfNamesOrAll) {
   EXPECT_TRUE(passthrough_columns({}).names.empty());
 }
 
-TEST(PassthroughColumns, RefuseWhatIsNoList) {
+TEST(PassthroughColumns, RejectInvalidLists) {
   const auto refusal = [](const std::vector<std::string>& lists) -> std::string {
     try {
       passthrough_columns(lists);
@@ -36,7 +36,7 @@ TEST(PassthroughColumns, RefuseWhatIsNoList) {
   EXPECT_THAT(refusal({"\"age"}), HasSubstr("expected names of columns"));
 }
 
-TEST(PassthroughHeader, NamesAreThoseOfTheFileUnlessAnAnswerHasThem) {
+TEST(PassthroughHeader, RenamesColumnsThatClashWithAnswers) {
   EXPECT_EQ(passthrough_header({"age", "last, first"}, "place,label,probability"), ",age,\"last, first\"");
   EXPECT_EQ(passthrough_header({"label", "place"}, "place,label"), ",input_label,input_place");
   EXPECT_EQ(passthrough_header({"label", "input_label"}, "place,label"), ",input_input_label,input_label");

@@ -49,7 +49,7 @@ TEST(PredictionFlags, CountProcesses) {
   EXPECT_EQ(parse_prediction("nodes=3,link=1Gbit,latency=1ms").ranks(), 3) << "a process each";
 }
 
-TEST(PredictionFlags, RefuseWhatTheyCannotRead) {
+TEST(PredictionFlags, RejectInvalidValues) {
   EXPECT_THAT(refused("gpus=8,node=4"), HasSubstr("--predict: unknown key 'node'; did you mean 'nodes'?"));
   EXPECT_THAT(refused("gpus=8,gpus=4"), HasSubstr("gpus is given twice"));
   EXPECT_THAT(refused("gpus"), HasSubstr("gpus has no value"));
@@ -62,7 +62,7 @@ TEST(PredictionFlags, RefuseWhatTheyCannotRead) {
   EXPECT_THAT(refused("gpus=8,algorithm=rnig"), HasSubstr("did you mean 'ring'?"));
 }
 
-TEST(PredictionFlags, RefuseWhatDoesNotGoTogether) {
+TEST(PredictionFlags, RejectConflictingFlags) {
   EXPECT_THAT(refused("step=85ms"), HasSubstr("a count is missing"));
   EXPECT_THAT(refused("gpus=8,cores=4"), HasSubstr("gpus cannot be combined with cpus, processes or cores"));
   EXPECT_THAT(refused("gpus=8,link=1Gbit"), HasSubstr("apply between nodes, but there is one node"));

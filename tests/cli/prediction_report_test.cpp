@@ -45,12 +45,12 @@ TEST(PredictSteps, CountUpToTheLastNode) {
   EXPECT_EQ(weak.rows[4].rows, 12);
   EXPECT_EQ(weak.rows[4].global_batch, 144);
   EXPECT_DOUBLE_EQ(weak.rows[4].predicted.compute, 0.1);
-  // 4.4 MB at 125 MB/s, 2 * 11/12 of it: some 65 ms, of which backward hides those of the last layer.
+  // 4.4 MB at 125 MB/s, 2 * 11/12 of it: about 65 ms. Backward hides the transfers except those of the last layer.
   EXPECT_NEAR(weak.rows[4].predicted.communication, 0.065, 0.001);
   EXPECT_LT(weak.rows[4].predicted.exposed, 0.065);
 }
 
-TEST(PredictSteps, ShareOneBatchOut) {
+TEST(PredictSteps, SplitOneBatch) {
   const PredictionReport strong = report(kGpus, false);
   EXPECT_EQ(strong.rows[4].rows, 1);
   EXPECT_EQ(strong.rows[4].global_batch, 12);
@@ -78,7 +78,7 @@ TEST(PredictSteps, OfGpusHaveTheBucketsOfGpus) {
   EXPECT_GT(report(cpus, false, {}, deep).parts.buckets.size(), 2U) << "an eighth of all";
 }
 
-TEST(PredictSteps, WantAStepWhereThereIsNoGpu) {
+TEST(PredictSteps, RequireAStepTimeWithoutAGpu) {
   try {
     report("gpus=2", true);
     FAIL() << "there is no GPU";
@@ -88,7 +88,7 @@ TEST(PredictSteps, WantAStepWhereThereIsNoGpu) {
   }
 }
 
-TEST(PredictSteps, StandBesideMeasuredOnes) {
+TEST(PredictSteps, AreListedWithMeasuredOnes) {
   BenchRow row;
   row.processes = row.replicas = 3;
   row.global_batch = 12;
@@ -109,7 +109,7 @@ TEST(PredictSteps, StandBesideMeasuredOnes) {
   EXPECT_FALSE(json.at("rows")[0].contains("measured_step_ms"));
 }
 
-TEST(PredictionTable, SaysThatNothingWasMeasured) {
+TEST(PredictionTable, ReportsThatNothingWasMeasured) {
   const PredictionReport weak = report(kGpus, true);
   const std::string table = prediction_table(weak);
   EXPECT_TRUE(table.starts_with("predicted, not measured: tiny.yaml\n"));

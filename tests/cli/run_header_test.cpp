@@ -1,4 +1,4 @@
-// Lines before a run: the shares of replicas, many devices, a learning-rate schedule that is much longer than the run.
+// Lines before a run: shares of replicas, many devices, a learning-rate schedule much longer than the run.
 
 #include "cli/run_header.h"
 
@@ -32,7 +32,7 @@ TEST(RunHeader, GroupsEqualDevices) {
   EXPECT_TRUE(devices_text(many).ends_with("; cpu:7 1 thread, AVX2; and 1 more")) << devices_text(many);
 }
 
-TEST(SlowDecay, IsNamedWhereTheRunEndsInTheFirstHalf) {
+TEST(SlowDecay, IsReportedIfTheRunEndsInTheFirstHalf) {
   const nn::LearningRate cosine = rate_of("CosineDecay: {initial_learning_rate: 1e-3, decay_steps: 60 epochs}");
   EXPECT_EQ(
       slow_decay_text(cosine, kEpoch, 5),
@@ -53,7 +53,7 @@ TEST(SlowDecay, CountsTheWarmup) {
   EXPECT_EQ(slow_decay_text(warm, kEpoch, 12), "");
 }
 
-TEST(SlowDecay, IsForDecaysWithAnEnd) {
+TEST(SlowDecay, IsReportedOnlyForDecaysWithAnEnd) {
   EXPECT_EQ(slow_decay_text({}, kEpoch, 1), "");
   EXPECT_NE(slow_decay_text(rate_of("PolynomialDecay: {initial_learning_rate: 1, decay_steps: 60 epochs}"), kEpoch, 5),
             "");

@@ -1,4 +1,4 @@
-// What fit says at its end: the best of validation, time, places, and the commands that come next.
+// The summary at the end of fit: best validation, time, files, and suggested commands.
 
 #include "cli/run_summary.h"
 
@@ -28,7 +28,7 @@ const RunSummary kFacts{.run = "runs/my net/001",
                         .can_eval = true,
                         .peak_bytes = 96U << 20U};
 
-TEST(RunSummary, ARunThatWasCompleted) {
+TEST(RunSummary, DescribesACompletedRun) {
   EXPECT_THAT(
       summary_lines(ended("completed"), kFacts),
       ElementsAre("completed; 12 epochs, 4,690 steps in 3 min 20 s, 39,871 samples/s, 96.0 MiB of memory",
@@ -37,7 +37,7 @@ TEST(RunSummary, ARunThatWasCompleted) {
                   "  predict  dptrain predict 'runs/my net/001' --input FILE"));
 }
 
-TEST(RunSummary, WithoutValidationTheTrainingCounts) {
+TEST(RunSummary, UsesTrainingValuesWithoutValidation) {
   train::EndReport report = ended("completed");
   report.epochs = report.steps = 1;
   report.best = {{"loss", {0.125, 1}}, {"mean_squared_error", {103749845.3849, 1}}};
@@ -47,7 +47,7 @@ TEST(RunSummary, WithoutValidationTheTrainingCounts) {
                           "  run      r", "  predict  dptrain predict r --input FILE"));
 }
 
-TEST(RunSummary, WhatWasStoppedSaysHowItGoesOn) {
+TEST(RunSummary, SuggestsHowToContinueAStoppedRun) {
   for (const char* const exit : {"signal", "max_time"})
     EXPECT_THAT(summary_lines(ended(exit), kFacts),
                 testing::Contains("  continue dptrain resume 'runs/my net/001' --cpus 2"));

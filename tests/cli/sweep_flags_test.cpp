@@ -22,7 +22,7 @@ TEST(SweepDevices, OfCpusAreTrialsAndThreads) {
   EXPECT_THROW(devices_of(flags, 20, true), Error);
 }
 
-TEST(SweepDevices, ShareTheCoresWithoutAWord) {
+TEST(SweepDevices, ShareTheCoresByDefault) {
   SweepFlags flags;
   flags.devices.gpus = "none";
   const int cores = machine::cpus();
@@ -34,7 +34,7 @@ TEST(SweepDevices, ShareTheCoresWithoutAWord) {
   EXPECT_EQ(devices_of(flags, 1000, true).flags.size(), static_cast<std::size_t>(10 * cores));
 }
 
-TEST(SweepDevices, OfGpusAreOneForEachTrialInTurns) {
+TEST(SweepDevices, AssignOneGpuPerTrialInRotation) {
   SweepFlags flags;
   flags.devices.gpus = "emu:0,emu:1";
   EXPECT_EQ(devices_of(flags, 20, true).flags, (std::vector<Words>{{"--gpus", "emu:0"}, {"--gpus", "emu:1"}}));

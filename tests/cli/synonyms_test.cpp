@@ -1,5 +1,5 @@
-// Every word of the table of synonyms, typed where its context says: into a config, or as a command or flag. The
-// message must have the answer.
+// Every word of the table of synonyms, used in its context: a config, a command or a flag. The message must contain the
+// answer.
 
 #include "config/synonyms.h"
 
@@ -28,7 +28,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A place of a config, with {} for what is typed there.
+/// A config with {} in place of the word.
 struct Place {
   std::string context, text;
 };
@@ -64,7 +64,7 @@ const std::vector<Place>& places() {
 
 std::string with(std::string text, const std::string& typed) { return text.replace(text.find("{}"), 2, typed); }
 
-/// Where an argument of this type is typed: "{}" in the place of its family is `Type: {argument: 1}`.
+/// The text with an argument of this type: in the config of its family, "{}" becomes `Type: {argument: 1}`.
 std::string argument_of(const std::string& family, const std::string& type) {
   const auto place = std::ranges::find(places(), family, &Place::context);
   std::string text = place->text;
@@ -79,7 +79,7 @@ const std::vector<const Family*>& families() {
   return all;
 }
 
-/// The configs in which a word of this context is typed at "{}".
+/// The configs with a word of this context in place of "{}".
 std::vector<std::string> texts_for(const std::string& context) {
   std::vector<std::string> texts;
   for (const Place& place : places())
@@ -103,7 +103,7 @@ std::string said_of(const std::string& config) {
   return "accepted";
 }
 
-/// The digit 2 in the place of '#'.
+/// Replaces '#' by the digit 2.
 std::string plain(std::string_view text) {
   std::string out(text);
   std::ranges::replace(out, '#', '2');
@@ -112,7 +112,7 @@ std::string plain(std::string_view text) {
 
 bool is_of_command_line(const Synonym& row) { return row.context == "command" || row.word.starts_with('-'); }
 
-TEST(Synonyms, OfConfigsAreAnswered) {
+TEST(Synonyms, AnswersWordsOfConfigs) {
   for (const Synonym& row : synonyms()) {
     if (is_of_command_line(row)) continue;
     const std::string word = plain(row.word);
@@ -131,7 +131,7 @@ TEST(Synonyms, OfConfigsAreAnswered) {
   }
 }
 
-TEST(Synonyms, OfCommandsAndFlagsAreAnswered) {
+TEST(Synonyms, AnswersCommandsAndFlags) {
   for (const Synonym& row : synonyms()) {
     if (!is_of_command_line(row)) continue;
     const std::string word(row.word);
@@ -154,7 +154,7 @@ TEST(Synonyms, OfCommandsAndFlagsAreAnswered) {
   }
 }
 
-TEST(Synonyms, AreNoWordsOfDptrain) {
+TEST(Synonyms, AreNotWordsOfDptrain) {
   std::set<std::pair<std::string, std::string>> seen;
   for (const Synonym& row : synonyms()) {
     EXPECT_TRUE(seen.emplace(row.word, row.context).second) << row.word << " in " << row.context << " twice";
@@ -170,8 +170,8 @@ struct Typed {
   std::string config, said;
 };
 
-/// What no row of the table has: prefixes, calls, tuples, several words at once.
-TEST(Synonyms, AreFoundInWhatUsersType) {
+/// Forms without a row in the table: prefixes, calls, tuples, several words.
+TEST(Synonyms, AreFoundInOtherForms) {
   const std::vector<Typed> all{
       {in_train("loss: nn.CrossEntropyLoss()"), "write categorical_crossentropy after a softmax"},
       {in_layers("nn.Linear: 3"), "Keras and dptrain call it 'Dense'"},

@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder with tiny.yaml, a network that trains in milliseconds on generated data, and dptrain run in it.
+// A folder with tiny.yaml, a network that trains in milliseconds on generated data, and dptrain run in this folder.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Commands with mistakes in them and what dptrain answers, continuing a run, and flags that change a config.
+// Errors of commands, continuing a run, and flags that change a config.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ TEST_F(Commands, ErrorsOfOpenDataShowTheLineOfTheConfig) {
          {"check", "tiny.yaml", "--with-data", "--batch-size", "100"});
 }
 
-TEST_F(Commands, DiceRefusesClassNumbersOfSeveralClasses) {
+TEST_F(Commands, DiceRejectsClassNumbersOfSeveralClasses) {
   const auto idx = [](std::initializer_list<int> dims, const std::string& values) {
     std::string bytes{'\0', '\0', '\x08', static_cast<char>(dims.size())};
     for (const int dim : dims) bytes += std::string(3, '\0') + static_cast<char>(dim);
@@ -51,7 +51,7 @@ TEST_F(Commands, AFormerNameOfAFlagIsAcceptedWithAWarning) {
   EXPECT_EQ(dptrain({"summary", "--help"}).out.find("--lr"), std::string::npos);
 }
 
-TEST_F(Commands, ARunGoesOnWithItsOwnConfig) {
+TEST_F(Commands, ARunContinuesWithItsOwnConfig) {
   ASSERT_EQ(dptrain({"fit", "tiny.yaml", "--steps", "3", "--run-dir", "run", "--learning-rate", "0.2"}).code, 0);
   here_.write("tiny.yaml", "no config any more");
   const std::string config = here_.read("run/config.yaml");
@@ -80,7 +80,7 @@ TEST_F(Commands, ARunGoesOnWithItsOwnConfig) {
   expect(2, "unknown flag '--init-from'", {"resume", "run", "--init-from", "alone.h5"});
 }
 
-TEST_F(Commands, ASweepGoesOnToo) {
+TEST_F(Commands, ASweepContinues) {
   ASSERT_EQ(dptrain({"sweep", "tiny.yaml", "--vary", "seed=1,2", "--epochs", "1", "--run-dir", "all"}).code, 0);
   EXPECT_EQ(dptrain({"resume", "all", "--cpus", "1"}).code, 0);
   expect(2, "--epochs does not apply to a sweep", {"resume", "all", "--epochs", "3"});
@@ -124,8 +124,8 @@ TEST_F(Commands, TheLearningRateKeepsASchedule) {
   EXPECT_NE(several.err.find("--learning-rate: PiecewiseConstantDecay has several rates"), std::string::npos);
 }
 
-/// Files and folders where a command expects others.
-TEST_F(Commands, ThingsInTheWrongPlaceAreNamed) {
+/// Files and folders in place of others.
+TEST_F(Commands, NamesFilesOfTheWrongKind) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "runs/tiny/001"});
   const std::string zip("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0", 14);
   here_.write("net.pt", zip + "archive/data.pkl");
@@ -180,7 +180,7 @@ TEST_F(Commands, ThingsInTheWrongPlaceAreNamed) {
   }
 }
 
-TEST_F(Commands, InitNamesWhereTheDataComesFrom) {
+TEST_F(Commands, InitNamesTheSourceOfTheData) {
   const Outcome written = dptrain({"init", "fashion_mnist"});
   EXPECT_EQ(written.code, 0) << written.err;
   EXPECT_NE(written.out.find("the data of this config are missing: no folder "), std::string::npos) << written.out;
@@ -211,7 +211,7 @@ TEST_F(Commands, PredictResizesWithAFlag) {
           "data.transforms.eval.+={Resizing: {height: 6, width: 6}}"});
 }
 
-TEST_F(Commands, HelpSaysRepeatableOnce) {
+TEST_F(Commands, HelpMentionsRepeatableOnce) {
   for (const char* const command : {"predict", "fit", "eval"})
     EXPECT_EQ(
         std::regex_replace(dptrain({command, "--help"}).out, std::regex("\\s+"), " ").find("(repeatable) (repeatable)"),

@@ -1,4 +1,4 @@
-// Answers of runs, paired by the identity of their samples.
+// Answers of runs, paired by sample identity.
 
 #include "evaluation/answers.h"
 
@@ -30,7 +30,7 @@ SavedAnswers kept(const std::string& text) {
   return answers;
 }
 
-/// Ids of the pairs of `mine` with a file.
+/// Ids of the pairs of `mine` with the answers of a file.
 std::vector<std::int64_t> paired(const std::vector<Answer>& mine, const std::string& text) {
   const SavedAnswers other = kept(text);
   std::vector<std::int64_t> ids;
@@ -54,18 +54,18 @@ std::vector<Answer> three() {
           {.sample = 2, .label = 0, .answer = 1, .id = 30}};
 }
 
-TEST(Answers, IdIsTheLastColumnAndComesBack) {
+TEST(Answers, IdIsTheLastColumnAndReadsBack) {
   const std::string csv = answers_csv(three(), two_classes());
   EXPECT_EQ(csv, "sample,label,answer,id\n0,cat,cat,10\n1,dog,dog,20\n2,cat,dog,30\n");
   EXPECT_THAT(paired(three(), csv), ElementsAre(10, 20, 30));
 }
 
-TEST(Answers, ArePairedByIdWhateverTheirNumbers) {
+TEST(Answers, ArePairedByIdIndependentOfNumbers) {
   EXPECT_THAT(paired(three(), "sample,label,answer,id\n0,dog,dog,20\n1,cat,cat,30\n2,dog,dog,40\n"),
               ElementsAre(20, 30));
 }
 
-TEST(Answers, OtherSamplesAreRefused) {
+TEST(Answers, RejectsOtherSamples) {
   EXPECT_THAT(refusal(three(), "sample,label,answer,id\n0,cat,cat,10\n1,dog,dog,40\n2,cat,cat,50\n"),
               HasSubstr("1 of this run's 3 samples are paired"));
   EXPECT_THAT(refusal(three(), "sample,label,answer,id\n0,dog,dog,10\n1,dog,dog,20\n2,cat,cat,30\n"),
@@ -74,7 +74,7 @@ TEST(Answers, OtherSamplesAreRefused) {
               HasSubstr("two rows have the id"));
 }
 
-TEST(Answers, AFileWithoutIdsIsPairedByNumber) {
+TEST(Answers, PairsAFileWithoutIdsByNumber) {
   const std::string old = "sample,label,answer\n0,cat,cat\n1,dog,dog\n2,cat,cat\n";
   EXPECT_THAT(paired(three(), old), ElementsAre(10, 20, 30));
   const SavedAnswers other = kept(old);

@@ -32,7 +32,7 @@ TEST(Assertion, ReadsNameOperatorAndNumber) {
   EXPECT_EQ(parse_assertion("mae>2").comparison, Comparison::kAbove);
 }
 
-TEST(Assertion, RefusesWhatIsNoCondition) {
+TEST(Assertion, RejectsInvalidConditions) {
   for (const char* wrong : {"", "accuracy", ">=0.9", "accuracy>=", "accuracy>=high", "accuracy=0.9", "accuracy=>0.9",
                             "a b>1", "accuracy>=0.9x", "accuracy>=nan", "accuracy>=0.9 0.8", "accuracy!0.9"})
     EXPECT_NE(refused_assertion([&] { parse_assertion(wrong); }).find("expected a metric, one of >= <= > < == !="),
@@ -49,13 +49,13 @@ TEST(Assertion, ComparesAtTheBound) {
   EXPECT_FALSE(parse_assertion("x!=0.9").holds(0.9));
 }
 
-TEST(Assertion, NothingHoldsForNaN) {
+TEST(Assertion, IsFalseForNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* text : {"x>=0", "x<=0", "x>0", "x<0", "x==0"})
     EXPECT_FALSE(parse_assertion(text).holds(nan)) << text;
 }
 
-TEST(Assertion, ListsTheNamesThereAre) {
+TEST(Assertion, ListsTheKnownNames) {
   const auto assertions = parse_assertions({"val_acuracy>=0.9"});
   EXPECT_EQ(refused_assertion([&] {
               check_names(assertions, {"loss", "accuracy", "val_loss", "val_accuracy"});
@@ -65,7 +65,7 @@ TEST(Assertion, ListsTheNamesThereAre) {
   EXPECT_NO_THROW(check_names(assertions, {"val_acuracy"}));
 }
 
-TEST(Assertion, SaysEverythingThatIsFalse) {
+TEST(Assertion, ReportsAllFailures) {
   const auto assertions = parse_assertions({"loss<1", "accuracy>=0.9", "val_loss<1"});
   EXPECT_EQ(refused_assertion(
                 [&] {

@@ -15,8 +15,8 @@ Classes named(std::vector<std::string> names) {
   return {nn::loss_family().make(nn::CategoricalCrossentropySpec{}), {width}, std::move(names)};
 }
 
-/// Rows are labels: 3 cats (2 right, 1 taken for a dog), 2 dogs (both taken for cats), no bird, and one cow, which
-/// nobody ever predicts.
+/// Rows are labels: 3 cats (2 right, 1 predicted as a dog), 2 dogs (both predicted as cats), no bird, and one cow, a
+/// class that is never predicted.
 struct Animals {
   Classes classes = named({"cat", "dog", "bird", "cow"});
   Confusion confusion{4};
@@ -44,7 +44,7 @@ TEST(ClassScores, OfEachClass) {
   EXPECT_DOUBLE_EQ(scores[3].recall.value(), 0);
 }
 
-TEST(ClassScores, MeanOverTheClassesThatHaveSamples) {
+TEST(ClassScores, MeanOverClassesWithSamples) {
   const Animals animals;
   const ClassScore mean = macro_average(class_scores(animals.confusion, animals.classes));
   EXPECT_EQ(mean.support, 6);

@@ -17,7 +17,7 @@ config::Typed softmax_loss(bool from_logits) {
   return nn::loss_family().make(spec);
 }
 
-TEST(Classes, ProbabilitiesOfLogitsAreTheirSoftmax) {
+TEST(Classes, ProbabilitiesAreTheSoftmaxOfLogits) {
   const Classes classes(softmax_loss(true), {3}, {});
   const float row[] = {1.0F, 3.0F, 1000.0F};
   const std::vector<float> p = classes.probabilities(row);
@@ -27,7 +27,7 @@ TEST(Classes, ProbabilitiesOfLogitsAreTheirSoftmax) {
   EXPECT_NEAR(classes.probabilities(small)[2], 0.5F, 1e-6F);
 }
 
-TEST(Classes, ProbabilitiesAreLeftAlone) {
+TEST(Classes, KeepsProbabilities) {
   const Classes classes(softmax_loss(false), {3}, {"cat", "dog", "owl"});
   const float row[] = {0.2F, 0.7F, 0.1F};
   EXPECT_EQ(classes.probabilities(row), (std::vector<float>{0.2F, 0.7F, 0.1F}));
@@ -35,12 +35,12 @@ TEST(Classes, ProbabilitiesAreLeftAlone) {
   EXPECT_EQ(Classes(softmax_loss(false), {3}, {}).name(1), "1");
 }
 
-TEST(Classes, WithoutANameAreNumbers) {
+TEST(Classes, UseNumbersWithoutNames) {
   EXPECT_EQ(Classes(softmax_loss(false), {3}, {"cat", "dog"}).name(2), "2");
   EXPECT_THROW(Classes(softmax_loss(false), {3}, {"a", "b", "c", "d"}), Error);
 }
 
-TEST(Classes, OneSigmoidTellsTwoClassesApart) {
+TEST(Classes, OneSigmoidDistinguishesTwoClasses) {
   nn::BinaryCrossentropySpec spec;
   spec.from_logits = true;
   const Classes classes(nn::loss_family().make(spec), {1}, {"no", "yes"});
@@ -51,7 +51,7 @@ TEST(Classes, OneSigmoidTellsTwoClassesApart) {
   EXPECT_NEAR(classes.probabilities(&logit)[0], 0.75F, 1e-6F);
 }
 
-TEST(Classes, ValuesAreNoClasses) {
+TEST(Classes, ValuesAreNotClasses) {
   EXPECT_FALSE(Classes(nn::loss_family().make(nn::losses::MeanSquaredError{}), {4}, {}).known());
   EXPECT_FALSE(Classes(nn::loss_family().make(nn::BinaryCrossentropySpec{}), {4}, {}).known());
 }

@@ -1,4 +1,4 @@
-// What a model is worth: every sample's loss against the mean that training logs, confusions, the worst samples, files.
+// Results of an evaluation: losses of samples with the mean of training logs, confusions, worst samples, files.
 
 #include "evaluation/evaluation_result.h"
 
@@ -58,7 +58,7 @@ double value_of(const EvaluationResult& evaluation_result, const std::string& na
   return 0;
 }
 
-TEST_F(EvaluationResultTest, LossesOfSamplesHaveTheMeanThatIsLogged) {
+TEST_F(EvaluationResultTest, LossesOfSamplesHaveTheLoggedMean) {
   const std::optional<EvaluationResult> evaluation_result = evaluated([] { return true; });
   ASSERT_TRUE(evaluation_result);
   EXPECT_EQ(evaluation_result->samples, 21);
@@ -71,7 +71,7 @@ TEST_F(EvaluationResultTest, LossesOfSamplesHaveTheMeanThatIsLogged) {
   }
 }
 
-TEST_F(EvaluationResultTest, ConfusionsAndScoresOfClassesAlone) {
+TEST_F(EvaluationResultTest, ConfusionsAndScoresOnlyForClasses) {
   const EvaluationResult evaluation_result = *evaluated([] { return true; });
   const OutputResult &kind = evaluation_result.outputs[0], &size = evaluation_result.outputs[2];
   ASSERT_TRUE(kind.confusion && evaluation_result.outputs[1].confusion);
@@ -103,7 +103,7 @@ TEST_F(EvaluationResultTest, IsWrittenAsFiles) {
   OutputResult& size = evaluation_result.outputs[2];
   ASSERT_EQ(size.value_answers.size(), 21U) << "of few samples all";
   EXPECT_EQ(size.values, 2U);
-  size.value_answers.front().labels[1] = 2;  // synthetic labels are 0 and 1, which are not drawn
+  size.value_answers.front().labels[1] = 2;  // the drawn synthetic labels are only 0 and 1
   const std::string checkpoint = "best.h5";
   const EvaluatedModel evaluated{experiment_, checkpoint, evaluation_result, session_.source("validation")};
   EXPECT_EQ(write_numbers(evaluated, folder.path()).size(), 6U);

@@ -1,4 +1,4 @@
-// The section as it is written, and what becomes of verdicts.
+// The gates section of a config, and verdicts.
 
 #include "experiment/gates_section.h"
 
@@ -14,7 +14,7 @@
 namespace dptrain::evaluation {
 namespace {
 
-/// What reading says, or "" and the section.
+/// The errors of reading, or "" and the section.
 std::string read(const std::string& text, experiment::GatesSection* out = nullptr) {
   config::Diagnostics diagnostics;
   const config::Node node = config::load_text(text, "gates.yaml", "/here", diagnostics);
@@ -30,7 +30,7 @@ std::string read(const std::string& text, experiment::GatesSection* out = nullpt
   return "";
 }
 
-TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
+TEST(GatesSection, KeepsLocationsAndReadsBack) {
   experiment::GatesSection section;
   ASSERT_EQ(read("metrics:\n"
                  "  accuracy: {at_least: 0.9}\n"
@@ -52,7 +52,7 @@ TEST(GatesSection, KeepsPlacesAndReadsBackWhatItWrites) {
   EXPECT_TRUE(config::same(written, config::Value<experiment::GatesSection>::write(again))) << config::to_yaml(written);
 }
 
-TEST(GatesSection, SaysWhatIsWrongAndWhere) {
+TEST(GatesSection, ReportsErrorsWithTheirLocations) {
   using testing::HasSubstr;
   EXPECT_THAT(read("metrics:\n  accuracy: {at_lest: 0.9}\n"),
               HasSubstr("gates.yaml:2:14: error: gates.accuracy: unknown key "));
@@ -69,7 +69,7 @@ TEST(GatesSection, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(read("baselin: a\n"), HasSubstr("did you mean 'baseline'?"));
 }
 
-TEST(Verdicts, WithoutConfidenceTheValueItselfIsCompared) {
+TEST(Verdicts, ComparesValuesWithoutConfidence) {
   const auto evaluated = [](double share, const std::optional<double>& confidence) {
     return check_share_gates({{"recall of 6", share, 400, {.at_least = 0.75}}}, confidence).front();
   };
@@ -86,8 +86,8 @@ TEST(Verdicts, WithoutConfidenceTheValueItselfIsCompared) {
   EXPECT_EQ(word_of(most), "not proven");
 }
 
-/// One run against one that answers all samples alike but 10 of them.
-TEST(Verdicts, ADropThatCannotBeRuledOutIsNotProven) {
+/// One run compared with one that gives the same answers except for 10 samples.
+TEST(Verdicts, ReportsADropThatIsNotProven) {
   PairedCounts counts(1, 1);
   counts.add({1, 1}, 80);
   counts.add({1, 0}, 6);
@@ -100,7 +100,7 @@ TEST(Verdicts, ADropThatCannotBeRuledOutIsNotProven) {
   EXPECT_EQ(word(0.5), "ok");
 }
 
-TEST(Verdicts, NoiseAloneFailsNoLimit) {
+TEST(Verdicts, NoiseDoesNotFailALimit) {
   const auto failed = [](double right, double samples) {
     return any_failed(check_share_gates({{"accuracy", right / samples, samples, {.at_least = 0.9}}}, 0.99));
   };

@@ -1,6 +1,5 @@
-// Runs against a baseline: the exact distribution, and how often noise alone fails a gate and a loss is found. The
-// simulations have ten classes, as many as Fashion-MNIST, and samples whose answers differ between seeds as often as
-// there.
+// Runs compared with a baseline: the exact distribution, and how often noise fails a gate or a loss is detected. The
+// simulations have ten classes, as Fashion-MNIST, with its rate of different answers between seeds.
 
 #include "evaluation/paired.h"
 
@@ -29,13 +28,13 @@ TEST(Paired, OneRunAgainstOneIsMcNemarsExactTest) {
 
 TEST(Paired, SeveralRunsFollowTheHypergeometricDistribution) {
   PairedCounts counts(2, 1);
-  counts.add({1, 1, 0});  // the wrong answer is the candidate's: one of three
-  counts.add({1, 0, 0});  // the right answer is not the candidate's: two of three
+  counts.add({1, 1, 0});  // the candidate's answer is wrong: one of three
+  counts.add({1, 0, 0});  // the baseline's answer is wrong: two of three
   EXPECT_NEAR(drop_of(counts, {}).p, 1.0 / 3 * 2 / 3, 1e-12);
   EXPECT_NEAR(drop_of(counts, {}).found, 0.75, 1e-12);
 }
 
-TEST(Paired, EqualAnswersAreNoDrop) {
+TEST(Paired, EqualAnswersHaveNoDrop) {
   PairedCounts counts(2, 2);
   counts.add({1, 1, 1, 1}, 90);
   counts.add({0, 0, 0, 0}, 10);
@@ -45,7 +44,7 @@ TEST(Paired, EqualAnswersAreNoDrop) {
   EXPECT_EQ(drop.deviation, 0);
 }
 
-TEST(Paired, ClassesThatSeedsMoveAsAWholeAreKnownBySeveralRuns) {
+TEST(Paired, SeveralRunsRevealVarianceOfWholeClasses) {
   PairedCounts counts(2, 2);
   counts.add({1, 1, 1, 1}, 800);
   counts.add({1, 0, 1, 0}, 60);  // always the same runs
@@ -56,7 +55,7 @@ TEST(Paired, ClassesThatSeedsMoveAsAWholeAreKnownBySeveralRuns) {
   EXPECT_NEAR(found.factor, 2500 / (2 * 70.0 / 3), 1e-9);
 }
 
-TEST(Paired, ClassesLendOneAnotherWhatTheyKnowTheMoreAlikeTheyAre) {
+TEST(Paired, SimilarClassesShareVarianceEstimates) {
   const auto of = [](std::int64_t first, std::int64_t second) {
     PairedCounts counts(2, 2);
     counts.add({1, 0, 1, 0}, first);
@@ -71,24 +70,24 @@ TEST(Paired, ClassesLendOneAnotherWhatTheyKnowTheMoreAlikeTheyAre) {
   EXPECT_GT(unlike[0].factor, 5 * unlike[2].factor);
 }
 
-/// How seeds and a loss are made up.
+/// Parameters of simulated seeds and losses.
 struct World {
-  int samples = 1000;  ///< of a class
+  int samples = 1000;  ///< per class
   double disagreement = 0.05;
-  int runs = 1;     ///< on each side
-  double lost = 0;  ///< of the recall of the first class
+  int runs = 1;     ///< per side
+  double lost = 0;  ///< from the recall of the first class
   double tilt =
-      0;  ///< how far seeds move the chances of a class's unsure samples, some classes' five times as far as others'
+      0;  ///< change of the probabilities of a class's uncertain samples by seeds; some classes 5 times
 };
 
 struct Rates {
-  int any = 0, first_class = 0;  ///< calls of 1000 in which a gate failed, in which that of the first class did
+  int any = 0, first_class = 0;  ///< of 1000: runs with any failed gate, with a failed gate of the first class
 };
 
 class Dice {
  public:
   double share() { return static_cast<double>(engine_() >> 11U) * 0x1p-53; }
-  /// Roughly normal: the sum of twelve.
+  /// Roughly normal: the sum of twelve uniform numbers.
   double normal() {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += share();
@@ -104,7 +103,7 @@ PairedCounts made_class(const World& world, double lost, double tilt, Dice& dice
   PairedCounts counts(world.runs, world.runs);
   std::vector<double> tilts;
   for (int run = 0; run < all; ++run) tilts.push_back(tilt * dice.normal());
-  // Unsure samples are answered rightly with a chance p that is even between 0 and 1: two runs disagree about a third.
+  // Uncertain samples have a probability p of a right answer, uniform in [0, 1): two runs disagree on a third of them.
   const int unsure = static_cast<int>(std::lround(3 * world.disagreement * world.samples));
   const double kept = 1 - lost * world.samples / (unsure / 2.0);
   std::vector<char> right(static_cast<std::size_t>(all));
@@ -133,7 +132,7 @@ Rates simulated(const World& world) {
     PairedCounts whole(world.runs, world.runs);
     for (const PairedCounts& one : classes) whole.add(one);
     gates.push_back({.name = "accuracy", .counts = whole, .limit = {.value = 0.01}});
-    if (world.runs > 1) {  // trainings; else models
+    if (world.runs > 1) {  // trainings; otherwise models
       const std::vector<Dispersion> found = dispersions(classes);
       for (std::size_t c = 0; c < found.size(); ++c) gates[c].dispersion = found[c];
       gates.back().dispersion = dispersion(whole);
@@ -145,29 +144,29 @@ Rates simulated(const World& world) {
   return rates;
 }
 
-TEST(GatesOfABaseline, FiveRunsAgainstFiveTellALossOfTwoPointsFromSeeds) {
+TEST(GatesOfABaseline, FiveRunsPerSideDetectALossOfTwoPoints) {
   EXPECT_LT(simulated({.runs = 5}).any, 10);
   EXPECT_GE(simulated({.runs = 5, .lost = 0.02}).first_class, 950);
 }
 
-TEST(GatesOfABaseline, SoDoesOneModelAgainstAnotherWithFourThousandSamplesOfAClass) {
+TEST(GatesOfABaseline, OneModelPerSideDetectsItWithFourThousandSamples) {
   EXPECT_LT(simulated({.samples = 4000}).any, 10);
   EXPECT_GE(simulated({.samples = 4000, .lost = 0.02}).first_class, 950);
 }
 
-TEST(GatesOfABaseline, OneAgainstOneWithAThousandMissesMostLossesAndDoesNotCryWolf) {
+TEST(GatesOfABaseline, OneModelPerSideHasFewFalseAlarms) {
   EXPECT_LT(simulated({}).any, 10);
   const Rates lost = simulated({.lost = 0.02});
   EXPECT_GT(lost.first_class, 200);
   EXPECT_LT(lost.first_class, 500) << "docs/reference/gates.md says that these samples are too few";
 }
 
-TEST(GatesOfABaseline, SeedsThatMoveClassesAreNoiseOfTrainingsAndNoneOfModels) {
+TEST(GatesOfABaseline, VarianceOfSeedsIsNoiseOfTrainingsOnly) {
   EXPECT_LT(simulated({.runs = 5, .tilt = 0.1}).any, 10);
   EXPECT_GT(simulated({.tilt = 0.1}).any, 500) << "which is why trainings are not compared one against one";
 }
 
-TEST(GatesOfABaseline, ASmallLossThatIsSureIsLeftAlone) {
+TEST(GatesOfABaseline, AcceptsASmallCertainLoss) {
   PairedCounts counts(1, 1);
   counts.add({1, 0}, 6000);
   counts.add({0, 1}, 5000);
@@ -179,7 +178,7 @@ TEST(GatesOfABaseline, ASmallLossThatIsSureIsLeftAlone) {
   EXPECT_TRUE(failed(0.005));
 }
 
-TEST(GatesOfABaseline, NoteSaysWhatCanBeSeenAndWhatIsMissing) {
+TEST(GatesOfABaseline, NoteReportsTheDetectableLoss) {
   PairedCounts counts(1, 1);
   counts.add({1, 0}, 25);
   counts.add({0, 1}, 25);

@@ -1,4 +1,4 @@
-// Tails, quantiles and bounds against values of tables.
+// Tails, quantiles and bounds compared with published tables.
 
 #include "evaluation/statistics.h"
 

@@ -14,7 +14,7 @@ std::vector<std::int64_t> indices(const WorstSamples& worst) {
   return all;
 }
 
-TEST(WorstSamples, TheLargestLossFirstAndNoMoreThanAsked) {
+TEST(WorstSamples, KeepsTheLargestLossesInOrder) {
   WorstSamples worst(3);
   EXPECT_TRUE(worst.sorted().empty());
   for (const auto& [index, loss] : {std::pair{0, 0.5}, {1, 2.0}, {2, 0.1}, {3, 3.0}, {4, 1.0}, {5, 0.7}})
@@ -22,7 +22,7 @@ TEST(WorstSamples, TheLargestLossFirstAndNoMoreThanAsked) {
   EXPECT_THAT(indices(worst), testing::ElementsAre(3, 1, 4));
 }
 
-TEST(WorstSamples, OfEqualOnesTheFirstOfTheDataWhateverTheOrder) {
+TEST(WorstSamples, KeepsTheLowestIndexOfEqualLosses) {
   for (const bool backwards : {false, true}) {
     WorstSamples worst(2);
     for (std::int64_t i = 0; i < 5; ++i) worst.add({.index = backwards ? 4 - i : i, .loss = 1});

@@ -1,4 +1,4 @@
-// What processes, here threads, compare and hand round before they train together.
+// Facts that processes, here threads, compare and exchange before training.
 
 #include "session/agreement.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What every process throws, or "".
+/// The error of each process, or "".
 std::vector<std::string> errors_of(int count, const std::function<std::vector<Fact>(int process)>& facts) {
   std::vector<std::string> errors(static_cast<std::size_t>(count));
   test::FakeNetwork network(count);
@@ -33,7 +33,7 @@ std::vector<std::string> errors_of(int count, const std::function<std::vector<Fa
   return errors;
 }
 
-TEST(Agreement, OnEqualFactsIsSilent) {
+TEST(Agreement, AcceptsEqualFacts) {
   EXPECT_THAT(errors_of(3,
                         [](int) {
                           return std::vector<Fact>{{"the data", "a\nb"}, {"the goals", ""}};
@@ -52,14 +52,14 @@ TEST(Agreement, NamesTheProcessAndTheLineThatDiffer) {
                               "against 'test: 7'; all processes of a run need the same"));
 }
 
-TEST(Agreement, NamesWhatIsMissing) {
+TEST(Agreement, NamesAMissingFact) {
   const auto errors = errors_of(2, [](int process) {
     return std::vector<Fact>{{"the data", process == 1 ? "a" : "a\nb"}};
   });
   EXPECT_THAT(errors.front(), HasSubstr("nothing against 'b'"));
 }
 
-TEST(Agreement, SeatsReplicasBehindThoseOfEarlierProcesses) {
+TEST(Agreement, NumbersReplicasAfterThoseOfEarlierProcesses) {
   test::FakeNetwork network(3);
   test::in_processes(network, [](distributed::Processes& processes) {
     const int local_ranks[] = {2, 1, 3};
@@ -73,8 +73,8 @@ TEST(Agreement, SeatsReplicasBehindThoseOfEarlierProcesses) {
   EXPECT_EQ(world_of(make_rank_layout(nullptr, 4)).ranks, 4);
 }
 
-TEST(Agreement, FindsWhoSharesItsCores) {
-  test::FakeNetwork network(3);  // two of them on node-0
+TEST(Agreement, FindsProcessesThatShareCores) {
+  test::FakeNetwork network(3);  // two processes on node-0
   test::in_processes(network, [](distributed::Processes& processes) {
     EXPECT_EQ(processes_on_these_cores(&processes), processes.process() == 2 ? 1 : 2);
   });

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Labels alone: classes, or rows of values.
+/// Only labels: classes, or rows of values.
 class Labels : public data::Source {
  public:
   explicit Labels(std::vector<std::int64_t> classes, std::vector<std::string> names = {}, std::int64_t width = 0)
@@ -43,7 +43,7 @@ class Labels : public data::Source {
   std::int64_t width_;
 };
 
-/// A first label that is the same class everywhere, then these.
+/// Two labels per sample: a constant class, then the given ones.
 class SecondLabels final : public Labels {
  public:
   using Labels::Labels;
@@ -75,19 +75,19 @@ TEST(ClassWeights, BalancedIsSamplesByClassesTimesCount) {
                 ElementsAre(6.0F / 9, 2.0F, 1.0F));
   EXPECT_THAT(class_weights(kBalanced, {.labels = Labels({1, 0, 1, 1}, {}, 1), .outputs = 1}),
               ElementsAre(2.0F, 4.0F / 6));
-  // A class without samples is none of those that are balanced.
+  // Classes without samples are not balanced.
   EXPECT_THAT(class_weights(kBalanced, {.labels = Labels({0, 0, 0, 2}), .outputs = 3}),
               ElementsAre(4.0F / 6, 1.0F, 2.0F));
 }
 
-TEST(ClassWeights, GoByNameElseByNumber) {
+TEST(ClassWeights, MatchNamesThenNumbers) {
   const Labels named({0, 1, 2}, {"daisy", "1", "rose"});
   EXPECT_THAT(class_weights(by({{"rose", 3}, {"1", 0.5}}), {.labels = named, .outputs = 3}), ElementsAre(1, 0.5F, 3));
   EXPECT_THAT(class_weights(by({{"2", 0}}), {.labels = Labels({0, 1}), .outputs = 3}), ElementsAre(1, 1, 0));
   EXPECT_THAT(class_weights(by({{"1", 4}}), {.labels = Labels({0, 1}), .outputs = 1}), ElementsAre(1, 4));
 }
 
-TEST(ClassWeights, RefusesUnknownClasses) {
+TEST(ClassWeights, RejectUnknownClasses) {
   const Labels named({0, 1}, {"daisy", "rose"});
   EXPECT_EQ(refusal(by({{"roses", 2}}), named, 2),
             "train.class_weight: unknown class 'roses'; expected daisy, rose or 0..1; did you mean 'rose'?");
@@ -100,7 +100,7 @@ TEST(ClassWeights, CountTheLabelOfTheOutput) {
   EXPECT_THAT(class_weights(kBalanced, {.labels = labels, .which = 1, .outputs = 2}), ElementsAre(2, 4.0F / 6));
 }
 
-TEST(ClassWeights, StandInTheConfigAndAreTrainedWith) {
+TEST(ClassWeights, AreReadFromTheConfigAndUsedInTraining) {
   const char* config =
       "dptrain: 1\nname: tiny\nmodel: {layers: [Input: {shape: [4]}, Dense: {units: 2, activation: softmax}]}\n"
       "data: {train: {Synthetic: {samples: 8, class_names: [cat, dog]}}}\n"

@@ -1,4 +1,4 @@
-// The cache of convolution choices, and who takes them.
+// The cache of convolution choices, and its users.
 
 #include "session/conv_cache.h"
 
@@ -58,7 +58,7 @@ class ConvCacheFile : public testing::Test {
   const std::string file_ = (folder_ / "below" / "conv.json").string();
 };
 
-TEST_F(ConvCacheFile, GivesBackWhatWasKept) {
+TEST_F(ConvCacheFile, ReadsBackStoredChoices) {
   keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
   keep_conv_choices(file_, {{"forward b threads 1", "dnnl nhwc"}, {"forward a threads 1", "direct"}});
   const auto choices = open_conv_choices(runtime(), {});
@@ -69,7 +69,7 @@ TEST_F(ConvCacheFile, GivesBackWhatWasKept) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "below"), {}), 1) << "no temporary is left";
 }
 
-TEST_F(ConvCacheFile, IsOfOneMachine) {
+TEST_F(ConvCacheFile, IsSpecificToAMachine) {
   keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
   std::string other = text();
   other.replace(other.find("dptrain 0"), 9, "dptrain x");
@@ -79,7 +79,7 @@ TEST_F(ConvCacheFile, IsOfOneMachine) {
   EXPECT_THAT(text(), AllOf(HasSubstr("dptrain x"), HasSubstr("forward a"), HasSubstr("forward b")));
 }
 
-TEST_F(ConvCacheFile, ADamagedFileIsAWarningAndTheRules) {
+TEST_F(ConvCacheFile, ADamagedFileGivesAWarningAndTheRules) {
   fs::create_directories(folder_ / "below");
   const std::string deep =
       "{\"format\": 1, \"machines\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
@@ -95,13 +95,13 @@ TEST_F(ConvCacheFile, ADamagedFileIsAWarningAndTheRules) {
   EXPECT_NE(open_conv_choices(runtime(), {})->tuned("forward a threads 1"), nullptr);
 }
 
-TEST_F(ConvCacheFile, AMissingFileIsNothingToSpeakOf) {
+TEST_F(ConvCacheFile, AMissingFileGivesNoWarning) {
   testing::internal::CaptureStderr();
   EXPECT_NE(open_conv_choices(runtime(), {}), nullptr);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST_F(ConvCacheFile, LiesWhereCachesLie) {
+TEST_F(ConvCacheFile, IsInTheCacheFolder) {
   experiment::RuntimeSection section;
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(conv_cache_file(section), "/somewhere/dptrain/conv.json");
@@ -116,7 +116,7 @@ TEST_F(ConvCacheFile, LiesWhereCachesLie) {
   EXPECT_EQ(conv_cache_file(section), "");
 }
 
-TEST_F(ConvCacheFile, CannotBeKeptWhereNothingCanBeWritten) {
+TEST_F(ConvCacheFile, IsNotWrittenToAReadOnlyFolder) {
   std::ofstream(folder_ / "below").put('x');
   try {
     keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
@@ -155,7 +155,7 @@ TEST_F(ConvCacheFile, DecidesForEveryReplicaAndThePlan) {
             "2 convolution passes by rule");
 }
 
-TEST(ConvDifference, SpeaksOfPassesThatBothHave) {
+TEST(ConvDifference, ComparesOnlyPassesOfBoth) {
   EXPECT_EQ(conv_difference({{"forward a", "winograd"}, {"forward b", "direct"}},
                             {{"forward a", "winograd"}, {"forward c", "direct"}}),
             "");

@@ -7,7 +7,7 @@
 namespace dptrain::session {
 namespace {
 
-TEST(Environment, SaysWhatRan) {
+TEST(Environment, DescribesTheProgram) {
   const nlohmann::json env = environment("abc");
   for (const char* key : {"dptrain", "git", "build", "libraries", "machine", "environment", "data_fingerprint", "time"})
     EXPECT_TRUE(env.contains(key)) << key;

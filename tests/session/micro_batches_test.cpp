@@ -16,26 +16,26 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 /// Two chips of 8 cores each.
 const std::vector<machine::Cache> kTwoChips{{1, 32 * kKiB, 16}, {2, 1 * kMiB, 16}, {3, 32 * kMiB, 2}};
 
-TEST(CacheOfReplica, AnEighthOfItsPartOfTheLastLevel) {
+TEST(CacheOfReplica, IsAnEighthOfItsShareOfTheLastLevel) {
   EXPECT_EQ(cache_of_replica(kTwoChips, 1, 1).wanted, 4 * kMiB) << "of the one chip that a thread is on";
   EXPECT_EQ(cache_of_replica(kTwoChips, 1, 2).wanted, 8 * kMiB);
   EXPECT_EQ(cache_of_replica(kTwoChips, 2, 1).wanted, 4 * kMiB);
   EXPECT_EQ(cache_of_replica(kTwoChips, 4, 1).wanted, 2 * kMiB) << "two on each chip";
 }
 
-TEST(CacheOfReplica, OrWhatItsThreadsHaveToThemselves) {
+TEST(CacheOfReplica, IsAtLeastThePrivateCachesOfItsThreads) {
   EXPECT_EQ(cache_of_replica(kTwoChips, 1, 16).wanted, 16 * kMiB);
   EXPECT_EQ(cache_of_replica(kTwoChips, 16, 1).wanted, 1 * kMiB)
       << "an eighth of its part of the last level is a quarter of that";
 }
 
-TEST(CacheOfReplica, KnowsItsPartOfTheLastLevel) {
+TEST(CacheOfReplica, ReportsItsShareOfTheLastLevel) {
   EXPECT_EQ(cache_of_replica(kTwoChips, 1, 1).last, 32 * kMiB);
   EXPECT_EQ(cache_of_replica(kTwoChips, 1, 2).last, 64 * kMiB);
   EXPECT_EQ(cache_of_replica(kTwoChips, 4, 1).last, 16 * kMiB);
 }
 
-TEST(CacheOfReplica, NotKnownWithoutASecondLevel) {
+TEST(CacheOfReplica, IsUnknownWithoutASecondLevel) {
   EXPECT_EQ(cache_of_replica({}, 1, 1).wanted, 0);
   EXPECT_EQ(cache_of_replica({{1, 32 * kKiB, 2}}, 1, 1).wanted, 0);
 }
@@ -63,7 +63,7 @@ class MicroBatchesOfARun : public ::testing::Test {
   std::optional<DryPlan> dry_;
 };
 
-/// Whether a session warns that parts of a batch do not make the update of the whole.
+/// Whether a session warns that micro-batches change the update.
 bool warns_of_parts(const std::string& layers, std::int64_t parts) {
   const experiment::Experiment experiment = experiment::load_experiment_text(
       fmt::format("dptrain: 1\nmodel: {{layers: [{{Input: {{shape: [4]}}}}, {{Dense: {{units: 3}}}}{}]}}\n"
@@ -78,13 +78,13 @@ bool warns_of_parts(const std::string& layers, std::int64_t parts) {
   return testing::internal::GetCapturedStderr().find("train.accumulate_steps: ") != std::string::npos;
 }
 
-TEST(MicroBatches, ThoseThatChangeTheUpdateAreWarnedOf) {
+TEST(MicroBatches, WarnsIfTheyChangeTheUpdate) {
   EXPECT_TRUE(warns_of_parts(", BatchNormalization", 2));
   EXPECT_FALSE(warns_of_parts(", BatchNormalization", 1));
   EXPECT_FALSE(warns_of_parts("", 2));
 }
 
-TEST_F(MicroBatchesOfARun, ByTheCacheWhereTheConfigLeavesItOpen) {
+TEST_F(MicroBatchesOfARun, FollowTheCacheByDefault) {
   if (machine::caches().size() < 2) GTEST_SKIP() << "this machine does not tell its caches";
   const std::int64_t many = parts({});  // 2 GiB of activations
   EXPECT_GT(many, 1);
@@ -92,14 +92,14 @@ TEST_F(MicroBatchesOfARun, ByTheCacheWhereTheConfigLeavesItOpen) {
   EXPECT_NE(dry_->text().find("micro-batches"), std::string::npos);
 }
 
-TEST_F(MicroBatchesOfARun, AsTheConfigSays) {
+TEST_F(MicroBatchesOfARun, FollowTheConfig) {
   EXPECT_EQ(parts({"train.accumulate_steps=3"}), 3);
   EXPECT_EQ(parts({"train.accumulate_steps=1"}), 1);
   EXPECT_EQ(dry_->memory.rows, 4096);
   EXPECT_EQ(dry_->text().find("micro-batches"), std::string::npos);
 }
 
-TEST_F(MicroBatchesOfARun, NotOfShardsNorOnGpus) {
+TEST_F(MicroBatchesOfARun, AreNotUsedForShardsAndGpus) {
   EXPECT_EQ(parts({"parallel.virtual_shards=2"}), 1);
   EXPECT_EQ(dry_->memory.rows, 2048);
   EXPECT_EQ(parts({}, request_of({{backend::DeviceKind::kEmu, 0}})), 1);

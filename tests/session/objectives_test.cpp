@@ -1,4 +1,4 @@
-// What is trained at which output: loss, loss_weights and metrics by output name, and what is wrong with them.
+// Objectives of outputs: loss, loss_weights and metrics by output name, and errors about them.
 
 #include "experiment/objectives.h"
 
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Two outputs; `train` ends the section.
+/// A config with two outputs; `train` is appended to its section.
 experiment::Experiment two_outputs(const std::string& train) {
   return experiment::load_experiment_text(
       "dptrain: 1\n"
@@ -49,7 +49,7 @@ std::vector<std::string> names(const experiment::Experiment& e) {
   return all;
 }
 
-TEST(Objectives, StandByOutput) {
+TEST(Objectives, AreMatchedByOutputName) {
   const experiment::Experiment e = two_outputs(
       "loss: {box: mse, kind: {SparseCategoricalCrossentropy: {}}}, loss_weights: {box: 0.25}, "
       "metrics: {kind: [accuracy], box: mae}");
@@ -62,7 +62,7 @@ TEST(Objectives, StandByOutput) {
   EXPECT_THAT(names(e), ElementsAre("loss", "kind_loss", "box_loss", "kind_accuracy", "box_mae"));
 }
 
-TEST(Objectives, MetricsAndLossesDefineDirectionsAndNamesDoNot) {
+TEST(Objectives, DirectionsFollowTypesNotNames) {
   const experiment::Experiment e = two_outputs(
       "loss: {kind: sparse_categorical_crossentropy, box: mse}, "
       "metrics: {kind: [{SparseTopKCategoricalAccuracy: {k: 2, name: best2}}], box: [{MeanAbsoluteError: {name: "
@@ -76,12 +76,12 @@ TEST(Objectives, MetricsAndLossesDefineDirectionsAndNamesDoNot) {
   EXPECT_EQ(direction_of(logged, "accuracy"), nn::Direction::kUnknown) << "no output has it";
 }
 
-TEST(Objectives, OneLossStandsForAllOutputs) {
+TEST(Objectives, OneLossAppliesToAllOutputs) {
   const experiment::Experiment e = two_outputs("loss: mse, metrics: [mae]");
   EXPECT_THAT(names(e), ElementsAre("loss", "kind_loss", "box_loss", "kind_mae", "box_mae"));
 }
 
-TEST(Objectives, AnOutputMayGoWithoutALoss) {
+TEST(Objectives, AnOutputMayHaveNoLoss) {
   const experiment::Experiment e = two_outputs("loss: {box: mse}");
   EXPECT_THAT(names(e), ElementsAre("loss", "box_loss"));
 }
@@ -97,7 +97,7 @@ TEST(Objectives, SurviveTheResolvedConfig) {
   }
 }
 
-TEST(Objectives, RefuseWhatTheModelDoesNotHave) {
+TEST(Objectives, RejectUnknownOutputs) {
   EXPECT_THAT(two_outputs_refused("loss: {kind: mse, bax: mse}"),
               HasSubstr("two.yaml:10:53: error: train.loss: the model has no output 'bax'; it has kind, box; did you "
                         "mean 'box'?"));

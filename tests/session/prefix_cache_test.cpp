@@ -44,7 +44,7 @@ Error refusal(const std::vector<std::string>& sets,
   return {ErrorKind::kInternal, "accepted"};
 }
 
-TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
+TEST(PrefixCache, ReportsSizeAndLocation) {
   const CacheDecision memory = decide({});
   EXPECT_TRUE(memory.on);
   EXPECT_EQ(memory.folder, "");
@@ -58,7 +58,7 @@ TEST(PrefixCache, SaysWhatIsKeptAndWhere) {
   EXPECT_THAT(disk.line, HasSubstr("kept in /somewhere, 22.5 KiB"));
 }
 
-TEST(PrefixCache, AutoSaysInOneLineWhyNot) {
+TEST(PrefixCache, AutoReportsTheReasonInOneLine) {
   const auto why = [](const std::vector<std::string>& sets,
                       const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
     const CacheDecision decision = decide(sets, question);
@@ -84,7 +84,7 @@ TEST(PrefixCache, AutoSaysInOneLineWhyNot) {
   EXPECT_EQ(nothing.line, "") << "nothing is frozen, nothing to say";
 }
 
-TEST(PrefixCache, WhatIsAskedForAndCannotBeIsAnError) {
+TEST(PrefixCache, RejectsAnImpossibleRequest) {
   const Error random =
       refusal({"runtime.cache_frozen_prefix=memory", "data.transforms={train: [RandomFlip: horizontal]}"});
   EXPECT_EQ(random.kind(), ErrorKind::kUsage);
@@ -99,7 +99,7 @@ TEST(PrefixCache, WhatIsAskedForAndCannotBeIsAnError) {
   EXPECT_THAT(word.what(), HasSubstr("cache_frozen_prefix must be auto, off, memory or {disk: folder}"));
 }
 
-/// The losses of three epochs and a validation, batch by batch.
+/// The losses of three epochs and a validation, per batch.
 std::vector<double> losses(const std::vector<std::string>& sets, int replicas, const char* wanted_place) {
   const experiment::Experiment experiment =
       experiment::load_experiment_text(kPrefixCacheConfig, "tiny.yaml", {sets, {}});
@@ -108,7 +108,7 @@ std::vector<double> losses(const std::vector<std::string>& sets, int replicas, c
   EXPECT_THAT(session.prefix_line(), HasSubstr(wanted_place));
   if (session.caches_prefix()) {
     std::vector<std::int64_t> done;
-    EXPECT_FALSE(session.compute_features([](std::int64_t) { return false; }));  // stopped, and started again
+    EXPECT_FALSE(session.compute_features([](std::int64_t) { return false; }));  // stopped, then restarted
     EXPECT_TRUE(session.compute_features([&](std::int64_t n) { return done.push_back(n), true; }));
     EXPECT_EQ(done.back(), 40);
     EXPECT_EQ(session.prefix_samples(), 40);
@@ -123,14 +123,14 @@ std::vector<double> losses(const std::vector<std::string>& sets, int replicas, c
     loader.next_epoch();
     all.push_back(evaluate(session, *session.validation_loader()).loss);
   }
-  // The template is whole, and so is what a checkpoint would get.
+  // The template has all layers, and so has a checkpoint.
   session.replicas().pull(session.model());
   for (const graph::Weight& weight : session.model().weights)
     EXPECT_EQ(static_cast<std::int64_t>(weight.values.size()), weight.def.shape.elements());
   return all;
 }
 
-TEST(PrefixCache, SessionsTrainAsWithoutIt) {
+TEST(PrefixCache, DoesNotChangeTraining) {
   const std::string folder = std::filesystem::temp_directory_path().string();
   for (const int replicas : {1, 2}) {
     const std::vector<double> whole = losses({"runtime.cache_frozen_prefix=off"}, replicas, "");

@@ -1,4 +1,4 @@
-// Which samples a session trains on and judges by.
+// The samples that a session trains on and evaluates.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 namespace dptrain::session {
 namespace {
 
-/// Half of the training set is the test set: fit trains on the other half, though it opens no test set.
-TEST(SessionData, FitLeavesOutWhatEvalJudgesBy) {
+/// Half of the training set is the test set: fit trains on the other half, although it opens no test set.
+TEST(SessionData, FitExcludesTheSamplesOfEval) {
   const experiment::Experiment experiment = experiment::load_experiment_text(
       "dptrain: 1\n"
       "model: {layers: [{Input: {shape: [4]}}, {Dense: {units: 3, activation: softmax}}]}\n"
@@ -35,7 +35,7 @@ TEST(SessionData, FitLeavesOutWhatEvalJudgesBy) {
   EXPECT_EQ(judging.test_loader()->samples(), 500);
 }
 
-/// The loss decides what a label column of a table holds.
+/// The loss determines the type of a table's label column.
 TEST(SessionData, LabelsOfATableFollowTheLoss) {
   const dptrain::test::Folder folder;
   std::ofstream(folder / "t.csv") << "x,y\n1.5,2\n2.5,0\n3.5,1\nodd,1\n";
@@ -55,8 +55,8 @@ TEST(SessionData, LabelsOfATableFollowTheLoss) {
   EXPECT_EQ(session("{units: 1, activation: sigmoid}", "binary_crossentropy"), 2);
 }
 
-/// Ids of 1 to 6 words, in batches of like lengths, the same however many replicas share one.
-TEST(SessionData, BatchesOfLikeLengths) {
+/// Ids of 1 to 6 words, in batches of similar lengths, the same for any number of replicas.
+TEST(SessionData, BatchesOfSimilarLengths) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("dptrain-lengths-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -98,7 +98,7 @@ TEST(SessionData, BatchesOfLikeLengths) {
   std::filesystem::remove_all(folder);
 }
 
-/// A class for each pixel: class numbers from generated data, and from an IDX file of masks.
+/// A class per pixel: class numbers from generated data, and from an IDX file of masks.
 class SegmentationData : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
@@ -116,7 +116,7 @@ TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
     for (std::size_t i = 0; i < elements; ++i)
       file.put(static_cast<char>(i * 7 % static_cast<std::size_t>(values) % static_cast<std::size_t>(below)));
   };
-  write("images", {9, 4, 5}, 251, 3);  // no transform makes them small
+  write("images", {9, 4, 5}, 251, 3);  // no transform reduces their size
   write("masks", {9, 4, 5}, 11, 3);
   std::string source = GetParam();
   for (std::size_t at = source.find("FOLDER"); at != std::string::npos; at = source.find("FOLDER"))
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, SegmentationData,
                          ::testing::Values("{Synthetic: {samples: 9}}",
                                            "{IDX: {inputs: FOLDER/images, labels: FOLDER/masks}}"));
 
-/// The data set has classes; what is mixed needs rows, in validation as well.
+/// The data set has classes; mixing needs one-hot rows, also in validation.
 TEST(SessionData, MixedLabelsAreRows) {
   const experiment::Experiment experiment = experiment::load_experiment_text(
       "dptrain: 1\n"
