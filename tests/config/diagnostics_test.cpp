@@ -14,7 +14,7 @@ Mark mark_in(const std::shared_ptr<const Source>& source, int line, int column, 
   return {source, line, column, length};
 }
 
-TEST(Diagnostics, RendersAllSortedAndOnce) {
+TEST(Diagnostics, RendersEachErrorOnceInOrder) {
   const auto a = std::make_shared<Source>(Source{"a.yaml", "", {"first", "  caf\xc3\xa9: filter", "third"}});
   const auto b = std::make_shared<Source>(Source{"b.yaml", "", {"x"}});
   Diagnostics d;
@@ -53,7 +53,7 @@ TEST(Diagnostics, RendersAllSortedAndOnce) {
   }
 }
 
-TEST(Diagnostics, LongLinesAreCutAroundTheFault) {
+TEST(Diagnostics, CutsLongLinesAroundTheError) {
   const std::string line = std::string(300, 'a') + "BAD" + std::string(300, 'b');
   const auto source = std::make_shared<Source>(Source{"a.yaml", "", {line}});
   Diagnostics d;
@@ -74,7 +74,7 @@ TEST(Diagnostics, TheExampleOfTheManual) {
             "1 error; nothing was run (exit 2)");
 }
 
-TEST(ErrorAt, KeepsItsLocationWithinOthers) {
+TEST(ErrorAt, KeepsItsLocation) {
   const auto source = std::make_shared<const Source>(Source{.name = "a.yaml", .directory = "", .lines = {}});
   const Error error = error_at(ErrorKind::kUsage, Mark{.source = source, .line = 2, .column = 9}, "no such metric");
   EXPECT_STREQ(error.what(), "a.yaml:2:9: error: no such metric");

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small made-up language for the tests of the config room: a layer, optimizers, schedules, a section.
+// A small invented language for the tests of the config module: a layer, optimizers, schedules, a section.
 
 #include <algorithm>
 #include <memory>
@@ -97,7 +97,7 @@ inline const Schema& conv_schema() {
   return schema;
 }
 
-/// One text being read; `messages()` are the errors as "line:column: message", sorted.
+/// Reads one text; `messages()` returns the errors as "line:column: message", sorted.
 struct Reading {
   explicit Reading(const std::string& text) : root(load_text(text, "test.yaml", "/configs", diagnostics)) {}
 

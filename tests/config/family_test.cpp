@@ -9,7 +9,7 @@ struct FamilyPear {};
 struct FamilyApple {};
 struct FamilyPlum {};
 
-TEST(Family, MembersThatRegisterThemselvesStandByName) {
+TEST(Family, SortsRegisteredMembersByName) {
   Family fruit("fruit");
   fruit.add_by_name(std::make_unique<TypeDef>(type_def<FamilyPlum>(Schema::of<FamilyPlum>("Plum"))));
   fruit.add_by_name(std::make_unique<TypeDef>(type_def<FamilyApple>(Schema::of<FamilyApple>("Apple"))));

@@ -35,7 +35,7 @@ TEST(Load, MarksCountFromOneAndInCharacters) {
   EXPECT_EQ(first.value.mark().length, 5);  // with its quotes
   EXPECT_EQ(root.find("h")->find("b")->mark().str(), "test.yaml:1:20");
   EXPECT_EQ(root.find("h")->find("b")->mark().length, 4);
-  EXPECT_EQ(root.find("list")->items()[0].mark().str(), "test.yaml:3:8");  // behind the anchor
+  EXPECT_EQ(root.find("list")->items()[0].mark().str(), "test.yaml:3:8");  // after the anchor
   EXPECT_TRUE(root.find("list")->items()[1].is_null());
 }
 
@@ -43,7 +43,7 @@ TEST(Load, MarksOfALongLineCountEveryCharacter) {
   std::string text = "\xc3\xa9: [";
   for (int i = 0; i < 300; ++i) text += "\xc3\xbc" + std::to_string(i) + ", ";
   const Node root = parsed(text + "end]\nnext: 1\n");
-  int column = 4;  // what lies before
+  int column = 4;  // length of the text before
   for (int i = 0; i < 300; ++i) {
     const Mark& mark = root.entries()[0].value.items()[static_cast<std::size_t>(i)].mark();
     EXPECT_EQ(mark.column, column + 1);
@@ -53,7 +53,7 @@ TEST(Load, MarksOfALongLineCountEveryCharacter) {
   EXPECT_EQ(root.entries()[1].mark.str(), "test.yaml:2:1");
 }
 
-TEST(Load, ANullWithoutTextIsMarkedAtItsKey) {
+TEST(Load, AnEmptyValueHasTheLocationOfItsKey) {
   const Node root = parsed("a:\n  b:\nc: ~\n");
   EXPECT_EQ(root.find("a")->find("b")->mark().str(), "test.yaml:2:3");
   EXPECT_EQ(root.find("c")->mark().str(), "test.yaml:3:4");
@@ -76,11 +76,11 @@ TEST(Load, LineEndsAndByteOrderMark) {
   EXPECT_EQ(r.root.find("c")->mark().str(), "test.yaml:3:4");
 }
 
-TEST(Load, TabsElsewhereAreFine) {
+TEST(Load, AcceptsTabsElsewhere) {
   EXPECT_TRUE(Reading("a:\t1\nb: 'x\ty'\n# \tcomment\n\t\n\t# c\n").diagnostics.ok());
 }
 
-TEST(Load, AliasesCopyAndKeepTheirPlace) {
+TEST(Load, AliasesCopyAndKeepTheirLocation) {
   const Node root = parsed("a: &x {stddev: 0.05}\nb: {k: *x, l: *x}\nc: &x 3\nd: *x\n");
   EXPECT_EQ(to_yaml(root), "a: {stddev: 0.05}\nb: {k: {stddev: 0.05}, l: {stddev: 0.05}}\nc: 3\nd: 3\n");
   EXPECT_EQ(root.find("b")->find("l")->find("stddev")->mark().str(), "test.yaml:1:16");
@@ -92,17 +92,17 @@ TEST(Load, MergeKeepsExplicitKeysFirst) {
   EXPECT_EQ(to_yaml(parsed("p: &p {x: 1}\nq: &q {x: 2, y: 2}\nr: {<<: [*p, *q], z: 3}\n")),
             "p: {x: 1}\nq: {x: 2, y: 2}\nr: {z: 3, x: 1, y: 2}\n");
   EXPECT_EQ(to_yaml(parsed("a: {<<: {x: 1}}\nb: {'<<': 2}\n")), "a: {x: 1}\nb: {\"<<\": 2}\n");
-  // Merges of merges: the anchored mapping is already whole.
+  // Merges of merges: the anchored mapping is already merged.
   EXPECT_EQ(to_yaml(parsed("a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: {<<: *b}\n")).substr(26), "c: {y: 2, x: 1}\n");
 }
 
-TEST(Load, ACallInBracesIsOneText) {
+TEST(Load, ReadsACallInBracesAsOneText) {
   EXPECT_EQ(to_yaml(parsed("{a: f(x=1, y=2), b: 1}")), "a: \"f(x=1, y=2)\"\nb: 1\n");
   EXPECT_EQ(to_yaml(parsed("{a: one (two, b: }")), "a: one (two\nb: null\n") << "no call: it is never closed";
   EXPECT_EQ(to_yaml(parsed("a: one (two\nb:\nc: 1\n")), "a: one (two\nb: null\nc: 1\n");
 }
 
-TEST(Load, FileThatIsNotThere) {
+TEST(Load, RejectsAMissingFile) {
   Diagnostics diagnostics;
   try {
     load_file("no/such/file.yaml", diagnostics);
@@ -115,7 +115,7 @@ TEST(Load, FileThatIsNotThere) {
   }
 }
 
-TEST(Load, ADashIsStdin) {
+TEST(Load, ReadsStdinForADash) {
   std::istringstream text("dir: data/x\n");
   std::streambuf* const before = std::cin.rdbuf(text.rdbuf());
   Diagnostics diagnostics;
@@ -143,7 +143,7 @@ TEST_F(LoadFile, NamesAndDirectories) {
   EXPECT_EQ(reader.path(*root.find("dir")), (folder_ / "data/x").string());
 }
 
-TEST_F(LoadFile, RefusesFoldersAndHugeFiles) {
+TEST_F(LoadFile, RejectsFoldersAndHugeFiles) {
   Diagnostics diagnostics;
   EXPECT_THROW(load_file(folder_.string(), diagnostics), Error);
   const std::filesystem::path big = folder_ / "big.h5";

@@ -97,7 +97,7 @@ TEST(Expression, Names) {
   EXPECT_FALSE(evaluate("lr").has_value());
 }
 
-TEST(Expression, Refuses) {
+TEST(Expression, RejectsInvalidExpressions) {
   for (const std::string text :
        {"",        " ",       "many",       "1_000",   "inf",       "nan",          "-inf",  "1/0",      "1/(2-2)",
         "1e999",   "0x10",    "1,5",        "1 2",     "(1",        "1)",           "1+",    "*1",       "%",
@@ -178,7 +178,7 @@ TEST(Reader, BooleansAreTrueOrFalseOnly) {
   EXPECT_EQ(r.messages()[0], "1:15: expected true or false, found 'yes'");
 }
 
-TEST(Reader, SubjectAndKeyStandInMessages) {
+TEST(Reader, MessagesContainSubjectAndKey) {
   Reading r("[many]");
   {
     const Reader::Subject subject(r.reader, "Conv2D 'conv1'");
@@ -191,7 +191,7 @@ TEST(Reader, SubjectAndKeyStandInMessages) {
   EXPECT_EQ(r.reader.subject(), "");
 }
 
-TEST(Variables, ComeFromTheCommandLineThenTheEnvironment) {
+TEST(Variables, PreferTheCommandLineOverTheEnvironment) {
   ::setenv("DPTRAIN_TEST_A", "env", 1);
   ::setenv("DPTRAIN_TEST_N", "4", 1);
   Reading r(
@@ -207,7 +207,7 @@ TEST(Variables, ComeFromTheCommandLineThenTheEnvironment) {
   EXPECT_TRUE(r.diagnostics.ok());
 }
 
-TEST(Variables, TheFilesOwnComeLast) {
+TEST(Variables, PreferBothOverTheFile) {
   ::setenv("DPTRAIN_TEST_N", "4", 1);
   Reading r(
       "{vars: {DPTRAIN_TEST_N: 5, DPTRAIN_TEST_B: 6, DPTRAIN_TEST_C: $DPTRAIN_TEST_N/x}, n: $DPTRAIN_TEST_N, b: "
@@ -221,7 +221,7 @@ TEST(Variables, TheFilesOwnComeLast) {
   EXPECT_TRUE(r.diagnostics.ok());
 }
 
-TEST(Variables, FaultsInVars) {
+TEST(Variables, ErrorsInVars) {
   Reading r("{a: [1], b: {A B: 1, C: [2]}}");
   r.reader.read_defaults(*r.root.find("a"));
   r.reader.read_defaults(*r.root.find("b"));
@@ -242,7 +242,7 @@ TEST(Variables, Dollars) {
   EXPECT_EQ(texts, (std::vector<std::string>{"cost$", "5$ 6", "$HOME", "a$", "$1", "$$", "$"}));
 }
 
-TEST(Variables, UnknownOnesAreReportedOnceAndAlone) {
+TEST(Variables, ReportsUnknownOnesOnce) {
   Reading r("{a: $DPTRAIN_NO_SUCH, b: x/$DPTRAIN_NO_SUCH}");
   EXPECT_FALSE(r.reader.integer(*r.root.find("a")).has_value());
   r.reader.text(*r.root.find("b"));
@@ -262,14 +262,14 @@ TEST(Scopes, ParametersHideVariablesAndOneAnother) {
   {
     const Reader::Scope outer(r.reader, parameters);
     EXPECT_EQ(r.reader.integer(*r.root.find("f")), 2);
-    EXPECT_EQ(r.reader.integer(*r.root.find("e")), 4);  // as a whole, not 2*1+1
+    EXPECT_EQ(r.reader.integer(*r.root.find("e")), 4);  // the whole expression, not 2*1+1
     EXPECT_EQ(r.reader.integer(*r.root.find("half")), 1);
     EXPECT_EQ(r.reader.text(*r.root.find("t")), "conv1+1");
     const Node n = r.reader.substituted(*r.root.find("n"));
     EXPECT_EQ(to_yaml(n), "deep:\n  - TruncatedNormal: {stddev: 0.04}\n");
-    EXPECT_EQ(n.find("deep")->items()[0].mark().str(), "test.yaml:1:76");  // where it is used
+    EXPECT_EQ(n.find("deep")->items()[0].mark().str(), "test.yaml:1:76");  // location of the use
     {
-      // An argument names the parameters of the scope it stands in.
+      // An argument refers to the parameters of the enclosing scope.
       const Reader::Scope inner(r.reader, {{"filters", *parsed("[$filters]").items().begin()}});
       EXPECT_EQ(r.reader.integer(*r.root.find("f")), 2);
       r.reader.substituted(*r.root.find("n"));
@@ -280,7 +280,7 @@ TEST(Scopes, ParametersHideVariablesAndOneAnother) {
   EXPECT_EQ(r.reader.integer(*r.root.find("f")), 7);
 }
 
-TEST(Scopes, Faults) {
+TEST(Scopes, RejectsInvalidCalls) {
   Reading r("{a: $filtres, b: x$list, c: $list, d: $none}");
   std::map<std::string, Node> parameters;
   parameters["filters"] = Node::integer(3);
@@ -295,7 +295,7 @@ TEST(Scopes, Faults) {
                                                     "1:5: unknown variable '$filtres'; did you mean '$filters'?"}));
 }
 
-TEST(Paths, FromOutsideTheFileAreRelativeToTheCurrentFolder) {
+TEST(Paths, OnTheCommandLineAreRelativeToTheCurrentFolder) {
   Reading r("{vars: {D: in}, a: $DPTRAIN_TEST_P/x, b: $D/x, c: x/$DPTRAIN_TEST_P, d: $$a}");
   r.reader.read_defaults(*r.root.find("vars"));
   r.reader.set_variable("DPTRAIN_TEST_P", "mine");

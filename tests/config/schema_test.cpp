@@ -1,4 +1,4 @@
-// Keys and types: what a wrong config says, and what a right one becomes.
+// Keys and types: errors of invalid configs, and values of valid ones.
 
 #include "config/schema.h"
 
@@ -21,7 +21,7 @@ struct SchemaCase {
 const std::vector<SchemaCase>& conv_cases() {
   static const std::vector<SchemaCase> all{
       {"Conv2D: {filter: 3}",
-       {"1:10: Conv2D 'conv1': unknown argument 'filter'; did you mean 'filters'?"}},  // and not missing as well
+       {"1:10: Conv2D 'conv1': unknown argument 'filter'; did you mean 'filters'?"}},  // and not as missing
       {"Conv2D: {filters: 3, nme: x}", {"1:22: Conv2D 'conv1': unknown argument 'nme'; did you mean 'name'?"}},
       {"Conv2D: {filters: 3, zzz: x}",
        {"1:22: Conv2D 'conv1': unknown argument 'zzz'; expected filters, strides, padding, activation, axes, "
@@ -65,8 +65,8 @@ const std::vector<SchemaCase>& conv_cases() {
   return all;
 }
 
-/// The text is `Conv2D: arguments`, read as a step of a model is.
-TEST(WrongArguments, SayWhatAndWhere) {
+/// The text is `Conv2D: arguments`, read like a step of a model.
+TEST(WrongArguments, ReportErrorAndLocation) {
   for (const SchemaCase& c : conv_cases()) {
     Reading r(c.text);
     ASSERT_TRUE(r.diagnostics.ok()) << r.diagnostics.render();
@@ -105,7 +105,7 @@ const std::vector<SchemaCase>& optimizer_cases() {
   return all;
 }
 
-TEST(WrongTypes, SayWhatAndWhere) {
+TEST(WrongTypes, ReportErrorAndLocation) {
   for (const SchemaCase& c : optimizer_cases()) {
     Reading r(c.text);
     const Reader::Subject subject(r.reader, "train");
@@ -147,7 +147,7 @@ TEST(Family, WritesInFullAndMinimal) {
   }
 }
 
-TEST(Family, FindsAndRefusesTwins) {
+TEST(Family, FindsMembersAndRejectsDuplicates) {
   EXPECT_EQ(test_optimizers().find("sgd")->name, "SGD");
   EXPECT_EQ(test_optimizers().find("Sgd"), nullptr);
   EXPECT_EQ(test_optimizers().find(typeid(AdamSpec))->name, "Adam");
@@ -259,7 +259,7 @@ void add_sharing(Family& family) {
       Schema::of<Sharing<N>>(name).key(key("rate", &Sharing<N>::rate)).key(key("own", &Sharing<N>::own))));
 }
 
-TEST(Schema, WhatManyTypesShareIsDefinedOnce) {
+TEST(Schema, DefinesSharedArgumentsOnce) {
   using nlohmann::json;
   Family family("thing");
   add_sharing<0>(family), add_sharing<1>(family), add_sharing<2>(family);
@@ -280,7 +280,7 @@ TEST(Schema, WhatManyTypesShareIsDefinedOnce) {
   }
 }
 
-TEST(Schema, EverySpecReadsBackFromWhatItWrites) {
+TEST(Schema, EverySpecReadsBack) {
   Reading r("{filters: 8, strides: [1, 2], padding: same, activation: '1', axes: [1], schedule: Constant, pool: 2}");
   ConvSpec spec;
   ASSERT_TRUE(conv_schema().read(r.root, r.root.mark(), r.reader, &spec)) << r.diagnostics.render();

@@ -36,7 +36,7 @@ TEST(Set, ReplacesValues) {
   EXPECT_TRUE(changes("train.epochs='5'", "{epochs: \"5\", "));
 }
 
-TEST(Set, CreatesWhatIsMissing) {
+TEST(Set, CreatesMissingKeys) {
   EXPECT_TRUE(changes("train.batch_size=64", "optimizer: adam, batch_size: 64}\n"));
   EXPECT_TRUE(changes("empty.a.b=1", "empty: {a: {b: 1}}\n"));
   EXPECT_TRUE(changes("runtime.deterministic=false", "runtime: {deterministic: false}\n"));
@@ -49,7 +49,7 @@ TEST(Set, GoesThroughTypeNames) {
   EXPECT_TRUE(changes("callbacks.CSVLogger.filename=x.csv", "- CSVLogger: {filename: x.csv}\n"));
 }
 
-TEST(Set, LeavesOutATypeThatStandsAlone) {
+TEST(Set, OmitsATypeWithoutArguments) {
   EXPECT_TRUE(changes("train.optimizer.learning_rate=3e-4", "optimizer: {adam: {learning_rate: 3e-4}}"));
   EXPECT_TRUE(changes("layers.0.units=9", "- Dense: {units: 9}\n"));
   EXPECT_TRUE(changes("layers.0.use_bias=false", "- Dense: {units: 1, use_bias: false}\n"));
@@ -69,13 +69,13 @@ TEST(Set, AddsToLists) {
   EXPECT_EQ(set("train.epochs.+=1"), "1:14: 'train.epochs' is 3, it has no key '+'");
 }
 
-TEST(Set, FindsAStepByItsName) {
+TEST(Set, FindsAStepByName) {
   EXPECT_TRUE(changes("steps.classes.units=7", "- Dense: {name: classes, units: 7}\n")) << set("steps.classes.units=7");
   EXPECT_TRUE(changes("steps.hidden.activation=relu", "- Dense: {name: hidden, units: 3, activation: relu}\n"));
   EXPECT_EQ(set("steps.heads.units=1"), "1:7: the list has 2 items, counted from 0, and none is 'heads'");
 }
 
-TEST(Set, Refuses) {
+TEST(Set, RejectsInvalidAssignments) {
   EXPECT_EQ(set("train.epochs.x=1"), "1:14: 'train.epochs' is 3, it has no key 'x'");
   EXPECT_EQ(set("layers.Dense.units=1"), "1:8: 'Dense' occurs 2 times in the list; give its index, counted from 0");
   EXPECT_EQ(set("layers.3.units=1"), "1:8: the list has 3 items, counted from 0, and none is '3'");
@@ -99,7 +99,7 @@ TEST(Set, MarksPointIntoTheAssignment) {
   EXPECT_EQ(key.root.entries()[0].mark.str(), "--set:1:1");
 }
 
-TEST(Set, DepthIsBounded) {
+TEST(Set, LimitsTheDepth) {
   Reading r("{}");
   std::string path = "a";
   for (int i = 0; i < 200; ++i) path += ".a";

@@ -11,7 +11,7 @@
 namespace dptrain::config {
 namespace {
 
-/// The value as written back, or the message.
+/// The value written as YAML, or the error.
 template <class T>
 std::string read(const std::string& text) {
   Reading r(text);

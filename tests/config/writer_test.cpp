@@ -1,4 +1,4 @@
-// What is written reads back as the same tree.
+// Written YAML reads back as the same tree.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(YamlWriter, ReadsBack) {
   }
 }
 
-TEST(YamlWriter, ShortThingsStandInOneLineDeepOnesInBlocks) {
+TEST(YamlWriter, WritesShortValuesInOneLineAndDeepOnesInBlocks) {
   const std::string text =
       "name: fashion-mnist\n"
       "model:\n"
@@ -61,7 +61,7 @@ TEST(YamlWriter, ShortThingsStandInOneLineDeepOnesInBlocks) {
   EXPECT_EQ(to_yaml(r.root), text);
 }
 
-TEST(YamlWriter, ADollarInALiteralIsDoubled) {
+TEST(YamlWriter, DoublesADollarInALiteral) {
   Node root = Node::map();
   root.set("a", Node::text("$HOME and $$"));
   EXPECT_EQ(to_yaml(root), "a: $$HOME and $$$$\n");
@@ -69,7 +69,7 @@ TEST(YamlWriter, ADollarInALiteralIsDoubled) {
   EXPECT_EQ(back.reader.text(*back.root.find("a")), "$HOME and $$");
 }
 
-TEST(YamlWriter, NumbersAreShortest) {
+TEST(YamlWriter, WritesTheShortestNumbers) {
   EXPECT_EQ(to_yaml(Node::number(0.1)), "0.1\n");
   EXPECT_EQ(to_yaml(Node::number(1e-7)), "1e-07\n");
   EXPECT_EQ(to_yaml(Node::number(3)), "3\n");
@@ -88,7 +88,7 @@ TEST(JsonWriter, TypesPlainScalars) {
             "{\n \"a\": [\n  \"" + word + "\",\n  {\"b\":1},\n  [\"" + word + "\"]\n ]\n}");
 }
 
-TEST(Same, SeesWhatMatters) {
+TEST(Same, ComparesValuesAndOrder) {
   EXPECT_TRUE(same(parsed("{a: relu}"), parsed("a: 'relu'")));
   EXPECT_FALSE(same(parsed("{a: 1}"), parsed("a: '1'")));
   EXPECT_FALSE(same(parsed("{a: 1, b: 2}"), parsed("{b: 2, a: 1}")));

@@ -1,4 +1,4 @@
-// What is wrong with the text itself: one line per fault, the exact message with line and column.
+// Invalid YAML: one line per error, the exact message with line and column.
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ const std::vector<Case>& cases() {
       {"a: &x {p: 1}\nb: {<<: *x, <<: *x}", {"2:13: duplicate key '<<' (first at 2:5)"}},
       {"a: !!int 3\n", {"1:4: YAML tags have no meaning here: types come from the key; leave it out"}},
       {"a: 1\n---\nb: 2\n", {"2:1: a second document starts here; one file holds one experiment"}},
-      // too much
+      // limits
       {deep(201), {"1:201: more than 200 levels of lists and mappings"}},
       {deep(100000), {"1:201: more than 200 levels of lists and mappings"}},
       {"a: &a " + deep(150) + "\nb: " + deep(60, "*a"), {"2:64: more than 200 levels of lists and mappings"}},
@@ -80,11 +80,11 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-TEST(WrongYaml, SaysWhatAndWhere) {
+TEST(WrongYaml, ReportsErrorAndLocation) {
   for (const Case& c : cases()) EXPECT_EQ(Reading(c.text).messages(), c.messages) << c.text.substr(0, 200);
 }
 
-TEST(WrongYaml, AliasesDoNotBlowUp) {
+TEST(WrongYaml, LimitsAliases) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 10; ++i) {
     const std::string below = "*a" + std::to_string(i - 1);
@@ -97,12 +97,12 @@ TEST(WrongYaml, AliasesDoNotBlowUp) {
   EXPECT_EQ(messages[0].substr(messages[0].find(' ')), " more than 1,000,000 values once the aliases are expanded");
 }
 
-TEST(WrongYaml, AllFaultsOfOneKindAtOnce) {
+TEST(WrongYaml, ReportsAllErrorsOfOneKind) {
   const Reading r("b: {x: 1, x: 2}\na: {y: 1, y: 2}\nc: {z:3}\n");
   EXPECT_EQ(r.messages().size(), 3u);
 }
 
-TEST(WrongYaml, AnUnclosedBracketIsShown) {
+TEST(WrongYaml, ShowsAnUnclosedBracket) {
   const Reading list("a: [{x: 1}, {y: 2}, [3]\nb: 4\n");
   EXPECT_EQ(list.diagnostics.errors().at(0).notes.at(0).first.str(), "test.yaml:1:4");
   const Reading r("a: {b: 1\nc: 2\n");

@@ -10,7 +10,7 @@
 namespace dptrain {
 namespace {
 
-/// Waits until a watch has told of what is wanted.
+/// Waits until a watch has reported an expected text.
 class Told {
  public:
   ActivityWatch::Show show() {
@@ -38,7 +38,7 @@ class Told {
   std::vector<std::optional<ActivityState>> all_;
 };
 
-TEST(Activity, TheInnermostIsSeenAndThenNone) {
+TEST(Activity, ReportsTheInnermostThenNone) {
   Told told;
   const ActivityWatch watch(0, 0.001, told.show());
   {
@@ -59,7 +59,7 @@ TEST(Activity, TheInnermostIsSeenAndThenNone) {
   told.next_that([](const auto& state) { return !state; });
 }
 
-TEST(Activity, ShortOnesAreNotSeen) {
+TEST(Activity, DoesNotReportShortOnes) {
   Told told;
   {
     const ActivityWatch watch(1000, 0.001, told.show());
@@ -68,7 +68,7 @@ TEST(Activity, ShortOnesAreNotSeen) {
   EXPECT_TRUE(told.all().empty());
 }
 
-TEST(Activity, AWatchThatEndsTakesDownWhatItShows) {
+TEST(Activity, AWatchRemovesItsTextAtTheEnd) {
   Told told;
   const Activity activity("slow");
   {

@@ -20,14 +20,14 @@ TEST(ClassNames, BelongToTheirOutput) {
   EXPECT_EQ(names.text(), "kind: cat, dog; size: large, small");
 }
 
-TEST(ClassNames, WithoutAnOutputServeAll) {
+TEST(ClassNames, WithoutAnOutputApplyToAll) {
   const ClassNames names{"cat", "dog"};
   EXPECT_THAT(names.names_of("kind"), ElementsAre("cat", "dog"));
   EXPECT_FALSE(names.has_named_output());
   EXPECT_EQ(names.text(), "cat, dog");
 }
 
-TEST(ClassNames, DifferWhereBothHaveSome) {
+TEST(ClassNames, DifferOnlyIfBothHaveSome) {
   ClassNames names, other;
   names.add("kind", {"cat", "dog"});
   other.add("size", {"large"});

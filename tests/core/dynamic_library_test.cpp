@@ -25,7 +25,7 @@ TEST(DynamicLibrary, FindsFunctionsOfTheFirstFileThatOpens) {
   EXPECT_NE(library.path().find("libm.so.6"), std::string::npos) << library.path();
 }
 
-TEST(DynamicLibrary, WhatIsMissingIsNamedWithItsPackageInOneSentence) {
+TEST(DynamicLibrary, NamesAMissingLibraryAndItsPackage) {
   const std::string text = error_of([] { DynamicLibrary({"cuABC", {"libcuabc.so.9"}, "cuABC 9 (package cuabc9)"}); });
   EXPECT_EQ(
       text,
@@ -33,7 +33,7 @@ TEST(DynamicLibrary, WhatIsMissingIsNamedWithItsPackageInOneSentence) {
       "cuABC 9 (package cuabc9) or put the folder of libcuabc.so.9 on LD_LIBRARY_PATH, or use --cpus N");
 }
 
-TEST(DynamicLibrary, AFunctionThatIsMissingIsNamed) {
+TEST(DynamicLibrary, NamesAMissingFunction) {
   const DynamicLibrary library({"math", {"libm.so.6"}, "libc6"});
   const std::string text = error_of([&] { library.function<void (*)()>("no_such_function"); });
   EXPECT_NE(text.find("has no function no_such_function; install libc6"), std::string::npos) << text;

@@ -12,7 +12,7 @@ std::string lists(int depth) {
   return std::string(count, '[') + std::string(count, ']');
 }
 
-TEST(JsonDepth, CountsArraysAndObjectsThatAreOpen) {
+TEST(JsonDepth, CountsOpenArraysAndObjects) {
   EXPECT_FALSE(json_nests_deeper("", 0));
   EXPECT_FALSE(json_nests_deeper("3.5", 0));
   EXPECT_TRUE(json_nests_deeper("[]", 0));
@@ -21,19 +21,19 @@ TEST(JsonDepth, CountsArraysAndObjectsThatAreOpen) {
   EXPECT_FALSE(json_nests_deeper("[[], [], [], []]", 2)) << "side by side is not deep";
 }
 
-TEST(JsonDepth, BracketsInsideOfStringsAreText) {
+TEST(JsonDepth, IgnoresBracketsInsideStrings) {
   EXPECT_FALSE(json_nests_deeper(R"(["[[[[", "{{{{"])", 1));
   EXPECT_FALSE(json_nests_deeper(R"(["\"[[[["])", 1)) << "the escaped quote ends no string";
   EXPECT_TRUE(json_nests_deeper(R"(["\\", [[]]])", 2)) << "the escaped backslash does not hide the quote";
   EXPECT_FALSE(json_nests_deeper("[\"never closed [[[[\\", 1));
 }
 
-TEST(JsonDepth, ClosingWhatIsNotOpenDoesNotHideTheRest) {
+TEST(JsonDepth, UnmatchedClosingBracketsDoNotReduceTheDepth) {
   EXPECT_FALSE(json_nests_deeper("]]]]", 1));
   EXPECT_TRUE(json_nests_deeper("]]]][[", 1));
 }
 
-TEST(JsonDepth, RefusesWithTheKindAndThePlace) {
+TEST(JsonDepth, RejectsWithKindAndLocation) {
   EXPECT_EQ(shallow_json(lists(kDeepestJson), ErrorKind::kCheckpoint, "'a.h5': its state"), lists(kDeepestJson));
   try {
     shallow_json(lists(65000), ErrorKind::kCheckpoint, "'a.h5': its state");

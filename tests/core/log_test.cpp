@@ -49,13 +49,13 @@ class Log : public testing::Test {
   }
 };
 
-TEST_F(Log, ResultsGoToStdoutFaultsToStderr) {
+TEST_F(Log, ResultsGoToStdoutErrorsToStderr) {
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "i\np\n");
   EXPECT_EQ(plain.err, "warning: w\nerror: e\n");
 }
 
-TEST_F(Log, OfAnotherProcessHasFaultsAlone) {
+TEST_F(Log, OfAnotherProcessHasOnlyErrors) {
   log::set_process_prefix("process 1 (node-b)");
   const Printed plain = printed(all_levels);
   EXPECT_EQ(plain.out, "");
@@ -73,7 +73,7 @@ TEST_F(Log, QuietAndVerbose) {
   EXPECT_EQ(printed(all_levels).out, "d\ni\np\n");
 }
 
-TEST_F(Log, ColorOnlyWhereAsked) {
+TEST_F(Log, ColorOnlyOnRequest) {
   log::configure({.color = true});
   EXPECT_EQ(printed([] { log::warn("w"); }).err, "\033[1;33mwarning:\033[0m \033[1mw\033[0m\n");
   EXPECT_EQ(printed([] { log::info("i"); }).out, "i\n");
@@ -91,11 +91,11 @@ TEST_F(Log, JsonLines) {
             "{\"level\":\"info\",\"ev\":\"step\",\"loss\":0.5,\"auc\":null,\"message\":\"loss 0.5\"}\n");
 }
 
-TEST_F(Log, FieldsAreForJsonAlone) {
+TEST_F(Log, FieldsAreOnlyForJson) {
   EXPECT_EQ(printed([] { log::info("loss 0.5", {{"loss", 0.5}}); }).out, "loss 0.5\n");
 }
 
-TEST_F(Log, NamesGiveTheTerminalNoOrders) {
+TEST_F(Log, EscapesControlCharactersInNames) {
   const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_orders_" + std::to_string(::getpid()));
   log::open_file(path.string());
   const Printed text = printed([] {
@@ -112,7 +112,7 @@ TEST_F(Log, NamesGiveTheTerminalNoOrders) {
   std::filesystem::remove(path);
 }
 
-TEST_F(Log, TheFileGetsEverythingButWhatIsNotAskedFor) {
+TEST_F(Log, TheFileContainsAllEnabledLines) {
   const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_test_" + std::to_string(::getpid()));
   log::open_file(path.string());
   log::configure({.quiet = true});
@@ -129,7 +129,7 @@ TEST_F(Log, TheFileGetsEverythingButWhatIsNotAskedFor) {
   std::filesystem::remove(path);
 }
 
-TEST_F(Log, AFileThatCannotBeWritten) {
+TEST_F(Log, ReportsAFileThatCannotBeWritten) {
   try {
     log::open_file("/proc/no/such/train.log");
     FAIL() << "must throw";
@@ -139,7 +139,7 @@ TEST_F(Log, AFileThatCannotBeWritten) {
   }
 }
 
-TEST_F(Log, LinesOfManyThreadsStayWhole) {
+TEST_F(Log, DoesNotInterleaveLinesOfThreads) {
   const Printed text = printed([] {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)

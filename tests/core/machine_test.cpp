@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders that stand for /proc and /sys/fs/cgroup.
+/// Folders in place of /proc and /sys/fs/cgroup.
 class MachineTest : public ::testing::Test {
  protected:
   MachineTest() : folder_(fs::temp_directory_path() / ("dptrain-machine-" + std::to_string(getpid()))) {
@@ -38,7 +38,7 @@ TEST_F(MachineTest, WithoutControlGroups) {
 TEST_F(MachineTest, VersionTwo) {
   write("proc/self/cgroup", "0::/jobs/7\n");
   write("cgroup/jobs/7/cpu.max", "max 100000\n");
-  write("cgroup/jobs/cpu.max", "50000 100000\n");  // of the group around it
+  write("cgroup/jobs/cpu.max", "50000 100000\n");  // limit of the parent group
   write("cgroup/jobs/7/memory.max", "300000000\n");
   write("cgroup/jobs/7/memory.current", "120000000\n");
   write("cgroup/jobs/7/memory.stat", "anon 1\ninactive_file 20000000\n");
@@ -50,7 +50,7 @@ TEST_F(MachineTest, VersionTwo) {
   EXPECT_EQ(machine::memory(places()).available, 200000000U) << "what its page cache has can be had";
 }
 
-TEST_F(MachineTest, VersionTwoSeenFromWithinAContainer) {
+TEST_F(MachineTest, VersionTwoInsideAContainer) {
   write("proc/self/cgroup", "0::/not/there/outside\n");
   write("cgroup/cpu.max", "150000 100000\n");
   write("cgroup/memory.max", "300000000\n");
@@ -68,14 +68,14 @@ TEST_F(MachineTest, VersionOne) {
   write("cgroup/memory/docker/ab/memory.limit_in_bytes", "209715200\n");
   write("cgroup/memory/docker/ab/memory.usage_in_bytes", "100000000\n");
   write("cgroup/memory/docker/ab/memory.stat", "cache 5\ntotal_inactive_file 50000000\n");
-  write("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");  // none
+  write("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");  // no limit
   write("cgroup/memory/memory.usage_in_bytes", "1\n");
   EXPECT_EQ(machine::cpu_quota(places()), 2);
   EXPECT_EQ(machine::memory(places()).total, 209715200U);
   EXPECT_EQ(machine::memory(places()).available, 159715200U);
 }
 
-TEST_F(MachineTest, HugePagesForThoseWhoAsk) {
+TEST_F(MachineTest, HugePagesOnRequest) {
   machine::Places there = places();
   there.huge_pages = folder_ / "enabled";
   EXPECT_FALSE(machine::has_huge_pages(there)) << "a system that does not tell";
@@ -87,7 +87,7 @@ TEST_F(MachineTest, HugePagesForThoseWhoAsk) {
   }
 }
 
-TEST_F(MachineTest, AffinityDecides) {
+TEST_F(MachineTest, AffinityLimitsCores) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   CPU_ZERO(&one);
@@ -130,14 +130,14 @@ TEST_F(MachineTest, CachesAreThoseOfTheAllowedCpus) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-TEST_F(MachineTest, ThreadsReachTheCachesThatThereAre) {
+TEST_F(MachineTest, ThreadsReachExistingCaches) {
   const machine::Cache four{.level = 2, .bytes = 1000, .count = 4};
   EXPECT_EQ(four.reached_by(1), 1000U);
   EXPECT_EQ(four.reached_by(3), 3000U);
   EXPECT_EQ(four.reached_by(8), 4000U) << "two threads share one";
 }
 
-TEST_F(MachineTest, CachesWithoutTheSystemsFilesAreWhatTheLibrarySays) {
+TEST_F(MachineTest, CachesComeFromTheLibraryWithoutSystemFiles) {
   machine::Places none = places();
   none.cpu = folder_ / "none";
   int level = 0;

@@ -15,7 +15,7 @@ namespace {
 
 std::uintptr_t address(const MappedMemory& memory) { return reinterpret_cast<std::uintptr_t>(memory.data()); }
 
-/// What the system says of the mapping around a place ("rd wr mr mw me ac hg"); nothing where it does not tell.
+/// The kernel's flags of the mapping at an address ("rd wr mr mw me ac hg"); "" if not available.
 std::string flags_of(std::uintptr_t place) {
   std::ifstream maps("/proc/self/smaps");
   bool is_here = false;
@@ -27,7 +27,7 @@ std::string flags_of(std::uintptr_t place) {
   return {};
 }
 
-TEST(MappedMemory, IsZeroAndMayBeWrittenToItsEnd) {
+TEST(MappedMemory, IsZeroAndWritableToItsEnd) {
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, kHugePage - 1, kHugePage, 3 * kHugePage + 5000}) {
     const MappedMemory memory(bytes);
     EXPECT_EQ(memory.bytes(), bytes);
@@ -37,8 +37,8 @@ TEST(MappedMemory, IsZeroAndMayBeWrittenToItsEnd) {
   }
 }
 
-TEST(MappedMemory, BeginsAtAPageOrAHugeOne) {
-  // Several at once, which the system lays one behind the other.
+TEST(MappedMemory, BeginsAtAPageOrHugePage) {
+  // Several at once, which the kernel maps next to each other.
   const MappedMemory small(5000), large(kHugePage), odd(2 * kHugePage + 4096), another(kHugePage + 1);
   EXPECT_EQ(address(small) % 4096, 0U);
   EXPECT_EQ(address(large) % kHugePage, 0U);
@@ -54,7 +54,7 @@ TEST(MappedMemory, AsksForHugePages) {
   EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
 }
 
-TEST(MappedMemory, NothingIsAPlaceAndTooMuchIsThrown) {
+TEST(MappedMemory, AcceptsZeroBytesAndThrowsForTooMany) {
   const MappedMemory nothing(0);
   EXPECT_NE(nothing.data(), nullptr);
   EXPECT_THROW(MappedMemory(std::numeric_limits<std::size_t>::max() / 4), std::system_error);

@@ -1,4 +1,4 @@
-// kind_of_file: what messages call a file of another kind.
+// kind_of_file: the name of a wrong file's kind in messages.
 
 #include "core/files.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Use = FileKind::Use;
 
-TEST(KindOfFile, GoesByFirstBytesAndName) {
+TEST(KindOfFile, UsesFirstBytesAndName) {
   const test::Folder folder;
   const std::string zip("PK\x03\x04\x14\0\0\0", 8);
   struct Case {

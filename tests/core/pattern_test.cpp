@@ -13,7 +13,7 @@ TEST(PatternTest, SearchesAndReplaces) {
   EXPECT_EQ(block.replaced("conv", "x"), "conv");
 }
 
-TEST(PatternTest, SaysWhyATextIsNone) {
+TEST(PatternTest, ReportsInvalidPatterns) {
   EXPECT_THROW(Pattern("("), PatternError);
   try {
     const Pattern wrong("[a");

@@ -5,7 +5,7 @@
 namespace dptrain {
 namespace {
 
-TEST(Quantity, RatesHaveThreeDigitsOfSlowNetworksToo) {
+TEST(Quantity, SmallRatesHaveThreeDigits) {
   EXPECT_EQ(rate_text(12345.6), "12,346");
   EXPECT_EQ(rate_text(100), "100");
   EXPECT_EQ(rate_text(99.96), "100");

@@ -31,7 +31,7 @@ TEST(Queue, CloseDrainsAndThenEnds) {
   EXPECT_EQ(queue.pop(), std::nullopt);
 }
 
-TEST(Queue, AFullQueueHoldsItsProducer) {
+TEST(Queue, AFullQueueBlocksItsProducer) {
   Queue<int> queue(1);
   std::atomic<int> pushed = 0;
   std::thread producer([&] {
@@ -47,7 +47,7 @@ TEST(Queue, AFullQueueHoldsItsProducer) {
   EXPECT_EQ(pushed, 3);
 }
 
-TEST(Queue, CloseWakesThoseWhoWait) {
+TEST(Queue, CloseWakesWaitingThreads) {
   Queue<int> empty(1), full(1);
   full.push(0);
   std::thread consumer([&] { EXPECT_EQ(empty.pop(), std::nullopt); });

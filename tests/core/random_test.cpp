@@ -21,7 +21,7 @@ TEST(RandomStream, IsPhilox) {
   EXPECT_EQ(draw(RandomStream(0, 0), 4), (std::vector<std::uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
 }
 
-TEST(RandomStream, IsAFunctionOfItsArguments) {
+TEST(RandomStream, DependsOnlyOnItsArguments) {
   const auto words = draw(RandomStream(42, 7, 3, 1), 64);
   EXPECT_EQ(words, draw(RandomStream(42, 7, 3, 1), 64));
   std::set<std::uint32_t> first{words[0]};
@@ -54,7 +54,7 @@ TEST(RandomStream, BelowHitsEveryValueEquallyOften) {
   for (const int n : hits) chi_squared += std::pow(n - kDraws / kValues, 2) / (kDraws / kValues);
   EXPECT_LT(chi_squared, 22.5);  // 6 degrees of freedom: one in a thousand is above
   EXPECT_EQ(stream.below(1), 0u);
-  const std::uint64_t huge = (std::uint64_t{1} << 63) + 1;  // nearly half of all draws are refused
+  const std::uint64_t huge = (std::uint64_t{1} << 63) + 1;  // nearly half of all draws are rejected
   for (int i = 0; i < 100; ++i) EXPECT_LT(stream.below(huge), huge);
 }
 

@@ -19,7 +19,7 @@ TEST(Error, KindIsTheExitCode) {
   EXPECT_EQ(Error(ErrorKind::kWrite, "x").exit_code(), 10);
 }
 
-TEST(Error, TravelsBetweenThreadsAndGainsItsPlace) {
+TEST(Error, IsCopiedBetweenThreadsAndGetsALocation) {
   std::exception_ptr failure;
   std::thread([&] {
     try {
@@ -63,13 +63,13 @@ TEST(DType, SizesAndNames) {
   EXPECT_EQ(name_of(DType::kI16), "int16");
 }
 
-TEST(Stopwatch, RestartsWhereItRead) {
+TEST(Stopwatch, RestartsAtTheTimeOfReading) {
   Stopwatch watch;
   const double begin = now_seconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   const double first = watch.restart();
   EXPECT_GE(first, 0.003);
-  EXPECT_LE(first + watch.seconds(), now_seconds() - begin + 0.001);  // nothing counted twice
+  EXPECT_LE(first + watch.seconds(), now_seconds() - begin + 0.001);  // no interval is counted twice
 }
 
 }  // namespace

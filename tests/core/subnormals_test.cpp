@@ -8,14 +8,14 @@
 namespace dptrain {
 namespace {
 
-/// Whether a subnormal float that this thread computes, and one that it reads, are 0.
+/// Whether computed and loaded subnormal floats are 0 in this thread.
 bool flushes() {
   volatile float least = std::numeric_limits<float>::min(), half = 0.5F, many = 0x1p20F;
   volatile float denormal = std::numeric_limits<float>::denorm_min();
   return least * half == 0.0F && denormal * many == 0.0F && least * 1.0F > 0.0F;
 }
 
-TEST(Subnormals, AreZerosInTheThreadAndInThoseThatItStarts) {
+TEST(Subnormals, AreZeroInTheThreadAndItsChildren) {
   bool before = true, after = false, started = false, at_last = true;
   std::thread([&] {
     before = flushes();

@@ -12,7 +12,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(TaskPool, GivesBackWhatTasksReturnAndThrow) {
+TEST(TaskPool, ReturnsResultsAndExceptions) {
   TaskPool pool(3);
   std::vector<std::future<int>> results;
   for (int i = 0; i < 100; ++i)
@@ -29,8 +29,8 @@ TEST(TaskPool, GivesBackWhatTasksReturnAndThrow) {
   }
 }
 
-// Four tasks that go on only when all have begun need four threads at once; nine more find the same four.
-TEST(TaskPool, RunsAsManyAtOnceAsItMay) {
+// Four tasks that wait for each other need four threads; nine more reuse these threads.
+TEST(TaskPool, RunsUpToItsLimitAtOnce) {
   TaskPool pool(4);
   std::barrier together(4);
   std::mutex mutex;
@@ -57,7 +57,7 @@ TEST(TaskPool, OneThreadKeepsTheOrder) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-TEST(TaskPool, WhatHasNotBegunIsForgottenAtTheEnd) {
+TEST(TaskPool, DropsQueuedTasksAtTheEnd) {
   std::promise<void> begun, may_end;
   std::atomic<bool> ended = false;
   std::future<void> running, waiting;

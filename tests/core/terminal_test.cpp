@@ -1,4 +1,4 @@
-// Text that fits a terminal: widths of UTF-8, wrapped lines, coloured errors, tables that continue below.
+// Text that fits a terminal: widths of UTF-8, wrapped lines, coloured errors, tables in several parts.
 
 #include "core/terminal.h"
 
@@ -90,7 +90,7 @@ TEST(TerminalColor, IsForSeverityUnderlineAndAdvice) {
   EXPECT_EQ(colored("no error: here"), "no error: here");
 }
 
-TEST(TerminalTable, ContinuesBelowWhereColumnsDoNotFit) {
+TEST(TerminalTable, ContinuesBelowIfColumnsDoNotFit) {
   Table table;
   table.column("name", Table::Align::kLeft).column("ms").column("bytes").column("by", Table::Align::kLeft);
   table.row({"conv", "12.5", "3 KiB", "fma"}).row({"花", "1", "10 KiB"});

@@ -10,7 +10,7 @@
 namespace dptrain {
 namespace {
 
-TEST(Text, NearestForgivesATypoButNotAnotherWord) {
+TEST(Text, NearestAcceptsATypoButNotAnotherWord) {
   const std::vector<std::string> keys{"filters", "kernel_size", "strides", "padding", "lr"};
   EXPECT_EQ(nearest("filter", keys), "filters");
   const std::vector<std::string> words{"Accuracy", "accuracy", "acc"};
@@ -18,7 +18,7 @@ TEST(Text, NearestForgivesATypoButNotAnotherWord) {
   EXPECT_EQ(nearest("Acuracy", words), "Accuracy");
   EXPECT_EQ(nearest("Filters", keys), "filters");
   EXPECT_EQ(nearest("kernal_size", keys), "kernel_size");
-  EXPECT_EQ(nearest("stirdes", keys), "strides");  // a swap is one mistake
+  EXPECT_EQ(nearest("stirdes", keys), "strides");  // a transposition is one edit
   EXPECT_EQ(nearest("rl", keys), "lr");
   EXPECT_EQ(nearest("momentum", keys), "");
   const std::vector<std::string> metrics{"mse", "R2Score", "RootMeanSquaredError", "F1Score"};
@@ -33,7 +33,7 @@ TEST(Text, NearestForgivesATypoButNotAnotherWord) {
   EXPECT_EQ(did_you_mean("momentum", keys), "");
 }
 
-TEST(Text, NearestTakesTheFirstOfEquals) {
+TEST(Text, NearestReturnsTheFirstOfEquals) {
   const std::vector<std::string> words{"abd", "abe"};
   EXPECT_EQ(nearest("abc", words), "abd");
 }
@@ -67,7 +67,7 @@ TEST(Text, HumanBytes) {
   EXPECT_EQ(human_bytes(std::uint64_t{5000} << 40), "5000.0 TiB");
 }
 
-TEST(Text, PrintableGivesTheTerminalNoOrders) {
+TEST(Text, PrintableEscapesControlCharacters) {
   EXPECT_EQ(printable("conv1/kernel"), "conv1/kernel");
   EXPECT_EQ(printable("caf\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x90\x8D"), "caf\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x90\x8D");
   EXPECT_EQ(printable("\x1b[2Jgone\a"), "\\x1b[2Jgone\\x07");
@@ -94,7 +94,7 @@ TEST(Text, GlobMatch) {
   EXPECT_FALSE(glob_match("[a]", "a"));  // no character classes
 }
 
-TEST(Text, MetricsKeepDigitsThatTell) {
+TEST(Text, MetricsKeepSignificantDigits) {
   EXPECT_EQ(metric_text(0.23137), "0.2314");
   EXPECT_EQ(metric_text(-12.5), "-12.5000");
   EXPECT_EQ(metric_text(0.000487), "4.8700e-04");

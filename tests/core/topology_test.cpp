@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 using Groups = std::vector<std::vector<int>>;
 
-/// A folder that stands for /sys/devices/system/cpu.
+/// A folder in place of /sys/devices/system/cpu.
 class CoreGroups : public ::testing::Test {
  protected:
   CoreGroups() : folder_(fs::temp_directory_path() / ("dptrain-topology-" + std::to_string(getpid()))) {}
@@ -65,7 +65,7 @@ TEST_F(CoreGroups, AreOfOneNode) {
   EXPECT_THAT(groups(4), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
 }
 
-TEST_F(CoreGroups, AreOneWhereTheSystemDoesNotTell) {
+TEST_F(CoreGroups, AreOneGroupIfTheTopologyIsUnknown) {
   EXPECT_THAT(groups(3), ElementsAre(ElementsAre(0, 1, 2)));
   EXPECT_THAT(groups(0), IsEmpty());
 }
@@ -86,7 +86,7 @@ std::pair<int, int> replicas_and_threads(const std::vector<int>& sizes, int most
   return {static_cast<int>(layout.cpus.size()), layout.threads};
 }
 
-TEST(Layout, AReplicaForEachGroup) {
+TEST(Layout, AssignsAReplicaPerGroup) {
   EXPECT_EQ(replicas_and_threads({8}), std::pair(1, 8));
   EXPECT_EQ(replicas_and_threads({8, 8, 8, 8}), std::pair(4, 8));
   EXPECT_THAT(layout_of(groups_of({2, 2}), 4).cpus, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
@@ -98,7 +98,7 @@ TEST(Layout, UnevenGroupsLeaveFewCoresIdle) {
   EXPECT_EQ(replicas_and_threads({8, 3}), std::pair(5, 2)) << "4 would leave 3 of 11, 3 would leave 2";
 }
 
-TEST(Layout, AQuotaTakesTheFirstCores) {
+TEST(Layout, AQuotaUsesTheFirstCores) {
   EXPECT_EQ(replicas_and_threads({8, 8}, 8), std::pair(1, 8));
   EXPECT_EQ(replicas_and_threads({8, 8}, 12), std::pair(3, 4));
   EXPECT_EQ(replicas_and_threads({8, 8}, 3), std::pair(1, 3));
@@ -111,7 +111,7 @@ TEST(CpuList, JoinsNeighbours) {
   EXPECT_EQ(cpu_list({7}), "7");
 }
 
-TEST(BindThread, HoldsForTheThreadAndThoseThatItStarts) {
+TEST(BindThread, AppliesToTheThreadAndItsChildren) {
   const std::vector<int> before = allowed_cpus();
   std::thread([&] {
     bind_thread({before.back()});

@@ -13,7 +13,7 @@ const ThreadEntries* find(const std::vector<ThreadEntries>& all, const std::stri
   return found == all.end() ? nullptr : &*found;
 }
 
-TEST(Trace, KeepsSpansBetweenStartAndStopAlone) {
+TEST(Trace, KeepsOnlySpansBetweenStartAndStop) {
   { const Span before("a", "before"); }
   std::vector<ThreadEntries> all;
   std::thread([&] {
@@ -46,7 +46,7 @@ TEST(Trace, KeepsSpansBetweenStartAndStopAlone) {
   EXPECT_TRUE(stop().empty());
 }
 
-TEST(Trace, ALongNameIsCut) {
+TEST(Trace, CutsALongName) {
   start();
   {
     const std::string name(200, 'x');
@@ -57,7 +57,7 @@ TEST(Trace, ALongNameIsCut) {
   EXPECT_EQ(std::string(all[0].entries[0].whose), std::string(sizeof(Entry::whose) - 1, 'x'));
 }
 
-TEST(Trace, WhatDoesNotFitIsCounted) {
+TEST(Trace, CountsSpansThatDoNotFit) {
   start();
   for (std::size_t i = 0; i < kMaxSpans + 5; ++i) const Span span("a", "b");
   const std::vector<ThreadEntries> all = stop();
@@ -66,7 +66,8 @@ TEST(Trace, WhatDoesNotFitIsCounted) {
   EXPECT_EQ(all[0].left_out, 5);
 }
 
-// Threads that run on, as a loader's workers do, while traces begin and end; what each keeps is whole and in order.
+// Threads that keep running, as a loader's workers do, while traces start and stop; the spans of each are complete and
+// in order.
 TEST(Trace, ThreadsKeepSpansWhileTracesBeginAndEnd) {
   std::atomic<bool> over = false;
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// What a zip archive claims about its members, and what inflating them gives.
+// Checks of a zip archive's declared sizes and checksums, and inflating.
 
 #include "core/zip.h"
 
@@ -41,7 +41,7 @@ std::vector<std::byte> deflated(std::span<const std::byte> bytes) {
   return packed;
 }
 
-/// An archive of one deflated member, which claims a size and a checksum.
+/// An archive of one deflated member with the given declared size and checksum.
 std::shared_ptr<const FileBytes> archive(const std::vector<std::byte>& packed, std::uint64_t claimed,
                                          std::uint32_t crc) {
   const std::string name = "config.json";
@@ -52,7 +52,7 @@ std::shared_ptr<const FileBytes> archive(const std::vector<std::byte>& packed, s
   const auto put_name = [&] {
     for (const char c : name) file.push_back(static_cast<std::byte>(c));
   };
-  const auto common = [&] {  // what the local header and the directory have in the same order
+  const auto common = [&] {  // fields that the local header and the directory share, in order
     put(20, 2), put(0, 2), put(Z_DEFLATED, 2), put(0, 4);
     put(crc, 4), put(packed.size(), 4), put(claimed, 4), put(name.size(), 2), put(0, 2);
   };
@@ -81,7 +81,7 @@ std::string archive_error(const std::vector<std::byte>& packed, std::uint64_t cl
   return "";
 }
 
-TEST(ZipArchive, InflatesWhatIsThere) {
+TEST(ZipArchive, InflatesMembers) {
   for (const std::size_t size : {0U, 1U, 1000U, 1U << 20U, (1U << 20U) + 1, 5'000'000U}) {
     const std::vector<std::byte> bytes = varied(size);
     const auto member = archive_member(archive(deflated(bytes), size, crc32(bytes, 0)), "config.json");
@@ -90,23 +90,23 @@ TEST(ZipArchive, InflatesWhatIsThere) {
   }
 }
 
-TEST(ZipArchive, NumbersOfZeroMayBePackedTightly) {
+TEST(ZipArchive, AcceptsHighlyCompressedZeros) {
   const std::vector<std::byte> zeros(std::size_t{32} << 20U);
   const std::vector<std::byte> packed = deflated(zeros);
   ASSERT_GT(zeros.size() / packed.size(), 500U);
   EXPECT_EQ(archive_error(packed, zeros.size(), crc32(zeros, 0)), "");
 }
 
-/// A megabyte that inflates to a gigabyte, as the format allows, is refused before a byte of it is.
-TEST(ZipArchive, AClaimBeyondTheRatioIsRefused) {
-  const std::vector<std::byte> packed(1'000'000);  // never looked at
+/// A member of 1 MB that declares 1 GB, within the format's limits, is rejected before inflating.
+TEST(ZipArchive, RejectsASizeBeyondTheMaximumRatio) {
+  const std::vector<std::byte> packed(1'000'000);  // not read
   EXPECT_EQ(archive_error(packed, 1'000'000'000),
             "a.keras contains config.json deflated to 1000000 of 1000000000 bytes: more than the possible 100 to 1, so "
             "the file is damaged or malicious");
   EXPECT_THAT(archive_error(packed, 0xFFFFFFFE), HasSubstr("more than the possible 100 to 1"));
 }
 
-TEST(ZipArchive, AMemberOfAnotherLengthThanItClaimsIsDamaged) {
+TEST(ZipArchive, RejectsAMemberOfAnotherLengthThanDeclared) {
   const std::vector<std::byte> packed = deflated(varied(3'000'000));
   EXPECT_THAT(archive_error(packed, 2'999'999), HasSubstr("longer than the 2999999 bytes"));
   EXPECT_THAT(archive_error(packed, 0), HasSubstr("longer than the 0 bytes"));
@@ -114,7 +114,7 @@ TEST(ZipArchive, AMemberOfAnotherLengthThanItClaimsIsDamaged) {
   EXPECT_THAT(archive_error(packed, 200'000'000), HasSubstr("cannot be inflated to the 200000000 bytes"));
 }
 
-TEST(ZipArchive, AStreamCutOffIsDamaged) {
+TEST(ZipArchive, RejectsATruncatedStream) {
   std::vector<std::byte> packed = deflated(varied(100'000));
   packed.resize(packed.size() - 1);
   EXPECT_THAT(archive_error(packed, 100'000), HasSubstr("cannot be inflated"));

@@ -1,4 +1,4 @@
-// What is written reads back, in the plain form and in that of 64 bits.
+// Written archives read back, in the 32-bit and the 64-bit format.
 
 #include "core/zip.h"
 
@@ -31,11 +31,11 @@ std::string text_of(const FileBytes& member) {
   return text;
 }
 
-TEST(ZipWriter, EveryMemberReadsBack) {
+TEST(ZipWriter, ReadsBackEveryMember) {
   const std::string first = "{}", second(1000, 'x'), none;
   const std::vector<ZipMember> members{
       {"metadata.json", bytes_of(first)}, {"empty", bytes_of(none)}, {"model.weights.h5", bytes_of(second)}};
-  // A limit of 0 writes each number in the records of 64 bits, 100 those behind the large member.
+  // A limit of 0 writes every number as 64 bits, 100 those after the large member.
   for (const std::uint64_t limit : {kZip32Limit, std::uint64_t{0}, std::uint64_t{100}}) {
     SCOPED_TRACE(limit);
     const auto archive = joined(zip_pieces(members, limit));
@@ -53,7 +53,7 @@ TEST(ZipWriter, TheSameMembersGiveTheSameBytes) {
   EXPECT_EQ(once->read(0, once->size()), again->read(0, again->size()));
 }
 
-TEST(ZipWriter, CountsMoreMembersThan16BitsHold) {
+TEST(ZipWriter, CountsMembersBeyond16Bits) {
   const std::string text = "x";
   std::vector<ZipMember> members;
   for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i), bytes_of(text)});

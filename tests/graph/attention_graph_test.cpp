@@ -1,4 +1,4 @@
-// Attention in a graph: which mask goes on, and which cannot be heeded.
+// Attention in a graph: propagated masks, and masks that are errors.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ layers:
   - Masking: {name: late, inputs: z}
 )";
 
-TEST(AttentionGraph, TheMaskOfTheQueryGoesOn) {
+TEST(AttentionGraph, PropagatesTheMaskOfTheQuery) {
   const Graph graph = graph_of(std::string(kTwoMasks) + R"(
   - MultiHeadAttention: {name: heads, num_heads: 1, key_dim: 2, inputs: [valid, late]}
   - Attention: {name: more, inputs: [late, heads]}
@@ -30,7 +30,7 @@ outputs: [more]
   EXPECT_EQ(found[5][0], (Mask{Port(3, 1)}));
 }
 
-TEST(AttentionGraph, AJoinedMaskOfAnyInputIsRefused) {
+TEST(AttentionGraph, RejectsAJoinedMaskOfAnyInput) {
   const Built built = build_text(std::string(kTwoMasks) + R"(
   - Add: {name: sum, inputs: [valid, late]}
   - MultiHeadAttention: {name: heads, num_heads: 1, key_dim: 2, inputs: [valid, sum]}

@@ -1,4 +1,4 @@
-// Blocks and shared sub-models that read several tensors by names of their own.
+// Blocks and shared sub-models with several named inputs.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ blocks:
       - Conv2D: {name: conv, filters: $filters + $skip_channels - $low_channels, kernel_size: 3, padding: same}
 )";
 
-TEST(BlockInputs, AreReadByTheirNamesAndTheFirstByTheFirstStep) {
+TEST(BlockInputs, AreReadByNameAndTheFirstStepReadsTheFirst) {
   const Graph graph = graph_of(std::string(kUp) + R"(
 layers:
   - Input: {name: x, shape: [8, 12, 3]}
@@ -31,7 +31,7 @@ layers:
   expect_round_trip(graph);
 }
 
-TEST(BlockInputs, OfStepsHaveExtentsToo) {
+TEST(BlockInputs, OfStepsHaveExtents) {
   const Graph graph = graph_of(R"(
 blocks:
   pair:
@@ -49,7 +49,7 @@ layers:
   EXPECT_EQ(graph.nodes[2].output().str(), "2x432");
 }
 
-TEST(BlockInputs, OneMayHaveANameOfItsOwn) {
+TEST(BlockInputs, OneMayHaveAName) {
   const Graph graph = graph_of(R"(
 blocks:
   residual:
@@ -75,7 +75,7 @@ layers:
   EXPECT_EQ(wiring(graph), "a, b, s_plus <- a b, s_all <- s_plus a b");
 }
 
-TEST(BlockInputs, CopiesOfARepeatChainByTheFirstAndShareTheOthers) {
+TEST(BlockInputs, RepeatedBlocksChainTheFirstAndShareTheOthers) {
   const Graph graph = graph_of(R"(
 blocks:
   decoder:
@@ -92,7 +92,7 @@ layers:
   expect_round_trip(graph);
 }
 
-TEST(BlockInputs, ABlockWithoutStepsGivesTheFirst) {
+TEST(BlockInputs, ABlockWithoutStepsReturnsTheFirst) {
   const Graph graph = graph_of(R"(
 blocks:
   fit:
@@ -109,7 +109,7 @@ layers:
   EXPECT_EQ(wiring(graph), "a, b <- a, c <- b, other_d <- a, all <- a other_d c");
 }
 
-TEST(BlockInputs, GoOnToBlocksInside) {
+TEST(BlockInputs, PassToNestedBlocks) {
   const Graph graph = graph_of(R"(
 blocks:
   minus: {inputs: [a, b], layers: [{Subtract: {name: m, inputs: [b, a]}}]}
@@ -151,7 +151,7 @@ const std::string kTwo =
     "blocks: {sum: {inputs: [left, right], layers: [{Add: {inputs: [left, right]}}]}}\n"
     "layers: [{Input: {name: a, shape: [4]}}, {Input: {name: b, shape: [4]}}, ";
 
-TEST(BlockInputs, WrongUses) {
+TEST(BlockInputs, RejectsInvalidUses) {
   const auto errors = [](const std::string& steps) { return build_text(kTwo + steps + "]").errors; };
   EXPECT_EQ(errors("{sum: {inputs: a}}"), "2:89 sum: expected 2 inputs (left, right), found 1\n");
   EXPECT_EQ(errors("{sum: {name: s, inputs: [a, b, a]}}"), "2:98 sum: expected 2 inputs (left, right), found 3\n");
@@ -166,7 +166,7 @@ TEST(BlockInputs, WrongUses) {
             "2:10 sum: there is no step above to read; inputs must name 2 inputs (left, right)\n");
 }
 
-TEST(BlockInputs, WrongDefinitions) {
+TEST(BlockInputs, RejectsInvalidDefinitions) {
   const auto errors = [](const std::string& inputs, const std::string& steps) {
     return build_text("blocks: {b: {inputs: " + inputs + ", layers: [" + steps +
                       "]}}\nlayers: [{Input: [4]}, {Dense: {name: d, units: 4}}, {b: {inputs: [input_layer, d]}}]")
@@ -197,7 +197,7 @@ TEST(BlockInputs, WrongDefinitions) {
             "1:28 block 'b': the name of an input must be letters, digits and '_', found 'a b'\n");
 }
 
-TEST(BlockInputs, WrongSharedSubModels) {
+TEST(BlockInputs, RejectsInvalidSharedSubModels) {
   const auto errors = [](const std::string& definition) {
     return build_text("shared: {s: {" + definition + "}}\nlayers: [{Input: [4]}, s]").errors;
   };

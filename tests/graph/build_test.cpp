@@ -1,4 +1,4 @@
-// What the steps of a model become: names, wiring, weights.
+// Building a model's steps: names, wiring, weights.
 
 #include <gmock/gmock.h>
 
@@ -86,7 +86,7 @@ TEST(Build, Vgg16HasTheNamesOfKeras) {
   expect_round_trip(graph);
 }
 
-TEST(Build, FreezeUpToTakesWhatAStepIsMadeFrom) {
+TEST(Build, FreezeUpToFreezesAllLayersBelowAStep) {
   const Graph graph = graph_of(R"(
 layers:
   - Input: {shape: [4]}
@@ -118,7 +118,7 @@ freeze: a_*
   EXPECT_TRUE(graph.layers[4].trainable);
 }
 
-TEST(Build, TrainableOnABlockHoldsForAllInIt) {
+TEST(Build, TrainableOnABlockAppliesToAllItsLayers) {
   const Graph graph = graph_of(R"(
 blocks:
   unit: {layers: [{Dense: {units: 3, trainable: true}}, {Dense: {units: 3, trainable: false}}]}
@@ -250,12 +250,12 @@ outputs: [main, side]
   expect_round_trip(graph);
 }
 
-TEST(Build, AutomaticNamesPassOverTakenOnes) {
+TEST(Build, AutomaticNamesSkipUsedOnes) {
   const Graph graph = graph_of("layers: [{Input: [4]}, {Dense: {name: dense, units: 3}}, {Dense: 2}, {Dense: 1}]");
   EXPECT_THAT(layer_names(graph), ElementsAre("input_layer", "dense", "dense_1", "dense_2"));
 }
 
-TEST(Build, SchemaKnowsTheLayersAndTheArgumentsOfEveryStep) {
+TEST(Build, SchemaHasTheLayersAndTheArgumentsOfEveryStep) {
   config::Node definitions = config::Node::map();
   define_steps(definitions);
   const nlohmann::json defined = nlohmann::json::parse(config::to_json(definitions));
@@ -266,7 +266,7 @@ TEST(Build, SchemaKnowsTheLayersAndTheArgumentsOfEveryStep) {
   EXPECT_EQ(conv["required"], nlohmann::json({"filters", "kernel_size"}));
 }
 
-TEST(Build, DeviceIsKept) {
+TEST(Build, KeepsTheDevice) {
   EXPECT_EQ(graph_of("layers: [{Input: {shape: [4], device: cpu}}, {Dense: {units: 3, device: cpu}}]").nodes[1].device,
             "cpu");
   EXPECT_EQ(graph_of("layers: [{Input: [4]}, {Dense: {units: 3, device: 'gpu:0'}}]").nodes[1].device, "gpu:0");
@@ -301,7 +301,7 @@ layers:
       "the text ''\n");
 }
 
-TEST(Build, BlocksKnowTheExtentsOfTheirInput) {
+TEST(Build, BlocksCanUseTheExtentsOfTheirInput) {
   const Graph graph = graph_of(R"(
 blocks:
   widen:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A `model:` section as text, built.
+// Builds a `model:` section from text.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace dptrain::graph {
 
 struct Built {
   Graph graph;
-  std::string errors;  ///< as the user sees them, without the quoted lines: "12:5 message", notes below
+  std::string errors;  ///< as printed, without the quoted lines: "12:5 message", notes below
   std::string warnings;
 };
 
@@ -36,7 +36,7 @@ inline Built build_text(const std::string& yaml) {
   return built;
 }
 
-/// The graph of a model that must be right.
+/// The graph of a valid model.
 inline Graph graph_of(const std::string& yaml) {
   Built built = build_text(yaml);
   if (!built.errors.empty()) throw std::runtime_error(built.errors + yaml);
@@ -60,7 +60,7 @@ inline std::vector<std::string> layer_names(const Graph& graph) {
   return names;
 }
 
-/// "conv1 <- input_layer, add <- bn2 proj": calls with what they read.
+/// The calls with their inputs: "conv1 <- input_layer, add <- bn2 proj".
 inline std::string wiring(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {
@@ -71,7 +71,7 @@ inline std::string wiring(const Graph& graph) {
   return text;
 }
 
-/// Everything that a graph is, as text; two graphs are the same when it is.
+/// A complete description of a graph; two graphs are equal if their descriptions are.
 inline std::string portrait(const Graph& graph) {
   std::string text = wiring(graph) + "\n";
   for (const Layer& layer : graph.layers)

@@ -1,12 +1,12 @@
-// The order of `model.layers` after Keras has loaded a graph: weights of a file are paired by it. Whole
-// networks: tests/formats/network_test.cpp.
+// The order of `model.layers` after Keras has loaded a graph, which pairs the weights of a file.
+// tests/formats/network_test.cpp covers whole networks.
 
 #include "graph/example.h"
 
 namespace dptrain::graph {
 namespace {
 
-TEST(KerasOrder, SharedLayerStandsWhereItsDeepestCallIs) {
+TEST(KerasOrder, SharedLayersHaveThePositionOfTheirDeepestCall) {
   const Graph graph = graph_of(R"(
 shared: {enc: {Dense: {units: 4}}}
 layers:
@@ -23,7 +23,7 @@ layers:
   EXPECT_EQ(names, "right left twist enc merge ");
 }
 
-TEST(KerasOrder, DeepChainsNeedNoDeepStack) {
+TEST(KerasOrder, DeepChainsDoNotOverflowTheStack) {
   const Graph graph = graph_of("layers: [{Input: [4]}, {Activation: {activation: relu, repeat: 19000}}]");
   const std::vector<int> order = keras_order(graph);
   ASSERT_EQ(order.size(), 19001U);

@@ -1,4 +1,4 @@
-// Initial weights, the table, the picture.
+// Initial weights, the summary table, the picture.
 
 #include <gmock/gmock.h>
 
@@ -88,7 +88,7 @@ TEST(Initialize, OrthogonalBothWays) {
   }
 }
 
-TEST(Initialize, AFunctionOfSeedAndIndexAlone) {
+TEST(Initialize, DependsOnlyOnSeedAndIndex) {
   const nn::WeightDef def = weight(Initializer{nn::HeNormal{}}, {5, 3});
   EXPECT_EQ(initialize(def, 1, 0), initialize(def, 1, 0));
   EXPECT_NE(initialize(def, 1, 0), initialize(def, 2, 0));
@@ -97,7 +97,7 @@ TEST(Initialize, AFunctionOfSeedAndIndexAlone) {
   for (std::size_t i = 0; i < a.weights.size(); ++i) EXPECT_EQ(a.weights[i].values, b.weights[i].values);
 }
 
-TEST(Initialize, OverwritesWhatWasThere) {
+TEST(Initialize, OverwritesExistingValues) {
   for (const Initializer& initializer :
        {Initializer{nn::HeNormal{}}, Initializer{nn::Zeros{}}, Initializer{nn::Orthogonal{1}}, Initializer{}}) {
     const nn::WeightDef def = weight(initializer, {3, 4});
@@ -107,7 +107,7 @@ TEST(Initialize, OverwritesWhatWasThere) {
   }
 }
 
-TEST(Model, IsDrawnWhereItHasNoValues) {
+TEST(Model, DrawsMissingValues) {
   const Model whole = make_model(graph_of(kFashionMnist), 42);
   Model model = undrawn_model(graph_of(kFashionMnist), 42);
   EXPECT_EQ(model.parameters(), whole.parameters());

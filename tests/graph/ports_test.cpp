@@ -1,4 +1,4 @@
-// Layers with several outputs: what configs call them, and masks, which configs do not see.
+// Layers with several outputs: their names in configs, and masks, which configs do not name.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ layers:
 outputs: [sum, cut.high]
 )";
 
-TEST(Ports, AStepReadsTheFirstOutputOrTheOneThatItNames) {
+TEST(Ports, AStepReadsTheFirstOrTheNamedOutput) {
   const Graph graph = graph_of(kBothHalves);
   EXPECT_EQ(wiring(graph), "x, cut <- x, left <- cut, right <- cut.high, sum <- left right");
   EXPECT_EQ(graph.nodes[1].outputs[0].shape, Shape{2});
@@ -34,7 +34,7 @@ TEST(Ports, AStepReadsTheFirstOutputOrTheOneThatItNames) {
   EXPECT_THAT(to_dot(undrawn_model(graph, 1)), HasSubstr("n1 -> n3 [label=\"high\"]"));
 }
 
-TEST(Ports, GoByNumberToo) {
+TEST(Ports, CanBeNumbered) {
   const Graph graph = graph_of(R"(
 layers:
   - Input: {name: x, shape: [5]}
@@ -44,7 +44,7 @@ layers:
   EXPECT_EQ(graph.nodes[2].inputs, std::vector<Port>{Port(1, 1)});
 }
 
-TEST(Ports, AreReadInsideOfBlocksAndByBlocks) {
+TEST(Ports, AreReadInsideBlocksAndByBlocks) {
   const Graph graph = graph_of(R"(
 blocks:
   pair:
@@ -62,7 +62,7 @@ layers:
             "x, cut <- x, p_cut <- cut.high, p_high <- p_cut.high, p_both <- cut.high, p_all <- p_high p_both p_cut");
 }
 
-TEST(Ports, ABlockThatLeavesAllItsStepsOutIsWhatItReads) {
+TEST(Ports, ABlockWithoutActiveStepsIsItsInput) {
   const Graph graph = graph_of(R"(
 blocks:
   maybe:
@@ -80,7 +80,7 @@ outputs: [head, low, high]
   EXPECT_EQ(graph.outputs, (std::vector<Port>{Port(2), Port(3), Port(1, 1)}));
 }
 
-TEST(Ports, ErrorsNameTheOutputsThatThereAre) {
+TEST(Ports, ErrorsListTheOutputs) {
   const auto errors = [](const std::string& inputs) {
     return build_text(
                "layers:\n  - Input: {name: x, shape: [5]}\n  - TestHalves: {name: cut}\n  - Dense: {units: 3, "
@@ -102,7 +102,7 @@ layers:
               HasSubstr("the name 'cut.high' is already that of an output of 'cut'"));
 }
 
-TEST(Types, IdsGoToLayersThatReadThem) {
+TEST(Types, RejectsIdsForLayersOfFloats) {
   EXPECT_THAT(build_text(R"(
 layers:
   - Input: {name: x, shape: [5]}
@@ -168,13 +168,13 @@ outputs: [mean, joined, wide, half]
   expect_round_trip(graph);
 }
 
-TEST(Masks, AreLostWithAWarning) {
+TEST(Masks, WarnWhenTheyAreLost) {
   const Built built = build_text(start("  - Flatten: {name: flat, inputs: a}\noutputs: [flat, b]\n"));
   EXPECT_EQ(built.errors, "");
   EXPECT_EQ(built.warnings, "Flatten 'flat' drops the mask of 'a': later layers do not mask padding (as in Keras)\n");
 }
 
-TEST(Masks, OfAStepAreThoseThatItNames) {
+TEST(Masks, OfAStepAreThoseOfItsMaskKey) {
   const Graph graph = graph_of(start(R"(
   - Embedding: {name: plain, inputs: x, input_dim: 9, output_dim: 4}
   - Add: {name: half, inputs: [a, plain], mask: a}
@@ -191,7 +191,7 @@ outputs: [half, given, all_steps]
   expect_round_trip(graph);
 }
 
-TEST(Masks, OfASharedLayerAreThoseOfItsUse) {
+TEST(Masks, OfASharedLayerBelongToItsUse) {
   const Graph graph = graph_of(R"(
 shared:
   reader: {LSTM: {units: 3}}
@@ -209,7 +209,7 @@ outputs: [first, second]
   expect_round_trip(graph);
 }
 
-TEST(Masks, WithoutStepsToMaskAreRefused) {
+TEST(Masks, AreRejectedWithoutSteps) {
   const auto errors = [](const std::string& step) {
     return build_text(start("  - " + step + "\noutputs: [c, a, b]\n")).errors;
   };
@@ -224,7 +224,7 @@ TEST(Masks, WithoutStepsToMaskAreRefused) {
               HasSubstr("the mask of 'a' is 5, and no input has these steps: 'long' is 7x4"));
 }
 
-TEST(Masks, WhatKerasHeedsAndNoOpDoesIsRefused) {
+TEST(Masks, RejectMasksThatNoOpSupports) {
   EXPECT_THAT(build_text(start("  - BatchNormalization: {name: bn, inputs: a}\noutputs: [bn, b]\n")).errors,
               HasSubstr("its input has the mask of 'a', which Keras's layer uses and this version's does not"));
   EXPECT_THAT(build_text(start("  - Concatenate: {name: c, inputs: [a, b], axis: 1}\n")).errors,

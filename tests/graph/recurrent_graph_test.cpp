@@ -22,7 +22,7 @@ layers:
 outputs: [last, encoder.state_c]
 )";
 
-TEST(RecurrentGraph, StatesAreReadByName) {
+TEST(RecurrentGraph, ReadsStatesByName) {
   const Graph graph = graph_of(kEncoderDecoder);
   EXPECT_EQ(wiring(graph),
             "question, answer, valid <- question, encoder <- valid, decoder <- answer encoder.state_h encoder.state_c, "
@@ -31,7 +31,7 @@ TEST(RecurrentGraph, StatesAreReadByName) {
   expect_round_trip(graph);
 }
 
-TEST(RecurrentGraph, TheMaskEndsWhereStepsDo) {
+TEST(RecurrentGraph, TheMaskEndsWithTheSteps) {
   const Graph graph = graph_of(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -45,7 +45,7 @@ layers:
   EXPECT_TRUE(found[3][0].empty());
 }
 
-TEST(RecurrentGraph, AStateOfOtherUnitsIsRefused) {
+TEST(RecurrentGraph, RejectsAStateOfOtherUnits) {
   const Built built = build_text(R"(
 layers:
   - Input: {name: x, shape: [7, 3]}
@@ -61,7 +61,7 @@ std::vector<float> bias_of(const std::string& arguments) {
   return initialize(undrawn_model(graph, 1).weights.back().def, 1, 0);
 }
 
-TEST(RecurrentGraph, TheForgetGatesBiasBeginsWithOnes) {
+TEST(RecurrentGraph, TheBiasOfTheForgetGateIsInitializedToOne) {
   EXPECT_EQ(bias_of("2"), (std::vector<float>{0, 0, 1, 1, 0, 0, 0, 0}));
   EXPECT_EQ(bias_of("{units: 1, bias_initializer: {Constant: 3}}"), (std::vector<float>{3, 1, 3, 3}));
   EXPECT_EQ(bias_of("{units: 1, unit_forget_bias: false}"), (std::vector<float>(4, 0)));

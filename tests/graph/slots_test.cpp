@@ -1,4 +1,4 @@
-// Slots that a config names.
+// Slots named by a config.
 
 #include "graph/slots.h"
 
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 
 std::vector<std::string> slots_of(const std::string& layers) { return Slots(test::model_of(layers).graph).names(); }
 
-TEST(Slots, StandInTheOrderOfTheirFirstUse) {
+TEST(Slots, HaveTheOrderOfTheirFirstUse) {
   EXPECT_THAT(slots_of("layers: [{Input: [4]}, {Dense: 3}]"), ElementsAre("gpu:0"));
   EXPECT_THAT(
       slots_of("layers: [{Input: [4]}, {Dense: 3}, {Dense: {units: 3, device: b}}, {Dense: {units: 2, device: a}}]"),
@@ -32,7 +32,7 @@ TEST(Slots, StandInTheOrderOfTheirFirstUse) {
       << "inputs have none";
 }
 
-TEST(Slots, AUseOfABlockGivesItsStepsOne) {
+TEST(Slots, AUseOfABlockAssignsItsSteps) {
   const Graph graph = test::model_of(R"(
 blocks: {two: {layers: [{Dense: {name: x, units: 3}}, {Dense: {name: y, units: 3, device: c}}]}}
 shared: {enc: {Dense: 4}}

@@ -1,5 +1,5 @@
-// ViT and Transformer, the bundled networks that are not Keras Applications': against formulas, and against the same
-// networks written out by hand in configs/bench.
+// ViT and Transformer, the bundled networks that are not from Keras Applications, compared with formulas and with the
+// same networks written by hand in configs/bench.
 
 #include <fstream>
 #include <sstream>
@@ -14,7 +14,7 @@ namespace {
 
 std::string errors(const std::string& steps) { return build_text("layers: [" + steps + "]").errors; }
 
-/// The model of a file of configs/bench; `other` stands in it in place of `written`.
+/// The model of a file of configs/bench, with `written` replaced by `other`.
 Graph of_bench(const std::string& file, const std::string& written = "", const std::string& other = "") {
   std::ifstream in(test::test_data("../configs/bench/" + file));
   std::ostringstream all;
@@ -30,7 +30,7 @@ Graph of_bench(const std::string& file, const std::string& written = "", const s
   return graph;
 }
 
-TEST(TransformerNetworks, AreTheHandWrittenOnesLayerForLayer) {
+TEST(TransformerNetworks, EqualTheHandWrittenOnesLayerByLayer) {
   const Graph vit = graph_of(R"(
 layers:
   - ViT: {include_top: false, mlp_dim: 768, layer_norm_epsilon: 1e-3, pooling: none}
@@ -54,7 +54,7 @@ layers:
   EXPECT_EQ(portrait(transformer), portrait(of_bench("transformer.yaml")));
 }
 
-/// Of a block: two normalisations, four projections with biases, two dense layers.
+/// Parameters of a block: two normalizations, four projections with biases, two dense layers.
 std::int64_t block(std::int64_t features, std::int64_t inner) {
   return 4 * features + 4 * (features * features + features) + (features * inner + inner) +
          (inner * features + features);
@@ -83,11 +83,11 @@ TEST(TransformerNetworks, TransformerHasTheParametersOfTheFormula) {
       "layers: [{Input: [9, 6]}, {Transformer: {num_layers: 2, num_heads: 3, intermediate_dim: 5, dropout: 0.1, "
       "position_embedding: false, pooling: none, classes: 4}}]");
   EXPECT_EQ(parameters_of(other), 2 * block(6, 5) + 6 * 4 + 4);
-  EXPECT_EQ(tensor_of(other, other.outputs.at(0)).shape, Shape({9, 4}));  // the top judges every step
+  EXPECT_EQ(tensor_of(other, other.outputs.at(0)).shape, Shape({9, 4}));  // the top has an output per step
   expect_round_trip(other);
 }
 
-TEST(TransformerNetworks, NormalisationStandsBehindOrInFront) {
+TEST(TransformerNetworks, NormalizationIsBeforeOrAfter) {
   const auto of = [](const std::string& arguments) {
     return wiring(
         graph_of("layers: [{Input: {name: x, shape: [9, 6]}}, {Transformer: {num_layers: 1, num_heads: 2, "
@@ -105,7 +105,7 @@ TEST(TransformerNetworks, NormalisationStandsBehindOrInFront) {
             "block1_sum <- block1_attended block1_drop, norm <- block1_sum");
 }
 
-TEST(TransformerNetworks, ReadTheStepAbove) {
+TEST(TransformerNetworks, ReadThePreviousStep) {
   const Graph graph = graph_of(R"(
 layers:
   - Input: {shape: [7], dtype: int32}
@@ -119,16 +119,16 @@ layers:
     ASSERT_NE(layer, graph.layers.end()) << name;
     EXPECT_FALSE(layer->trainable) << name;
   }
-  EXPECT_TRUE(graph.networks.empty());  // no weights that were trained on images of some preprocessing
+  EXPECT_TRUE(graph.networks.empty());  // no weights trained on images with a preprocessing
 }
 
-TEST(TransformerNetworks, AValueThatTheFileHasNotIsTaken) {  // the defaults are the file's, not those of all networks
+TEST(TransformerNetworks, AcceptsAValueThatTheFileOmits) {  // the defaults are those of the file, not of all networks
   EXPECT_EQ(layer_names(graph_of("layers: [{ViT: {include_top: false, pooling: none}}]")).back(), "norm");
   EXPECT_EQ(layer_names(graph_of("layers: [{ViT: {include_top: false, input_shape: null}}]")).back(), "mean");
   EXPECT_EQ(parameters_of(graph_of("layers: [{MobileNet: {dropout: 0}}]")), 4253864);
 }
 
-TEST(TransformerNetworks, WrongInputs) {
+TEST(TransformerNetworks, RejectsInvalidInputs) {
   EXPECT_EQ(errors("{Input: [128, 64]}, ViT"),
             "1:30 ViT: 'input_layer' must be an image [height, width, channels], found 128x64; Transformer expects "
             "sequences [steps, features]\n");
@@ -146,7 +146,7 @@ TEST(TransformerNetworks, WrongInputs) {
             "Transformer expects sequences [steps, features]\n");
 }
 
-TEST(TransformerNetworks, WrongArguments) {
+TEST(TransformerNetworks, RejectsInvalidArguments) {
   EXPECT_EQ(errors("{ViT: {hidden_dim: 200}}"),
             "1:29 ViT: num_heads must divide hidden_dim, found 3 for 200; take a divisor, or as hidden_dim a multiple "
             "of num_heads, such as 64 features for each head\n");

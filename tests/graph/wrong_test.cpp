@@ -1,4 +1,4 @@
-// Wrong models and the exact words about them.
+// Invalid models and the exact messages about them.
 
 #include "graph/example.h"
 
@@ -81,7 +81,7 @@ TEST(Wrong, Shapes) {
   });
 }
 
-TEST(Wrong, ShapeInsideABlockNamesItsUse) {
+TEST(Wrong, ShapesInsideABlockNameItsUse) {
   EXPECT_EQ(build_text(R"(
 blocks:
   residual:
@@ -172,20 +172,20 @@ TEST(Wrong, Shared) {
   });
 }
 
-TEST(Wrong, UnusedSharedLayersAreOnlyWarnedOf) {
+TEST(Wrong, UnusedSharedLayersAreOnlyAWarning) {
   const Built built = build_text("shared: {enc: {Dense: 3}, used: {Dense: 2}}\nlayers: [{Input: [4]}, used]");
   EXPECT_EQ(built.errors, "");
   EXPECT_EQ(built.warnings, "shared 'enc' is never used\n");
 }
 
-TEST(Wrong, NestingIsBounded) {
+TEST(Wrong, NestingIsLimited) {
   std::string yaml = "blocks:\n  b0: {layers: [{Activation: relu}]}\n";
   for (int i = 1; i <= 20; ++i) yaml += "  b" + std::to_string(i) + ": {layers: [b" + std::to_string(i - 1) + "]}\n";
   EXPECT_EQ(build_text(yaml + "layers: [{Input: [4]}, b20]\n").errors,
             "7:17 b4: blocks are nested more than 16 deep\n");
 }
 
-TEST(Wrong, BlocksThatDoubleAreBounded) {
+TEST(Wrong, BlocksThatDoubleAreLimited) {
   std::string yaml = "blocks:\n  b0: {layers: [{Activation: relu}]}\n";
   for (int i = 1; i <= 15; ++i) {
     const std::string inner = "b" + std::to_string(i - 1);

@@ -1,4 +1,4 @@
-// Shapes, weights and refusals of attention and of learned positions.
+// Shapes, weights and errors of attention and of learned positions.
 
 #include "nn/example.h"
 
@@ -19,7 +19,7 @@ TEST(AttentionLayers, MultiHeadAttention) {
             "query/kernel 5x2x3, key/kernel 8x2x3, value/kernel 6x2x4, attention_output/kernel 2x4x5");
 }
 
-TEST(AttentionLayers, MultiHeadAttentionSaysWhatDoesNotFit) {
+TEST(AttentionLayers, MultiHeadAttentionReportsInputsThatDoNotFit) {
   EXPECT_EQ(refusal(kHeads, {{7}}), "expected inputs of 2 axes (steps, features), {0} is 7");
   EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6, 2}}), "expected inputs of 2 axes (steps, features), {1} is 4x6x2");
   EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6}, {3, 6}}),
@@ -48,7 +48,7 @@ TEST(AttentionLayers, AttentionWithoutProjections) {
             "value and key must have the same number of steps, {1} is 4x6 and {2} 3x5");
 }
 
-TEST(AttentionLayers, AreRandomWhereTheyDrop) {
+TEST(AttentionLayers, AreRandomWithDropout) {
   EXPECT_FALSE(is_random(layer_of(kHeads)));
   EXPECT_TRUE(is_random(layer_of("MultiHeadAttention: {num_heads: 2, key_dim: 3, dropout: 0.1}")));
   EXPECT_TRUE(is_random(layer_of("Attention: {dropout: 0.1}")));

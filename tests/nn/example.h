@@ -19,7 +19,7 @@ namespace dptrain::nn {
 
 struct Example {
   config::Typed value;
-  std::string errors;  ///< messages, one a line
+  std::string errors;  ///< messages, one per line
 };
 
 inline Example read(const config::Family& family, const std::string& yaml) {
@@ -48,7 +48,7 @@ inline Shape output_of(const std::string& yaml, const std::vector<Shape>& inputs
   return test::output_shape(layer, inputs);
 }
 
-/// What the layer says against these inputs; "" when nothing.
+/// The layer's error for these inputs; "" if none.
 inline std::string refusal(const std::string& yaml, const std::vector<Shape>& inputs) {
   try {
     output_of(yaml, inputs);

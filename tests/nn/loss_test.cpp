@@ -23,7 +23,7 @@ TEST(Loss, AliasesOfKeras) {
             "SparseCategoricalCrossentropy: unknown argument ");
 }
 
-TEST(Loss, EveryOneHasKerasStringAndFits) {
+TEST(Loss, EveryLossHasItsKerasString) {
   for (const config::TypeDef* def : loss_family().types()) {
     const auto& type = static_cast<const LossType&>(*def);
     EXPECT_EQ(loss_family().find(type.keras_name), def) << type.name;

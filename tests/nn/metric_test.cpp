@@ -24,7 +24,7 @@ std::string metric_error(const std::string& yaml, const Shape& output, LabelKind
   return "";
 }
 
-TEST(Metric, TheKeyInLogsIsTheStringGiven) {
+TEST(Metric, TheKeyInLogsIsTheGivenString) {
   for (const char* name :
        {"accuracy", "acc", "mse", "MSE", "mae", "mean_squared_error", "mean_absolute_error", "binary_accuracy",
         "categorical_accuracy", "sparse_categorical_accuracy", "top_k_categorical_accuracy",
@@ -35,19 +35,19 @@ TEST(Metric, TheKeyInLogsIsTheStringGiven) {
   EXPECT_EQ(resolved("TopKCategoricalAccuracy: {k: 3, name: top3}", {10}).names.front(), "top3");
 }
 
-TEST(Metric, AMeanIsTheSumOverTheSamples) {
+TEST(Metric, AMeanDividesTheSumByTheSamples) {
   const double sum = 3;
   EXPECT_EQ(resolved("mse", {3}).values({&sum, 1}, 4), std::vector<double>{0.75});
 }
 
-TEST(Metric, WhatDoesNotFitIsRefused) {
+TEST(Metric, RejectsOutputsThatDoNotFit) {
   EXPECT_EQ(metric_error("top_k_categorical_accuracy", {3}),
             "TopKCategoricalAccuracy: k = 5 of an output of 3 classes would count every sample; give a smaller k");
   EXPECT_EQ(metric_error("categorical_accuracy", {1}),
             "CategoricalAccuracy: is always 1 with one output value (output 'out'); try binary_accuracy");
   EXPECT_EQ(metric_error("sparse_categorical_accuracy", {}, LabelKind::kClass),
             "SparseCategoricalAccuracy: needs a row of class scores, but output 'out' is scalar");
-  EXPECT_EQ(metric_error("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass), "");  // a class at each position
+  EXPECT_EQ(metric_error("sparse_categorical_accuracy", {4, 4, 3}, LabelKind::kClass), "");  // a class per position
   EXPECT_EQ(metric_error("mse", {3}, LabelKind::kClass),
             "MeanSquaredError: compares values, but the labels are class numbers and output 'out' is 3; try accuracy");
   EXPECT_EQ(metric_error("accuracy", {1}, LabelKind::kClass), "");
@@ -64,7 +64,7 @@ TEST(Metric, SeveralValuesHaveNumberedNames) {
             "F1Score: has 100 values, but logs have room for at most 64; average them");
 }
 
-TEST(Metric, ArgumentsThatDoNotFitTheOutputAreRefused) {
+TEST(Metric, RejectsArgumentsThatDoNotFitTheOutput) {
   EXPECT_EQ(metric_error("Precision: {top_k: 4}", {3}),
             "Precision: top_k = 4 of an output of 3 values; give a smaller one");
   EXPECT_EQ(metric_error("Recall: {class_id: 3}", {3}),
@@ -81,7 +81,7 @@ TEST(Metric, ArgumentsThatDoNotFitTheOutputAreRefused) {
   EXPECT_NE(read(metric_family(), "MeanIoU").errors, "");
 }
 
-TEST(Metric, AreasOfEvenThresholdsAreKnownAsSuch) {
+TEST(Metric, DetectsAreasWithEvenThresholds) {
   const auto even = [](const std::string& yaml) { return make(metric_family(), yaml).as<AUCSpec>().evenly_spaced(); };
   EXPECT_TRUE(even("auc"));
   EXPECT_TRUE(even("AUC: {thresholds: [0.75, 0.25, 0.5]}"));

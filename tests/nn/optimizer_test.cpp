@@ -36,7 +36,7 @@ TEST(Optimizer, AliasesAndDefaults) {
   EXPECT_EQ(read(family, "Adm").errors.substr(0, 44), "unknown optimizer 'Adm'; did you mean 'Adam'");
 }
 
-TEST(Optimizer, CommonIsFoundInEach) {
+TEST(Optimizer, EachHasTheCommonArguments) {
   for (const std::string& type : optimizer_family().names()) {
     const config::Typed value =
         make(optimizer_family(), type + ": {learning_rate: 0.5, clipnorm: 2, use_ema: true, ema_momentum: 0.9}");
@@ -64,7 +64,7 @@ TEST(Optimizer, Slots) {
   EXPECT_EQ(adagrad[0].initial, 0.25F);
 }
 
-/// Keras's names of the slots, as its optimizers name their variables: "adam/w0_momentum".
+/// Keras's names of the slots, as in its variables: "adam/w0_momentum".
 TEST(Optimizer, SlotsAreNamedAsInKeras) {
   std::ifstream file(dptrain::test::test_data("golden/optimizers.json"));
   const nlohmann::json golden = nlohmann::json::parse(file);
@@ -87,7 +87,7 @@ TEST(Optimizer, VariantsAreArguments) {
       EXPECT_EQ(read(optimizer_family(), def->name + ": {" + variant + "}").errors, "") << def->name;
 }
 
-TEST(Optimizer, Refuses) {
+TEST(Optimizer, RejectsInvalidArguments) {
   EXPECT_EQ(read(optimizer_family(), "SGD: {clipnorm: 1, clipvalue: 1}").errors,
             "SGD: at most one of clipnorm, clipvalue and global_clipnorm can be given\n");
   EXPECT_EQ(read(optimizer_family(), "Lion: {beta_1: 0}").errors, "Lion: beta_1 must be > 0 and <= 1, found 0\n");

@@ -1,4 +1,4 @@
-// Shapes, weights and refusals of the recurrent layers.
+// Shapes, weights and errors of the recurrent layers.
 
 #include "nn/example.h"
 
@@ -22,7 +22,7 @@ TEST(RecurrentLayers, LSTM) {
             "lstm_cell/kernel 3x20, lstm_cell/recurrent_kernel 5x20");
 }
 
-TEST(RecurrentLayers, GiveTheirStateByName) {
+TEST(RecurrentLayers, ReturnTheirStateByName) {
   const auto outputs = all_outputs("LSTM: {units: 5, return_sequences: true, return_state: true}");
   ASSERT_EQ(outputs.size(), 3U);
   EXPECT_EQ(outputs[0].shape, (Shape{7, 5}));
@@ -32,7 +32,7 @@ TEST(RecurrentLayers, GiveTheirStateByName) {
   EXPECT_EQ(all_outputs("LSTM: 5").size(), 1U);
 }
 
-TEST(RecurrentLayers, TakeAStateOfTheirUnits) {
+TEST(RecurrentLayers, AcceptAStateOfTheirUnits) {
   EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}, {5}}), "");
   EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}}), "expected 1 input, or 3 with the initial state, found 2");
   EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}, {4}}),
@@ -40,7 +40,7 @@ TEST(RecurrentLayers, TakeAStateOfTheirUnits) {
   EXPECT_EQ(refusal("LSTM: 5", {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
 }
 
-TEST(RecurrentLayers, RefuseWhatTheyCannotDo) {
+TEST(RecurrentLayers, RejectUnsupportedArguments) {
   EXPECT_EQ(read_layer("LSTM: {units: 5, stateful: true}").errors,
             "LSTM: stateful must be false: batches are shuffled and divided among replicas, so no sample continues "
             "another; feed whole sequences, or pass states with return_state and inputs\n");
@@ -54,7 +54,7 @@ TEST(RecurrentLayers, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(read_layer("LSTM: {units: 5, unroll: true}").errors, "");
 }
 
-TEST(RecurrentLayers, AreRandomWhereTheyDrop) {
+TEST(RecurrentLayers, AreRandomWithDropout) {
   EXPECT_FALSE(is_random(layer_of("LSTM: 5")));
   EXPECT_TRUE(is_random(layer_of("LSTM: {units: 5, dropout: 0.1}")));
   EXPECT_TRUE(is_random(layer_of("LSTM: {units: 5, recurrent_dropout: 0.1}")));
@@ -137,7 +137,7 @@ TEST(TimeDistributed, ShapesAndWeights) {
   EXPECT_TRUE(is_random(layer_of("TimeDistributed: {layer: {Dropout: 0.5}}")));
 }
 
-TEST(TimeDistributed, RefusesWhatItCannotDo) {
+TEST(TimeDistributed, RejectsUnsupportedLayers) {
   EXPECT_EQ(read_layer("TimeDistributed: {layer: Add}").errors,
             "TimeDistributed: layer must be a layer of one input, Add takes several\n");
   EXPECT_EQ(read_layer("TimeDistributed: {layer: {Input: {shape: [2]}}}").errors,
@@ -154,7 +154,7 @@ TEST(TimeDistributed, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal("TimeDistributed: {layer: Flatten}", {{4}}), "expected steps of 1 axis or more, {0} is 4");
 }
 
-TEST(Bidirectional, RefusesWhatItCannotDo) {
+TEST(Bidirectional, RejectsUnsupportedLayers) {
   EXPECT_EQ(read_layer("Bidirectional: {LSTM: 5}").errors, "");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, backward_layer: {LSTM: 5}}").errors,
             "Bidirectional: unknown argument 'backward_layer'; both directions have the settings of 'layer', each with "

@@ -22,7 +22,7 @@ Rate rate_by_progress(const std::string& yaml, std::int64_t steps_per_epoch, std
   return make_rate(common(sgd).learning_rate, steps_per_epoch, batch);
 }
 
-/// Of a run whose batch never changed.
+/// The rate of a run with a constant batch size.
 std::function<double(std::int64_t step)> rate_of(const std::string& yaml, std::int64_t steps_per_epoch = 100,
                                                  std::int64_t batch = 50) {
   return [rate = rate_by_progress(yaml, steps_per_epoch, batch)](std::int64_t step) {
@@ -38,7 +38,7 @@ TEST(Schedule, AgreesWithKeras) {
     const std::string name = one["schedule"];
     const auto rate = rate_of("{" + name + ": " + one["config"].dump() + "}");
     for (std::size_t i = 0; i < golden["steps"].size(); ++i) {
-      // Keras computes in float32: 1e-6 of the largest rate around, since a cosine near its end has lost its leading
+      // Keras computes in float32: 1e-6 of the largest rate nearby, as a cosine near its end has lost its leading
       // digits.
       const double expected = one["values"][i], step = golden["steps"][i];
       EXPECT_NEAR(rate(static_cast<std::int64_t>(step)), expected, 1e-6 * std::max(std::abs(expected), 0.1))
@@ -50,7 +50,7 @@ TEST(Schedule, AgreesWithKeras) {
 }
 
 /// Reference values and documentation: the message names what a registered schedule lacks.
-TEST(Schedule, EveryoneHasItsPlaces) {
+TEST(Schedule, EveryScheduleIsDocumentedAndTested) {
   const auto text_of = [](const std::string& path) {
     std::ifstream file(dptrain::test::test_data("../" + path));
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -92,7 +92,7 @@ TEST(Schedule, ConstantAndWarmUp) {
   EXPECT_NEAR(warm(700), 0, 1e-18);
 }
 
-TEST(Schedule, WarmupIsForEverySchedule) {
+TEST(Schedule, WarmupWorksWithEverySchedule) {
   const auto constant = rate_of("{Warmup: {warmup_steps: 2 epochs, then: 0.1}}");
   EXPECT_DOUBLE_EQ(constant(0), 0);
   EXPECT_DOUBLE_EQ(constant(50), 0.025);
@@ -102,9 +102,9 @@ TEST(Schedule, WarmupIsForEverySchedule) {
       "{Warmup: {initial_learning_rate: 0.5, warmup_steps: 5000 samples, "
       "then: {ExponentialDecay: {initial_learning_rate: 1, decay_rate: 0.5, decay_steps: 1 epoch}}}}");
   EXPECT_DOUBLE_EQ(decay(50), 0.75);
-  EXPECT_DOUBLE_EQ(decay(100), 1);  // what follows counts from here
+  EXPECT_DOUBLE_EQ(decay(100), 1);  // later steps count from here
   EXPECT_DOUBLE_EQ(decay(200), 0.5);
-  // Keras's own warm-up is the same line.
+  // Keras's own warm-up is equal.
   const auto own =
       rate_of("{CosineDecay: {initial_learning_rate: 0.01, warmup_target: 0.1, warmup_steps: 30, decay_steps: 100}}");
   const auto around = rate_of(
@@ -141,8 +141,8 @@ TEST(Schedule, EpochsAndSamplesFollowSamplesAndStepsFollowUpdates) {
                    0.5);
 }
 
-/// Whatever rounding makes of a logarithm, a restart comes at its step.
-TEST(Schedule, RestartsComeOnTime) {
+/// Restarts are at their step, independent of the rounding of a logarithm.
+TEST(Schedule, RestartsAtTheExactStep) {
   const auto rate =
       rate_of("{CosineDecayRestarts: {initial_learning_rate: 1, first_decay_steps: 1000, t_mul: 3, m_mul: 0.5}}");
   double begin = 0, length = 1000, height = 1;
@@ -158,7 +158,7 @@ TEST(Schedule, RestartsComeOnTime) {
   }
 }
 
-TEST(Schedule, RefusesWhatCannotBe) {
+TEST(Schedule, RejectsInvalidSchedules) {
   const auto errors = [](const std::string& yaml) { return read(schedule_family(), yaml).errors; };
   EXPECT_EQ(errors("PiecewiseConstantDecay: {boundaries: [10, 20], values: [1, 2]}"),
             "PiecewiseConstantDecay: values must be one more than boundaries, found 2 and 2\n");

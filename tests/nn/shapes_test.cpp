@@ -1,4 +1,4 @@
-// Output shapes, weights and what backward needs, layer by layer; numbers are Keras's.
+// Output shapes, weights, and inputs of backward, layer by layer; expected values are Keras's.
 
 #include "nn/example.h"
 #include "nn/geometry.h"
@@ -264,7 +264,7 @@ TEST(Layer, AnUnknownActivationNamesTheNearest) {
   EXPECT_EQ(errors.rfind("Dense: activation must be linear, relu, ", 0), 0U) << errors;
 }
 
-TEST(Layer, ActivationCanBeTakenOff) {
+TEST(Layer, ActivationCanBeRemoved) {
   for (const char* yaml : {"Conv2D: {filters: 4, kernel_size: 3, activation: gelu}",
                            "Dense: {units: 4, activation: gelu}", "DepthwiseConv2D: {kernel_size: 3, activation: gelu}",
                            "SeparableConv2D: {filters: 4, kernel_size: 3, activation: gelu}",

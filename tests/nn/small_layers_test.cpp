@@ -1,4 +1,4 @@
-// Shapes, weights and refusals of the layers that change little: noise, slopes, merges, moves.
+// Shapes, weights and errors of small layers: noise, slopes, merges, permutations.
 
 #include "nn/example.h"
 
@@ -66,7 +66,7 @@ TEST(SmallLayers, Rescaling) {
   EXPECT_EQ(read_layer("Rescaling: []").errors, "Rescaling: scale must not be empty\n");
 }
 
-TEST(SmallLayers, RandomOnes) {
+TEST(SmallLayers, RandomLayers) {
   for (const char* type :
        {"GaussianNoise: 0.1", "GaussianDropout: 0.1", "SpatialDropout2D: 0.5", "StochasticDepth: 0.5"}) {
     EXPECT_TRUE(is_random(layer_of(type))) << type;

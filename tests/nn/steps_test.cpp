@@ -1,4 +1,4 @@
-// Layers over steps: shapes, weights and refusals.
+// Layers over steps: shapes, weights and errors.
 
 #include "nn/example.h"
 
@@ -11,7 +11,7 @@ TEST(Steps, Conv1D) {
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: 3}", {kSteps}), (Shape{5, 4}));
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: [3], strides: [2], padding: same}", {kSteps}), (Shape{4, 4}));
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: 3, dilation_rate: 3}", {kSteps}), (Shape{1, 4}));
-  // More than the input is long, which "valid" refuses.
+  // Longer than the input, which is an error with "valid".
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: 9, padding: causal}", {kSteps}), (Shape{7, 4}));
   EXPECT_EQ(output_of("Conv1D: {filters: 4, kernel_size: 3, padding: causal, strides: 3}", {kSteps}), (Shape{3, 4}));
   EXPECT_EQ(weights_of("Conv1D: {filters: 6, kernel_size: 2, groups: 3}", {kSteps}), "kernel 2x1x6, bias 6");
@@ -52,7 +52,7 @@ TEST(Steps, OtherConvolutions) {
             "output_padding 1 must be smaller than the stride 1");
 }
 
-TEST(Steps, PoolingAndMoving) {
+TEST(Steps, PoolingAndRearranging) {
   for (const std::string type : {"MaxPooling1D", "AveragePooling1D"}) {
     EXPECT_EQ(output_of(type, {kSteps}), (Shape{3, 3})) << type;
     EXPECT_EQ(output_of(type + ": {pool_size: 3, strides: 2, padding: same}", {kSteps}), (Shape{4, 3})) << type;

@@ -1,4 +1,4 @@
-// Layers over volumes: shapes, weights and refusals.
+// Layers over volumes: shapes, weights and errors.
 
 #include "nn/example.h"
 
@@ -53,7 +53,7 @@ TEST(Volumes, Pooling) {
   }
 }
 
-TEST(Volumes, Moving) {
+TEST(Volumes, Rearranging) {
   EXPECT_EQ(output_of("ZeroPadding3D", {kVolume}), (Shape{6, 8, 7, 3}));
   EXPECT_EQ(output_of("ZeroPadding3D: [0, 1, 2]", {kVolume}), (Shape{4, 8, 9, 3}));
   EXPECT_EQ(output_of("ZeroPadding3D: [[0, 3], [1, 0], 2]", {kVolume}), (Shape{7, 7, 9, 3}));
@@ -77,7 +77,7 @@ std::string passes_text(const std::string& yaml) {
   return (passes.frames ? "frames " : "") + std::string(passes.depth ? "depth" : "");
 }
 
-/// A pass that changes nothing is left out, but never both.
+/// A pass that changes nothing is omitted, but never both.
 TEST(Volumes, Passes) {
   EXPECT_EQ(passes_text("MaxPooling3D: 2"), "frames depth");
   EXPECT_EQ(passes_text("MaxPooling3D: [1, 2, 2]"), "frames ");

@@ -1,4 +1,4 @@
-// The arena of gradients in buckets.
+// The gradient arena divided into buckets.
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_P(Buckets, TileTheArenaAndAreReadyOnceInOrder) {
   EXPECT_EQ(next, static_cast<int>(plan.buckets.size()));
 }
 
-/// The most that a bucket of several parameters has.
+/// The size of the largest bucket with several parameters.
 std::int64_t most_bytes(const Plan& plan) {
   std::vector<int> parameters(plan.buckets.size(), 0);
   for (const Parameter& p : plan.parameters)
@@ -65,8 +65,8 @@ std::int64_t most_bytes(const Plan& plan) {
   return most;
 }
 
-/// The first one, too, though it may be larger than what the others are asked to be.
-TEST(BucketLimit, HoldsForAllThatHaveSeveralParameters) {
+/// Includes the first bucket, although it may exceed the size requested for the others.
+TEST(BucketLimit, AppliesToBucketsOfSeveralParameters) {
   PlanOptions options = options_for("categorical_crossentropy");
   options.bucket_bytes = 40'000;
   const Plan plan = make_plan(model_of(test::kFashionMnist), options, PlainCapabilities());
@@ -75,7 +75,7 @@ TEST(BucketLimit, HoldsForAllThatHaveSeveralParameters) {
   EXPECT_LE(most_bytes(plan), 40'000);
 }
 
-TEST(BucketLimit, FollowsTheNetworkWhereNoneIsGiven) {
+TEST(BucketLimit, FollowsTheNetworkByDefault) {
   PlanOptions options = options_for("categorical_crossentropy");
   options.bucket_bytes.reset();
   std::string wide = "layers:\n  - Input: {shape: [200]}\n";

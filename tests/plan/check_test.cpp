@@ -1,4 +1,4 @@
-// Losses, metrics, labels and outputs that do not fit together, and what is said of them.
+// Losses, metrics, labels and outputs that do not fit together, and the errors about them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ const Refusal kRefusals[] = {
 
 class Refuses : public ::testing::TestWithParam<Refusal> {};
 
-TEST_P(Refuses, WhatDoesNotFitTogether) {
+TEST_P(Refuses, LossesMetricsAndLabelsThatDoNotFit) {
   const Refusal& c = GetParam();
   const graph::Model model = model_of(std::string("layers: [{Input: {shape: [6]}}, {") + c.last_layer + "}]");
   const PlanOptions options =

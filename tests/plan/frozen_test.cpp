@@ -1,5 +1,5 @@
-// Frozen layers in the plan: no backward below the first trainable layer, no weight gradients above it, and memory as
-// in inference.
+// Frozen layers in the plan: no backward below the first trainable layer, no weight gradients above it, memory as in
+// inference.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ int last_use(const Plan& plan, const std::string& tensor, Mode mode) {
   throw std::runtime_error("no tensor " + tensor);
 }
 
-TEST(Frozen, APrefixIsFreedAsInInferenceAndHasNoBackward) {
+TEST(Frozen, APrefixUsesInferenceMemoryAndHasNoBackward) {
   const graph::Model model = model_of(kSandwich);
   const Plan plan = sandwich(model);
   for (const char* name : {"low1", "low1a", "low1b", "low3"})
@@ -74,7 +74,7 @@ TEST(Frozen, APrefixIsFreedAsInInferenceAndHasNoBackward) {
   EXPECT_EQ(frozen_step(plan, "middle").input_gradients, std::vector{kAbsent});
 }
 
-TEST(Frozen, AboveATrainableLayerHandsOnDataGradientsOnlyAndKeepsNoInput) {
+TEST(Frozen, AboveATrainableLayerHasOnlyDataGradients) {
   const graph::Model model = model_of(kSandwich);
   const Plan plan = sandwich(model);
   const int loss = static_cast<int>(plan.steps.size());
@@ -85,9 +85,9 @@ TEST(Frozen, AboveATrainableLayerHandsOnDataGradientsOnlyAndKeepsNoInput) {
     EXPECT_THAT(step.parameter_gradients, Each(false)) << name;
   }
   EXPECT_TRUE(frozen_step(plan, "high1").inference_mode);
-  // What they read is freed when they have read it; trained, each of them would keep it for its own gradients.
+  // Their inputs are freed after forward; trainable layers would keep them for their gradients.
   for (const char* name : {"middle", "high1", "high2"}) EXPECT_LE(last_use(plan, name, Mode::kTraining), loss) << name;
-  EXPECT_GT(last_use(plan, "high3", Mode::kTraining), loss);  // read by the head, which trains
+  EXPECT_GT(last_use(plan, "high3", Mode::kTraining), loss);  // read by the trainable head
 }
 
 /// Convolutions of every kind, frozen above a trainable one.
@@ -105,7 +105,7 @@ layers:
 freeze: [conv, depthwise, separable, transpose, last]
 )";
 
-TEST(Frozen, ConvolutionsOfEveryKindKeepTheirInputsOnlyToTrain) {
+TEST(Frozen, ConvolutionsKeepInputsOnlyForTraining) {
   const graph::Model frozen = model_of(kKinds);
   graph::Model trained = frozen;
   for (graph::Layer& layer : trained.graph.layers) layer.trainable = true;
@@ -118,7 +118,7 @@ TEST(Frozen, ConvolutionsOfEveryKindKeepTheirInputsOnlyToTrain) {
   }
 }
 
-TEST(Frozen, WeightsHaveNoGradientNoSlotAndNoPenalty) {
+TEST(Frozen, WeightsHaveNoGradientSlotOrPenalty) {
   const graph::Model model = model_of(kSandwich);
   const Plan plan = sandwich(model);
   std::int64_t trainable = 0;

@@ -1,4 +1,4 @@
-// What a device computes in one step with the layer in front of it, and what stays a step.
+// Layers that a device fuses into the step before, and layers that stay separate steps.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using test::step_named;
 using test::step_names;
 using ::testing::ElementsAre;
 
-TEST(PlanFusion, FusesWhatTheDeviceFusesAndSplitsTheRest) {
+TEST(PlanFusion, FusesOnlyWhatTheDeviceSupports) {
   const graph::Model model = model_of(test::kResidual);
   const Plan fused = make_plan(model, options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(step_names(fused), ElementsAre("stem", "bn1", "conv2", "conv2/gelu", "bn2", "add", "conv3", "conv3/swish",
@@ -35,7 +35,7 @@ TEST(PlanFusion, FusesWhatTheDeviceFusesAndSplitsTheRest) {
                           "twice", "pool", "dropout", "logits", "probabilities"));
 }
 
-TEST(PlanFusion, FoldsAReluOnlyIntoAPoolingThatReadsItAlone) {
+TEST(PlanFusion, FoldsAReluIntoItsOnlyReaderIfAPooling) {
   const Plan cnn =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_TRUE(step_named(cnn, "conv2d").tail.back().undone);
@@ -54,7 +54,7 @@ layers:
   EXPECT_FALSE(step_named(plan, "pool").undoes);
 }
 
-/// And computes poolings in convolutions.
+/// Also fuses poolings into convolutions.
 class PoolingCapabilities final : public FusingCapabilities {
  public:
   std::optional<TailFusion> fuses(const Follower& follower) const override {
@@ -64,7 +64,7 @@ class PoolingCapabilities final : public FusingCapabilities {
   }
 };
 
-TEST(PlanFusion, APoolingBecomesPartOfTheConvolutionThatItReadsAlone) {
+TEST(PlanFusion, FusesAPoolingIntoAConvolutionWithoutOtherReaders) {
   const auto steps_of = [](const char* text) {
     std::vector<std::string> names;
     const Plan plan = make_plan(model_of(text), options_for("mse", {}, nn::LabelKind::kDense), PoolingCapabilities());
@@ -96,7 +96,7 @@ layers:
             (Names{"a 8x8x2", "pool 4x4x2", "up 8x8x2", "sum 8x8x2"}));
 }
 
-TEST(PlanFusion, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
+TEST(PlanFusion, APooledConvolutionSavesNoOutput) {
   const Plan plan =
       make_plan(model_of(test::kFashionMnist), options_for("categorical_crossentropy"), PoolingCapabilities());
   EXPECT_TRUE(tail_has<nn::MaxPooling2DSpec>(plan.steps[0]));
@@ -104,12 +104,12 @@ TEST(PlanFusion, APooledConvolutionKeepsNeitherItsOutputNorThePooled) {
   EXPECT_FALSE(plan.steps[0].tail.back().undone);
 }
 
-TEST(PlanFusion, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
+TEST(PlanFusion, FusesAnAddIntoANormalizationWithoutOtherReaders) {
   const graph::Model model = model_of(test::kBottlenecks);
   const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   EXPECT_THAT(step_names(plan),
               ElementsAre("wide", "wide_bn", "short", "short_bn", "conv", "bn", "logits", "probabilities"));
-  EXPECT_TRUE(step_named(plan, "wide_bn").tail.empty());  // the other summand does not exist yet
+  EXPECT_TRUE(step_named(plan, "wide_bn").tail.empty());  // the other summand is computed later
   const auto names_of = [&](const std::vector<int>& tensors) {
     std::vector<std::string> names;
     for (const int tensor : tensors) names.push_back(plan.tensors[at(tensor)].name);
@@ -133,12 +133,12 @@ TEST(PlanFusion, AnAddBecomesPartOfTheNormalisationThatItReadsAlone) {
               ::testing::HasSubstr("BatchNormalization + Add + relu"));
 }
 
-TEST(PlanFusion, AnAddStaysAStepWhereItCannotBeTakenOver) {
+TEST(PlanFusion, AnAddThatCannotBeFusedStaysAStep) {
   const auto steps_of = [](const char* text) {
     return step_names(
         make_plan(model_of(text), options_for("mse", {}, nn::LabelKind::kDense), test::SummingCapabilities()));
   };
-  // Spread over the image; read by others; with an activation between; three summands.
+  // Broadcast over the image, another reader, an activation in between, three summands.
   EXPECT_THAT(steps_of(R"(
 layers:
   - Input: {name: image, shape: [4, 4, 2]}

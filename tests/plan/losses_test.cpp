@@ -1,4 +1,4 @@
-// The losses of a plan's outputs: which activation each takes over, and where their gradients meet.
+// The losses of a plan's outputs: fused activations, and sums of their gradients.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using test::step_names;
 using ::testing::ElementsAre;
 using Fusion = LossStep::Fusion;
 
-TEST(PlanLosses, LeavesTheLastActivationToTheLoss) {
+TEST(PlanLosses, FusesTheLastActivationIntoTheLoss) {
   const graph::Model model = model_of(test::kFashionMnist);
   const auto fusion = [&](const std::string& loss, const std::vector<std::string>& metrics, nn::LabelKind labels) {
     const Plan plan = make_plan(model, options_for(loss, metrics, labels), FusingCapabilities());
@@ -46,7 +46,7 @@ TEST(PlanLosses, LeavesTheLastActivationToTheLoss) {
   const Plan regression =
       make_plan(model_of(test::kShared), options_for("mse", {}, nn::LabelKind::kDense), FusingCapabilities());
   EXPECT_EQ(tail_activation(step_named(regression, "same")).activation,
-            nn::Activation::kSigmoid);  // nobody takes it over
+            nn::Activation::kSigmoid);  // not fused
 }
 
 constexpr const char* kTwoOutputs = R"(
@@ -71,10 +71,10 @@ TEST(PlanLosses, EveryOutputHasItsLoss) {
   const LossStep &kind = plan.losses[0], &box = plan.losses[1];
   EXPECT_EQ(kind.name, "kind");
   EXPECT_EQ(kind.fusion, Fusion::kSoftmax);
-  EXPECT_EQ(box.first_sum, 2U);  // behind the loss and the accuracy of the other
+  EXPECT_EQ(box.first_sum, 2U);  // after the loss and the accuracy of the other
   EXPECT_EQ(box.weight, 0.5);
   EXPECT_EQ(plan.sums(), 3U);
-  // Both heads hand a gradient to the trunk: one writes it, the other's is added.
+  // Both heads contribute a gradient to the trunk: one writes it, the other's is added.
   EXPECT_THAT(plan.backward.at(2).kind, BackwardItem::Kind::kAccumulateTensor);
   for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
     const std::vector<Need> needs(plan.steps.size());
@@ -83,7 +83,7 @@ TEST(PlanLosses, EveryOutputHasItsLoss) {
   }
 }
 
-TEST(PlanLosses, AnOutputThatOthersReadKeepsItsActivation) {
+TEST(PlanLosses, AnOutputWithReadersKeepsItsActivation) {
   const Plan plan = make_plan(model_of(R"(
 layers:
   - Input: {name: x, shape: [4]}
@@ -94,7 +94,7 @@ outputs: [kind, box]
                               two_losses(), FusingCapabilities());
   EXPECT_EQ(plan.losses[0].fusion, Fusion::kNone);
   EXPECT_FALSE(plan.losses[0].from_logits);
-  // The loss writes the gradient of the probabilities, and what comes back from the second layer is added to it.
+  // The loss writes the gradient of the probabilities; that of the second layer is added.
   EXPECT_THAT(plan.backward.at(1).kind, BackwardItem::Kind::kAccumulateTensor);
   EXPECT_EQ(plan.backward.at(1).destination, plan.losses[0].prediction_gradient);
 }

@@ -44,14 +44,14 @@ const Case kCases[] = {
 
 class Memory : public ::testing::TestWithParam<Case> {};
 
-/// Every op wants a saved and a scratch room of its own odd size.
+/// Every op needs saved and scratch memory of its own odd size.
 std::vector<Need> odd_needs(const Plan& plan) {
   std::vector<Need> needs;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) needs.push_back({.saved = 100 + 77 * s, .scratch = 333 - 11 * s});
   return needs;
 }
 
-TEST_P(Memory, NothingIsOverwrittenBeforeItsLastReader) {
+TEST_P(Memory, OverwritesNoTensorBeforeItsLastReader) {
   const graph::Model model = model_of(GetParam().model);
   const PlainCapabilities plain;
   const test::FusingCapabilities fusing;
@@ -80,7 +80,7 @@ TEST_P(Memory, SharingSavesMemory) {
   EXPECT_LT(memory.arena_bytes, memory.activation_bytes);
 }
 
-TEST_P(Memory, PackedWeightsLieSideBySideInAnArenaOfTheirOwn) {
+TEST_P(Memory, PackedWeightsHaveASeparateArena) {
   const graph::Model model = model_of(GetParam().model);
   const Plan plan = make_plan(model, options_for(GetParam().loss, {}, GetParam().labels), PlainCapabilities());
   std::vector<Need> needs = odd_needs(plan);
@@ -104,7 +104,7 @@ TEST_P(Memory, PackedWeightsLieSideBySideInAnArenaOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Memory, ::testing::ValuesIn(kCases), [](const auto& c) { return c.param.name; });
 
-TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
+TEST(Lifetimes, AFrozenPrefixSavesNothing) {
   const graph::Model model = model_of(test::kFrozen);
   const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::FusingCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);
@@ -116,7 +116,7 @@ TEST(Lifetimes, AFrozenPrefixKeepsNothing) {
   }
 }
 
-TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
+TEST(Lifetimes, AReluMaskedByItsPoolingIsNotSaved) {
   class NoMasks final : public test::FusingCapabilities {
     bool undoes(const Step&, const TailEntry&) const override { return false; }
   };
@@ -125,11 +125,11 @@ TEST(Lifetimes, AReluMaskedByItsPoolingIsNotKept) {
     const Plan plan = make_plan(model, options_for("categorical_crossentropy"), device);
     return tensor_lifetimes(plan, Mode::kTraining)[static_cast<std::size_t>(plan.steps[0].output())].last;
   };
-  EXPECT_EQ(last_of_first_conv(test::FusingCapabilities()), 1);  // read by the pooling, step 1, and no more
+  EXPECT_EQ(last_of_first_conv(test::FusingCapabilities()), 1);  // last read by the pooling, step 1
   EXPECT_GT(last_of_first_conv(NoMasks()), 2);
 }
 
-TEST(Lifetimes, AnAddendIsNotKeptForTheBackwardOfWhatAddsIt) {
+TEST(Lifetimes, AnAddendIsNotSavedForBackward) {
   const graph::Model model = model_of(test::kBottlenecks);
   const Plan plan = make_plan(model, options_for("categorical_crossentropy"), test::SummingCapabilities());
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, Mode::kTraining);

@@ -62,7 +62,7 @@ class MicroBatches : public ::testing::Test {
     return plan_memory(plan_, std::vector<Need>(plan_.steps.size()), {}, rows, Mode::kTraining).arena_bytes;
   }
 
-  /// With a last level of eight times as many bytes.
+  /// Uses a last level of eight times `cache` bytes.
   std::int64_t parts(std::int64_t rows, std::uint64_t cache) const {
     return micro_batches_in_cache(plan_, rows, {.wanted = cache, .last = 8 * cache});
   }
@@ -72,13 +72,13 @@ class MicroBatches : public ::testing::Test {
   Plan plan_;
 };
 
-TEST_F(MicroBatches, OneWhereAllOfThemFit) {
+TEST_F(MicroBatches, IsOneIfAllRowsFit) {
   plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(64, arena(64)), 1);
   EXPECT_EQ(parts(64, arena(64) - 1), 2);
 }
 
-TEST_F(MicroBatches, EachFits) {
+TEST_F(MicroBatches, EachFitsTheCache) {
   plan_of(images(20, 3, 8, 3));
   const std::uint64_t cache = arena(10);
   const std::int64_t many = parts(64, cache);
@@ -87,54 +87,54 @@ TEST_F(MicroBatches, EachFits) {
   EXPECT_GT(arena((64 + many - 2) / (many - 1)), cache) << "and no more than it takes";
 }
 
-TEST_F(MicroBatches, OfOneRowWhereNotEvenOneFits) {
+TEST_F(MicroBatches, HaveOneRowIfNoneFits) {
   plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(5, arena(1) / 2), 5);
   EXPECT_EQ(parts(1, arena(1) / 2), 1);
 }
 
 TEST_F(MicroBatches, ProductsKeepTheirSize) {
-  plan_of(images(10, 64, 64, 1));  // 100 places in each
+  plan_of(images(10, 64, 64, 1));  // 100 positions each
   EXPECT_EQ(parts(60, arena(1)), 20) << "of 3 rows, which are 300 vectors";
 }
 
-TEST_F(MicroBatches, OneWhereTheCacheIsNotKnown) {
+TEST_F(MicroBatches, IsOneIfTheCacheIsUnknown) {
   plan_of(images(20, 3, 8, 3));
   EXPECT_EQ(parts(64, 0), 1);
 }
 
-TEST_F(MicroBatches, WeightsThatEachReadsAgainKeepThemFew) {
+TEST_F(MicroBatches, LargeWeightsLimitTheirNumber) {
   plan_of(kWide);
   EXPECT_EQ(parts(64, arena(8)), 1) << "weights are larger than all activations";
   const std::int64_t rows = 65536;
   const std::int64_t few = micro_batches_in_cache(plan_, rows, {.wanted = arena(8), .last = arena(rows)});
   EXPECT_GT(few, 1);
   EXPECT_LT(few, rows / 8);
-  // 5 times the weights' bytes for each, against half of 6 times the activations'.
+  // 5 times the weights' bytes per micro-batch, compared with half of 6 times the activations'.
   const double weights = 5.0 * static_cast<double>(plan_.total) * sizeof(float) * static_cast<double>(few);
   EXPECT_LE(weights, 0.5 * 6 * static_cast<double>(arena(rows)));
   EXPECT_EQ(parts(rows, arena(8)), 1) << "which fit no level";
 }
 
-TEST_F(MicroBatches, OneWhereALayerTakesStatisticsOfTheBatch) {
+TEST_F(MicroBatches, IsOneIfALayerUsesBatchStatistics) {
   plan_of(normalised(true));
   EXPECT_FALSE(rows_are_independent(plan_));
   EXPECT_EQ(parts(64, arena(8)), 1);
 }
 
-TEST_F(MicroBatches, NotWhereTheLayerIsFrozen) {
+TEST_F(MicroBatches, IgnoresStatisticsOfFrozenLayers) {
   plan_of(normalised(false));
   EXPECT_TRUE(rows_are_independent(plan_));
   EXPECT_GT(parts(64, arena(8)), 1);
 }
 
-TEST_F(MicroBatches, OneWhereALossCountsValidPositions) {
+TEST_F(MicroBatches, IsOneIfALossCountsValidPositions) {
   plan_of(kMasked);
   EXPECT_FALSE(rows_are_independent(plan_));
   EXPECT_EQ(parts(64, arena(8)), 1);
 }
 
-TEST_F(MicroBatches, OneWhereTheConfigNamesSlots) {
+TEST_F(MicroBatches, IsOneIfTheConfigNamesSlots) {
   plan_of(R"(
 layers:
   - Input: {shape: [16, 16, 3]}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Steps of a plan by name, and the items of its backward in words.
+// Steps of a plan by name, and the items of its backward as text.
 
 #include <stdexcept>
 #include <string>

@@ -65,7 +65,7 @@ TEST(Plan, SharedWeightsAreSummedOverTheirCalls) {
   EXPECT_EQ(plan.backward.back().buckets_ready, std::vector{0});
 }
 
-TEST(Plan, CallsOfASharedNormalisationAreWeightedAsKerasUpdatesThem) {
+TEST(Plan, WeighsCallsOfASharedNormalizationLikeKeras) {
   const graph::Model model = model_of(R"(
 shared:
   norm: {BatchNormalization: {momentum: 0.8}}
@@ -76,7 +76,7 @@ layers:
   - norm: {name: n2}
 )");
   const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), PlainCapabilities());
-  // Two updates of m = 0.8: 0.64 old + 0.2 (0.8 v1 + v2), which is one with 0.64 and weights 0.16 / 0.36, 0.2 / 0.36.
+  // Two updates of m = 0.8: 0.64 old + 0.2 (0.8 v1 + v2), equal to one with 0.64 and weights 0.16 / 0.36, 0.2 / 0.36.
   EXPECT_NEAR(step_named(plan, "n1").statistics_weight, 0.16 / 0.36, 1e-15);
   EXPECT_NEAR(step_named(plan, "n2").statistics_weight, 0.2 / 0.36, 1e-15);
   for (const Parameter& p : plan.parameters) {
@@ -86,7 +86,7 @@ layers:
   }
 }
 
-TEST(Plan, NothingBelowTheFirstTrainableLayerGoesBackward) {
+TEST(Plan, HasNoBackwardBelowTheFirstTrainableLayer) {
   const Plan plan = make_plan(model_of(test::kFrozen), options_for("categorical_crossentropy"), FusingCapabilities());
   EXPECT_THAT(items(plan), ElementsAre("predictions", "pool", "block2_bn", "block2_conv1"));
   EXPECT_EQ(step_named(plan, "block2_conv1").input_gradients, std::vector{kAbsent});
@@ -111,7 +111,7 @@ layers:
   EXPECT_EQ(plan.statistics_end, plan.trainable_end);
 }
 
-TEST(Plan, PutsParametersIntoTheOrderOfTheirGradients) {
+TEST(Plan, OrdersParametersByTheirGradients) {
   const Plan plan = make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), PlainCapabilities());
   std::vector<std::string> paths;
   for (const Parameter& p : plan.parameters) paths.push_back(p.path);
@@ -128,7 +128,7 @@ TEST(Plan, WithoutALossThereIsOnlyForward) {
   for (const Step& step : plan.steps) EXPECT_FALSE(step.has_backward || step.fused_into_loss);
 }
 
-TEST(Plan, LeavesOutWhatNoOutputReads) {
+TEST(Plan, OmitsStepsWithoutReaders) {
   graph::Model model = model_of(R"(
 layers:
   - Input: {name: x, shape: [4]}
@@ -136,14 +136,14 @@ layers:
   - Dense: {name: unused, units: 5}
 outputs: [used, unused]
 )");
-  model.graph.outputs.pop_back();  // a config that says so is refused
+  model.graph.outputs.pop_back();  // a config cannot do this
   const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), PlainCapabilities());
   EXPECT_THAT(step_names(plan), ElementsAre("used"));
   for (const Parameter& p : plan.parameters)
     EXPECT_EQ(p.kind, p.path.starts_with("used") ? ParameterKind::kTrainable : ParameterKind::kFrozen) << p.path;
 }
 
-TEST(Plan, SetsSynchronizedInEveryNormalisation) {
+TEST(Plan, SetsSynchronizedInEveryNormalization) {
   PlanOptions options = options_for("categorical_crossentropy");
   options.sync_batchnorm = true;
   const Plan plan = make_plan(model_of(test::kResidual), options, PlainCapabilities());

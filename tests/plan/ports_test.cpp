@@ -1,4 +1,4 @@
-// Steps with several outputs, and tensors that are no floats.
+// Steps with several outputs, and tensors of other types than float.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(PlanPorts, EachOutputHasATensorAndAGradient) {
   EXPECT_THAT(print(plan, plan_memory(plan, needs, {}, 4, Mode::kTraining), {}, 0), HasSubstr("2, 3"));
 }
 
-TEST(PlanPorts, AnOutputThatLeadsToNoLossHasNoGradient) {
+TEST(PlanPorts, AnOutputWithoutALossHasNoGradient) {
   const graph::Model model = model_of(R"(
 layers:
   - Input: {name: x, shape: [6]}
@@ -87,7 +87,7 @@ layers:
   EXPECT_GT(lives[at(words.outputs[1])].last, static_cast<int>(plan.steps.size()));  // until backward of the mean
 }
 
-TEST(PlanTypes, AMaskOutsideOfTheFrozenPrefixComesWithTheFeatures) {
+TEST(PlanTypes, FeaturesIncludeAMaskReadAfterTheFrozenPrefix) {
   const graph::Model model = model_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
@@ -107,7 +107,7 @@ layers:
   EXPECT_EQ(step_named(head, "mean").inputs[1], head.inputs[1]);
 }
 
-TEST(PlanTypes, AMaskThatALayerNamesIsPlannedLikeThatOfItsInput) {
+TEST(PlanTypes, PlansANamedMaskLikeThatOfTheInput) {
   const graph::Model model = model_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}
@@ -149,7 +149,7 @@ layers:
   EXPECT_EQ(plan.steps[at(mask_steps(plan).front())].name, "words");
 }
 
-/// What make_plan says against it.
+/// The error of make_plan.
 std::string masked_loss_refusal(const graph::Model& model, const PlanOptions& options) {
   try {
     make_plan(model, options, PlainCapabilities());
@@ -159,7 +159,7 @@ std::string masked_loss_refusal(const graph::Model& model, const PlanOptions& op
   return "no error";
 }
 
-TEST(PlanTypes, ALossThatMixesStepsWantsNoMask) {
+TEST(PlanTypes, RejectsAMaskForALossThatMixesSteps) {
   const graph::Model words = model_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}

@@ -42,7 +42,7 @@ layers:
 freeze: [low*]
 )";
 
-/// A skip connection over the border, a shared frozen layer on both sides of it.
+/// A skip connection across the border, and a shared frozen layer on both sides.
 constexpr const char* kSkip = R"(
 shared:
   scale: {Dense: {units: 4, trainable: false}}
@@ -57,7 +57,7 @@ layers:
   - Dense: {name: out, units: 3, activation: softmax}
 )";
 
-TEST(FrozenPrefix, GoesUpToTheFirstLayerThatTrainsOrIsRandom) {
+TEST(FrozenPrefix, EndsAtTheFirstTrainableOrRandomLayer) {
   const graph::Model model = model_of(kChain);
   const FrozenPrefix prefix = frozen_prefix(model);
   EXPECT_THAT(names(model, prefix.border), ElementsAre("flat"));
@@ -67,9 +67,9 @@ TEST(FrozenPrefix, GoesUpToTheFirstLayerThatTrainsOrIsRandom) {
   EXPECT_EQ(prefix.ends, "'drop', which is random");
 }
 
-TEST(FrozenPrefix, HasAsManyBordersAsTensorsCross) { EXPECT_THAT(border_of(kSkip), ElementsAre("low1", "low2")); }
+TEST(FrozenPrefix, HasABorderPerCrossingTensor) { EXPECT_THAT(border_of(kSkip), ElementsAre("low1", "low2")); }
 
-TEST(FrozenPrefix, EndsAtStatisticsThatMove) {
+TEST(FrozenPrefix, EndsAtUpdatedStatistics) {
   EXPECT_THAT(border_of(R"(
 layers:
   - Input: {shape: [8]}
@@ -81,7 +81,7 @@ layers:
               ElementsAre("a"));
 }
 
-TEST(FrozenPrefix, LeavesWhatOnlyMakesTensorsLargerToTheHead) {
+TEST(FrozenPrefix, ExcludesLayersThatOnlyEnlargeTensors) {
   EXPECT_THAT(border_of(R"(
 layers:
   - Input: {shape: [6, 6, 2]}
@@ -107,7 +107,7 @@ layers:
               ElementsAre("b", "low"));
 }
 
-TEST(FrozenPrefix, SaysWhyThereIsNone) {
+TEST(FrozenPrefix, ReportsWhyThereIsNone) {
   const auto why = [](const char* text) {
     const FrozenPrefix prefix = frozen_prefix(model_of(text));
     EXPECT_THAT(prefix.border, IsEmpty());
@@ -123,7 +123,7 @@ TEST(FrozenPrefix, SaysWhyThereIsNone) {
 
 class Parts : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Parts, RunEveryStepOnceAndKeepTheNumbersOfTheWhole) {
+TEST_P(Parts, RunEveryStepOnceWithTheNumbersOfTheWhole) {
   const graph::Model model = model_of(GetParam());
   const FrozenPrefix cut = frozen_prefix(model);
   PlanOptions head_options = options_for("categorical_crossentropy", {"accuracy"}), prefix_options;
@@ -138,7 +138,7 @@ TEST_P(Parts, RunEveryStepOnceAndKeepTheNumbersOfTheWhole) {
   for (const Step& step : whole.steps) steps.emplace_back(step.name, step.node);
   for (const Plan* part : {&prefix, &head})
     for (const Step& step : part->steps) both.emplace_back(step.name, step.node);
-  std::ranges::sort(both, {}, &std::pair<std::string, int>::second);  // as the graph has them
+  std::ranges::sort(both, {}, &std::pair<std::string, int>::second);  // in the order of the graph
   std::ranges::stable_sort(steps, {}, &std::pair<std::string, int>::second);
   EXPECT_EQ(both, steps);
 
@@ -153,7 +153,7 @@ TEST_P(Parts, RunEveryStepOnceAndKeepTheNumbersOfTheWhole) {
   EXPECT_EQ(prefix.inputs.size(), model.graph.inputs.size());
   EXPECT_TRUE(prefix.backward.empty());
 
-  // The head has what it reads and no more; what trains is what trains in the whole.
+  // The head has only the tensors that it reads; it trains the same weights as the whole.
   const auto paths = [](const Plan& plan, auto kind) {
     std::vector<std::string> all;
     for (const Parameter& p : plan.parameters)

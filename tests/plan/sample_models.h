@@ -1,6 +1,6 @@
 #pragma once
 
-// Models from a few lines of YAML, and a device that fuses what it can, for tests of plans and replicas.
+// Models from a few lines of YAML, and a device with all fusions, for tests of plans and replicas.
 
 #include <string>
 
@@ -46,7 +46,7 @@ inline plan::PlanOptions options_for(const std::string& loss, const std::vector<
   return options;
 }
 
-/// Activations behind convolutions, Dense, BatchNormalization and Add; ReLUs below max-poolings.
+/// Fuses activations after convolutions, Dense, BatchNormalization and Add; ReLUs below max-poolings.
 class FusingCapabilities : public plan::Capabilities {
  public:
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
@@ -65,7 +65,7 @@ class FusingCapabilities : public plan::Capabilities {
   }
 };
 
-/// And adds behind a normalisation.
+/// Also fuses adds after a normalization.
 class SummingCapabilities final : public FusingCapabilities {
  public:
   std::optional<plan::TailFusion> fuses(const plan::Follower& follower) const override {
@@ -77,7 +77,7 @@ class SummingCapabilities final : public FusingCapabilities {
   }
 };
 
-/// As ResNet has it: an Add of two normalisations, then one of a normalisation and the block's input.
+/// As in ResNet: an Add of two normalizations, then one of a normalization and the block's input.
 inline constexpr const char* kBottlenecks = R"(
 layers:
   - Input: {name: image, shape: [9, 7, 3]}

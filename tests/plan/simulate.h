@@ -1,9 +1,8 @@
 #pragma once
 
-// Runs a plan over a map of memory that remembers, for every 64 bytes, what was written there last. Knows nothing of
-// lifetimes: it finds a tensor that was overwritten before its last reader, wherever the planner went wrong. Of a plan
-// of several slots each has a memory and a list of its own, and they run in an order drawn from a seed, as far as they
-// do not wait for one another.
+// Runs a plan over a map of memory that records the last writer of every 64 bytes. It does not use lifetimes, so it
+// finds tensors overwritten before their last reader independent of the planner. With several slots, each has a memory
+// and a list of actions; their order is drawn from a seed, subject to their waits.
 
 #include <cstdint>
 #include <functional>
@@ -29,7 +28,7 @@ class Simulation {
     for (const plan::MemoryPlan& memory : memories) owners_.emplace_back(memory.arena_bytes / kGranule);
   }
 
-  /// What went wrong, in words; empty: nothing. Training with loss, or prediction of the outputs.
+  /// Errors as text; empty if none. Training with loss, or prediction of the outputs.
   std::vector<std::string> run(plan::Mode mode) {
     const bool training = mode == plan::Mode::kTraining;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -88,7 +87,7 @@ class Simulation {
       if (done) return;
       if (ready.empty()) return problems_.push_back("the slots wait for one another");
       const std::size_t slot = ready[random_() % ready.size()];
-      // Some run far ahead.
+      // Some slots run far ahead.
       for (std::size_t more = random_() % 4 == 0 ? 1000 : 1; more > 0 && next[slot] < lists_[slot].size(); --more) {
         const Action& action = lists_[slot][next[slot]];
         if (action.awaits != plan::kAbsent && !written_.contains(action.awaits)) break;
@@ -139,9 +138,8 @@ class Simulation {
     for (std::size_t k = 0; k < step.parameters.size(); ++k)
       if (plan_.parameters[at(step.parameters[k])].kind == plan::ParameterKind::kTrainable)
         write(step.parameter_gradient_tensors[k]);
-    // The op may have used its output's gradient as scratch: nobody may read it again, and it must not be another's
-    // memory.
-    for (std::size_t i = 0; i < step.input_gradients.size(); ++i)  // it is a summand's gradient now
+    // The op may use its output's gradient as scratch: no later reader, and not another tensor's memory.
+    for (std::size_t i = 0; i < step.input_gradients.size(); ++i)  // now a summand's gradient
       if (plan::passes_gradient(step, i) && step.input_gradients[i] != plan::kAbsent) return;
     for (const int gradient : step.output_gradients) {
       if (gradient == plan::kAbsent) continue;

@@ -1,4 +1,4 @@
-// Plans of replicas of several slots: what is copied, in which order gradients come back, memory by slot.
+// Plans of replicas with several slots: copies, order of gradients, memory by slot.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ layers:
   - Dense: {name: same, units: 1, activation: sigmoid}
 )";
 
-TEST(SlotPlan, OfOneDeviceIsThePlanWithoutSlots) {
+TEST(SlotPlan, OfOneDeviceEqualsThePlanWithoutSlots) {
   const graph::Model model = model_of(kBranches);
   const Plan plan = placed(model, {{"a", "b"}}, binary(), test::FusingCapabilities());
   const std::vector<Need> needs(plan.steps.size());
@@ -59,15 +59,14 @@ TEST(SlotPlan, OfOneDeviceIsThePlanWithoutSlots) {
   EXPECT_EQ(plan.slot_count(), 1);
 }
 
-TEST(SlotPlan, CopiesWhatIsReadElsewhereAndFetchesGradientsBack) {
+TEST(SlotPlan, CopiesTensorsAndFetchesGradients) {
   const Plan plan = placed(model_of(kBranches), kTwo, binary(), test::FusingCapabilities());
   EXPECT_THAT(step_names(plan), ElementsAre("once", "twice", "other", "other to a", "merged", "same", "same/sigmoid"));
   EXPECT_EQ(step_named(plan, "other").slot, 1);
   EXPECT_EQ(step_named(plan, "other to a").slot, 0);
   EXPECT_TRUE(step_named(plan, "other to a").copies);
   EXPECT_EQ(step_named(plan, "same").slot, 0) << "without a word it is on the first";
-  // Slot a goes on with its own branch before it waits for b's gradients, whose order in the sums stays that of one
-  // slot.
+  // Slot a computes its own branch before it waits for b's gradients, whose order in the sums is that of one slot.
   EXPECT_THAT(items(plan), ElementsAre("same", "merged", "d other <-", "other", "twice", "once", "encoder/kernel <-",
                                        "encoder/bias <-",
                                        "encoder/kernel +=", "encoder/bias +=", "encoder/kernel +=", "encoder/bias +="));
@@ -78,7 +77,7 @@ TEST(SlotPlan, CopiesWhatIsReadElsewhereAndFetchesGradientsBack) {
 }
 
 TEST(SlotPlan, IsPrinted) {
-  const graph::Model model = model_of(kBranches);  // which the plan points to
+  const graph::Model model = model_of(kBranches);  // referenced by the plan
   const Plan plan = placed(model, {{"a", "cpu"}, {"b"}}, binary(), test::FusingCapabilities());
   const std::vector<Need> needs(plan.steps.size());
   const std::string text = print(plan, plan_memory(plan, needs, {}, 8, Mode::kTraining), {}, 1,
@@ -91,7 +90,7 @@ TEST(SlotPlan, IsPrinted) {
   EXPECT_THAT(text, HasSubstr("memory of its other slots\n  b  "));
 }
 
-TEST(SlotPlan, ATensorIsCopiedOnceAndItsViewsAreViewsThere) {
+TEST(SlotPlan, CopiesATensorOnceWithItsViews) {
   const Plan plan = placed(model_of(R"(
 layers:
   - Input: {name: image, shape: [3, 2]}
@@ -112,14 +111,14 @@ layers:
   EXPECT_EQ(plan.tensors[at(step_named(plan, "x").inputs[0])].shape, Shape({12}));
   EXPECT_EQ(step_named(plan, "mean").inputs[0], copy);
   EXPECT_EQ(step_named(plan, "y").inputs[0], step_named(plan, "x").inputs[0]);
-  // Four readers' parts in the order of one slot, mean, z, y, x, when somebody wants their sum.
+  // Four readers' parts in the order of one slot (mean, z, y, x), fetched when their sum is needed.
   EXPECT_THAT(items(plan), ElementsAre("same", "d merged <-", "merged", "mean", "d z <-", "z", "y", "x",  //
                                        "d stem <-", "d stem +=", "d stem (part) <-", "d stem +=",         //
                                        "d stem (part) <-", "d stem +=", "stem",                           //
                                        "y/kernel <-", "y/bias <-", "x/kernel <-", "x/bias <-"));
 }
 
-TEST(SlotPlan, NothingIsFusedAcrossSlots) {
+TEST(SlotPlan, FusesNothingAcrossSlots) {
   const char* text = R"(
 layers:
   - Input: {name: image, shape: [6, 6, 3]}
@@ -137,7 +136,7 @@ layers:
   EXPECT_FALSE(step_named(two, "pool").undoes);
 }
 
-TEST(SlotPlan, LossesAreWhereTheirPredictionIsAndMaskedOnesAtHome) {
+TEST(SlotPlan, PlacesLossesWithTheirPrediction) {
   PlanOptions options = binary();
   options.objectives.push_back(options.objectives.front());
   options.objectives.back().output = 1;
@@ -169,7 +168,7 @@ layers:
   EXPECT_EQ(masked.tensors[at(root(masked, masked.losses[0].mask))].slot, 0);
 }
 
-TEST(SlotPlan, SynchronizedNormalisationBelongsOnTheFirstSlot) {
+TEST(SlotPlan, RequiresSynchronizedNormalizationOnTheFirstSlot) {
   const char* text =
       R"(layers: [{Input: {name: x, shape: [4, 4, 2]}}, {Conv2D: {name: c, filters: 3, kernel_size: 1, device: a}},
   {BatchNormalization: {name: bn, device: b}}, Flatten, {Dense: {name: p, units: 1, activation: sigmoid}}])";
@@ -187,14 +186,14 @@ TEST(SlotPlan, SynchronizedNormalisationBelongsOnTheFirstSlot) {
   }
 }
 
-/// Every step gets a slot by chance.
+/// Assigns every step to a random slot.
 std::vector<int> scatter(std::size_t steps, std::size_t slots, std::mt19937_64& random) {
   std::vector<int> all;
   for (std::size_t i = 0; i < steps; ++i) all.push_back(static_cast<int>(random() % slots));
   return all;
 }
 
-TEST(SlotPlan, MemoryHoldsWhateverTheOrderInWhichSlotsRun) {
+TEST(SlotPlan, MemoryIsSafeForAnyOrderOfSlots) {
   std::mt19937_64 random(5);
   const test::SummingCapabilities device;
   int copies = 0;
@@ -217,7 +216,7 @@ TEST(SlotPlan, MemoryHoldsWhateverTheOrderInWhichSlotsRun) {
               << text << " draw " << draw;
         }
         copies += static_cast<int>(std::ranges::count_if(plan.steps, &Step::copies));
-        // The sums are those of one slot: every gradient has the same summands in the same order.
+        // The sums equal those of one slot: every gradient has the same summands in the same order.
         const Plan one = placed(model, {}, shared ? binary() : options_for("categorical_crossentropy"), device);
         EXPECT_EQ(plan.trainable_end, one.trainable_end);
         EXPECT_EQ(plan.total, one.total);

@@ -1,4 +1,4 @@
-// The tail of a step: its order, its inputs, what the plan never offers to an op.
+// The tail of a step: its order, its inputs, and layers that are never offered to an op.
 
 #include "plan/tail.h"
 
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Takes whatever it is offered, with `fusion`; notes what it was.
+/// Accepts every offered layer with `fusion` and records it.
 class Greedy final : public Capabilities {
  public:
   explicit Greedy(TailFusion fusion = {}) : fusion_(fusion) {}
@@ -58,7 +58,7 @@ layers:
   - MaxPooling2D: {name: pool}
 )";
 
-TEST(Tail, IsInTheOrderOfTheGraph) {
+TEST(Tail, HasTheOrderOfTheGraph) {
   const Greedy device;
   const graph::Model model = model_of(kSumReluPool);
   const Plan plan = make_plan(model, options_for("mse", {}, nn::LabelKind::kDense), device);
@@ -71,7 +71,7 @@ TEST(Tail, IsInTheOrderOfTheGraph) {
   EXPECT_EQ(plan.tensors[at(step.output())].shape, (Shape{2, 3, 2}));
   EXPECT_EQ(tail_activation(step).activation, nn::Activation::kRelu);
 
-  // One input of the convolution's own, which backward may read; one of the Add.
+  // One input of the convolution, which backward may read, and one of the Add.
   ASSERT_EQ(step.inputs.size(), 2U);
   EXPECT_EQ(own_inputs(step), 1U);
   EXPECT_EQ(entry_of_input(step, 0), nullptr);
@@ -82,7 +82,7 @@ TEST(Tail, IsInTheOrderOfTheGraph) {
   EXPECT_THAT(text, HasSubstr("Conv2D + Add + relu + MaxPooling2D"));
 }
 
-TEST(Tail, ItsLastEntrySaysWhetherBackwardReadsTheOutput) {
+TEST(Tail, ItsLastEntryDeterminesWhetherBackwardReadsTheOutput) {
   class OfActivations final : public Capabilities {
    public:
     std::optional<TailFusion> fuses(const Follower& follower) const override {
@@ -101,9 +101,9 @@ layers:
                   .output);
 }
 
-/// A layer with weights, a random one, one of two inputs that it reads in backward, one whose other input comes later,
-/// one that is not the only reader.
-TEST(Tail, SomeLayersAreNeverOffered) {
+/// A layer with weights, a random one, one that reads two inputs in backward, one whose other input is computed later,
+/// one with another reader of its input.
+TEST(Tail, NeverOffersSomeLayers) {
   for (const char* text : {R"(
 layers:
   - Input: {shape: [4, 4, 2]}
@@ -146,7 +146,7 @@ layers:
   EXPECT_THAT(tail_of(plan.steps[0]), IsEmpty());
 }
 
-TEST(Tail, PassesOneGradientOnly) {
+TEST(Tail, PassesOnlyOneGradient) {
   const char* const two_sums = R"(
 layers:
   - Input: {name: image, shape: [4]}
@@ -169,7 +169,7 @@ layers:
   }
 }
 
-TEST(Tail, OnlyTheLastEntryIsLeftToTheReader) {
+TEST(Tail, OnlyTheLastEntryIsUndoneByTheReader) {
   const Plan plan = plan_of(R"(
 layers:
   - Input: {shape: [4, 4, 2]}

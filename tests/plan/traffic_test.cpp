@@ -1,4 +1,4 @@
-// Bytes of passes, by hand: of float32, 4 bytes each.
+// Bytes of passes, computed by hand, in float32 of 4 bytes.
 
 #include "plan/traffic.h"
 
@@ -48,20 +48,20 @@ TEST_F(Bytes, OfAConvolution) {
   // 6x6x3 in, 3x3x3x5 weights and 5 biases, 4x4x5 out.
   EXPECT_EQ(forward("conv", 1), kFloat * (108 + 135 + 5 + 80));
   EXPECT_EQ(forward("conv", 10), kFloat * (1080 + 140 + 800)) << "weights once";
-  // The first layer: its input and the output's gradient are read, the weights' gradients written; the weights are not
-  // read, for nobody wants the images' gradient.
+  // The first layer reads its input and the output's gradient and writes the weights' gradients. It does not read the
+  // weights, as the images need no gradient.
   EXPECT_EQ(backward("conv", 10), kFloat * (1080 + 800 + 140));
 }
 
 TEST_F(Bytes, OfABatchNormalization) {
   // In and out 4x4x5; gamma, beta and two statistics of 5.
   EXPECT_EQ(forward("norm", 3), kFloat * (240 + 240 + 20));
-  // Its input, dy and dx; gamma and beta are read, their gradients written.
+  // Its input, dy and dx; gamma and beta, and their gradients.
   EXPECT_EQ(backward("norm", 3), kFloat * (3 * 240 + 10 + 10));
 }
 
-TEST_F(Bytes, OfAPoolingWithWhatItKeeps) {
-  // 4x4x5 in, 2x2x5 out; of each output a byte that says which it was.
+TEST_F(Bytes, OfAPoolingWithItsSavedPositions) {
+  // 4x4x5 in, 2x2x5 out, and a byte per output for the position of the maximum.
   EXPECT_EQ(forward("pool", 3, 60), kFloat * (240 + 60) + 60);
   EXPECT_EQ(backward("pool", 3, 60) - backward("pool", 3), 60);
 }
@@ -73,7 +73,7 @@ TEST_F(Bytes, OfADense) {
 }
 
 TEST_F(Bytes, OfTheLoss) {
-  // Two classes: predictions, their gradient and a label for each row.
+  // Two classes: predictions, their gradient and a label per row.
   EXPECT_EQ(loss_traffic(plan_, plan_.losses[0], 10).bytes, kFloat * (20 + 20 + 10));
   const Plan dense = make_plan(model_, options_for("mse", {}, nn::LabelKind::kDense), device_);
   EXPECT_EQ(loss_traffic(dense, dense.losses[0], 10).bytes, kFloat * (20 + 20 + 20));
@@ -101,7 +101,7 @@ class ByRow final : public Capabilities {
   }
 };
 
-TEST(BytesOfAnEmbedding, AreThoseOfTheRowsThatAreRead) {
+TEST(BytesOfAnEmbedding, CountOnlyTheRowsRead) {
   const graph::Model model = model_of(R"(
 layers:
   - Input: {shape: [4], dtype: int32}
@@ -115,7 +115,7 @@ layers:
   // Ids, rows, output.
   EXPECT_EQ(forward_traffic(plan, words, device, 3, 0).bytes, 4.0 * (12 + 96 + 96));
   EXPECT_EQ(forward_traffic(plan, words, device, 1000, 0).bytes, 4.0 * (4000 + 8000 + 32000)) << "at most the table";
-  // Ids, dy, and rows of the gradient; no gradient of ids.
+  // Ids, dy, and rows of the gradient; ids have no gradient.
   EXPECT_EQ(backward_traffic(plan, words, device, 3, 0).bytes, 4.0 * (12 + 96 + 96));
 }
 
