@@ -32,7 +32,7 @@ AVPixelFormat pixels_of(std::string_view codec) {
   return codec == "mjpeg" ? AV_PIX_FMT_YUVJ420P : codec == "ffv1" ? AV_PIX_FMT_BGR0 : AV_PIX_FMT_YUV420P;
 }
 
-/// An encoder and the file that it writes into.
+/// An encoder and its output file.
 class Writer {
  public:
   Writer(const std::string& path, const MadeClip& clip, const ClipKind& kind) {
@@ -108,7 +108,7 @@ class Writer {
     std::uint8_t* const matrix =
         checked(av_stream_new_side_data(stream_, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(std::int32_t)), "a matrix");
 #endif
-    av_display_rotation_set(reinterpret_cast<std::int32_t*>(matrix), -degrees);  // its angle is clockwise
+    av_display_rotation_set(reinterpret_cast<std::int32_t*>(matrix), -degrees);  // FFmpeg's angle is clockwise
   }
   void encode(const AVFrame* frame) {
     checked(avcodec_send_frame(codec_, frame), "encoding");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of clips made on the spot, with the encoders that libavcodec always has. Without FFmpeg's headers
-// write_clip_stub.cpp is compiled instead, and who wants files of clips skips. Any thread.
+// Generates video files with the encoders that every libavcodec has. Without FFmpeg's headers, write_clip_stub.cpp is
+// compiled instead and tests of video files are skipped. Any thread.
 
 #include <cstdint>
 #include <string>
@@ -16,19 +16,19 @@ struct MadeClip {
 };
 
 struct ClipKind {
-  const char* codec = "mpeg4";  ///< "mjpeg": JPEGs; "ffv1": the pixels as they are
-  int key_every = 12;           ///< frames from one that needs no other to the next
-  int b_frames = 0;             ///< mpeg4: between two others, shown before the later of them
+  const char* codec = "mpeg4";  ///< "mjpeg": JPEGs; "ffv1": lossless
+  int key_every = 12;           ///< distance of key frames
+  int b_frames = 0;             ///< mpeg4: number of B-frames
   int quality = 2;              ///< 1 is best
-  int turn = 0;                 ///< .mp4, .mov: degrees counterclockwise that a player is to turn the frames by
+  int turn = 0;                 ///< .mp4, .mov: counterclockwise rotation by the player in degrees
 };
 
 bool can_write_clips();
-/// The suffix says what it is: .mp4, .mov, .avi, .mkv. Throws std::runtime_error.
+/// The suffix selects the container: .mp4, .mov, .avi, .mkv. Throws std::runtime_error.
 void write_clip(const std::string& path, const MadeClip& clip, const ClipKind& kind = {});
 
-/// A bright square that moves over a dark ground with noise: `direction` 0 to 3 is down, left, right, up, and no frame
-/// by itself tells it. `seed` draws all else.
+/// A bright square that moves over a dark noisy ground. `direction`: 0 to 3 for down, left, right, up, which no single
+/// frame reveals; `seed` determines the rest.
 MadeClip moving_square(int direction, std::uint64_t seed, int frames, int height, int width);
 inline constexpr const char* kDirections[] = {"down", "left", "right", "up"};
 

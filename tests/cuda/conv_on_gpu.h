@@ -1,7 +1,6 @@
 #pragma once
 
-// What tests of convolutions on a GPU have in common: tensors on the host and the device, and the products in plain
-// loops.
+// Shared by the tests of convolutions on a GPU: tensors on the host and the device, and the products in plain loops.
 
 #include <bit>
 #include <cmath>
@@ -24,7 +23,7 @@ using backend::gpu::ConvOptions;
 using backend::gpu::ConvProblem;
 namespace number = kernels::DPTRAIN_BACKEND::number;
 
-/// A tensor on the host in float, holding only what the problem's type can hold.
+/// A tensor on the host in float, with values that the problem's type represents.
 using Values = std::vector<float>;
 
 inline float bf16_value(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
@@ -119,7 +118,7 @@ class Memory {
   void* data_ = nullptr;
 };
 
-/// A stream, and the memory that a convolution works in.
+/// A stream, and the workspace of a convolution.
 struct Workplace {
   Workplace(backend::gpu::Runtime& runtime_, const backend::gpu::Convolution& convolution)
       : runtime(runtime_), workspace(runtime.allocate(convolution.workspace())), stream(runtime.make_stream(false)) {}
@@ -139,7 +138,7 @@ struct Precision {
   std::string name;
   DType type;
   bool tf32;
-  double tolerance;  ///< relative, of the norm: a few units of the last place of the type, which sums average out
+  double tolerance;  ///< relative to the norm: a few units in the last place of the type, averaged by sums
 };
 
 inline const std::vector<Precision> kPrecisions{{"strict", DType::kF32, false, 1e-5},

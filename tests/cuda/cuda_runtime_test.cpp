@@ -25,22 +25,22 @@ std::string error_of(const auto& work) {
   return "nothing was thrown";
 }
 
-TEST(CudaRuntime, WithoutADriverOneSentenceSaysSo) {
+TEST(CudaRuntime, ReportsAMissingDriverInOneSentence) {
   const std::string missing = backend::why_no_gpu();
   if (missing.empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(error_of([] { make_cuda_runtime(0); }), missing + "; use --cpus N");
 }
 
-TEST(CudaRuntime, GpusAreCountedInPciOrder) { EXPECT_STREQ(std::getenv("CUDA_DEVICE_ORDER"), "PCI_BUS_ID"); }
+TEST(CudaRuntime, NumbersGpusInPciOrder) { EXPECT_STREQ(std::getenv("CUDA_DEVICE_ORDER"), "PCI_BUS_ID"); }
 
-TEST(CudaRuntime, AnIdThatIsNotThereIsAnsweredWithThoseThatAre) {
+TEST(CudaRuntime, AnUnknownIdListsTheExistingOnes) {
   DPTRAIN_NEED_GPU();
   const std::string text = error_of([] { make_cuda_runtime(99); });
   EXPECT_EQ(text.find("there is no gpu:99; this machine has gpu:0 ("), 0U) << text;
   EXPECT_THROW(make_cuda_runtime(-1), Error);
 }
 
-TEST(CudaRuntime, IsSharedByThoseWhoAskForOneId) {
+TEST(CudaRuntime, IsSharedByUsersOfOneId) {
   DPTRAIN_NEED_GPU();
   const auto first = make_cuda_runtime(0);
   EXPECT_EQ(make_cuda_runtime(0), first);
@@ -81,7 +81,7 @@ TEST(CudaRuntime, MemoryIsZeroAndCopiesKeepOrder) {
   runtime->free(device);
 }
 
-TEST(CudaRuntime, TooMuchMemoryIsAMemoryErrorThatPasses) {
+TEST(CudaRuntime, TooMuchMemoryIsARecoverableError) {
   DPTRAIN_NEED_GPU();
   const auto runtime = make_cuda_runtime(0);
   runtime->enter();
@@ -106,7 +106,7 @@ TEST(CudaRuntime, EventsOrderStreamsAndGraphsReplay) {
   auto* host = static_cast<char*>(runtime->allocate_host(kBytes));
   const auto upload = runtime->make_stream(false), work = runtime->make_stream(false);
   const auto done = runtime->make_event();
-  runtime->wait(work, done);  // never recorded: holds nothing up
+  runtime->wait(work, done);  // never recorded: does not block
   std::memset(host, 5, kBytes);
   runtime->copy_in(first, host, kBytes, upload);
   runtime->record(done, upload);
@@ -121,7 +121,7 @@ TEST(CudaRuntime, EventsOrderStreamsAndGraphsReplay) {
   runtime->copy_out(&last, second + kBytes - 1, 1, work);
   runtime->synchronize(work);
   EXPECT_EQ(last, 0) << "recording must not run";
-  for (const char expected : {char{5}, char{0}}) {  // the second time the source is zero
+  for (const char expected : {char{5}, char{0}}) {  // the second time, the source is zero
     runtime->replay(graph, work);
     runtime->copy_out(&last, second + kBytes - 1, 1, work);
     runtime->synchronize(work);

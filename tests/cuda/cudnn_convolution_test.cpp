@@ -1,4 +1,4 @@
-// cuDNN against plain loops in double, on a GPU. Shapes are odd; what all networks need is planned in tests/plans.
+// Compares cuDNN with plain loops in double, on a GPU. Shapes are odd; tests/plans plans those of all networks.
 
 #include "backend/cuda/cudnn_convolution.h"
 
@@ -20,7 +20,7 @@ struct Results {
   Values y, dx, dfilter;
 };
 
-/// All passes on the GPU; results are poisoned before with NaN.
+/// Runs all passes on the GPU; results are filled with NaN before.
 Results run(const ConvProblem& p, backend::gpu::ConvolutionMaker& maker, backend::gpu::Runtime& runtime,
             const Values& x, const Values& filter, const Values& bias, const Values& dy) {
   const auto convolution = maker.make(p, {.forward = true, .data = true, .weights = true});
@@ -68,7 +68,7 @@ struct Shape {
   ConvProblem problem;
 };
 
-/// Of the size of its input, with bias and ReLU.
+/// An output of the input's size, with bias and ReLU.
 ConvProblem same_3x3(std::int64_t rows, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t k,
                      std::int64_t groups = 1) {
   return {{.in_h = h,

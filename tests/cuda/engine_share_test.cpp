@@ -1,4 +1,4 @@
-// Which replica plans an engine and which take it. What cuDNN makes of an engine that is taken, tests/plans shows.
+// Which replica plans an engine and which reuse it. tests/plans shows cuDNN's use of shared engines.
 
 #include "backend/cuda/engine_share.h"
 
@@ -19,7 +19,7 @@ namespace {
 using namespace backend::cuda;
 using std::chrono_literals::operator""s;
 
-/// A replica's plans: "planned conv3" where it made one, "taken conv3" where it took one.
+/// A replica's plans: "planned conv3" if it made one, "taken conv3" if it reused one.
 struct Replica {
   explicit Replica(std::shared_ptr<EngineShare> share) : table(std::move(share)) {}
 
@@ -48,7 +48,7 @@ std::vector<std::unique_ptr<Replica>> replicas_of(int count, const std::shared_p
   return replicas;
 }
 
-/// All layers on every replica, each by so many threads that begin together.
+/// All layers on every replica, each on several threads that start together.
 template <class Each>
 void side_by_side(std::vector<std::unique_ptr<Replica>>& replicas, int threads, int layers, const Each& each) {
   std::latch start(static_cast<std::ptrdiff_t>(replicas.size()) * threads);
@@ -92,7 +92,7 @@ TEST(EngineShare, UnequalGpusPlanForThemselves) {
   EXPECT_EQ(replicas[2]->taken + replicas[3]->taken, 0);
 }
 
-TEST(EngineShare, AnErrorReachesAllAndIsFoundOnce) {
+TEST(EngineShare, AnErrorReachesAllAndOccursOnce) {
   auto replicas = replicas_of(3, std::make_shared<EngineShare>());
   for (auto& replica : replicas) replica->broken = "conv1";
   std::atomic<int> failed = 0, good = 0;
@@ -109,8 +109,8 @@ TEST(EngineShare, AnErrorReachesAllAndIsFoundOnce) {
   EXPECT_EQ(replicas[0]->planned + replicas[1]->planned + replicas[2]->planned, 3);
 }
 
-// A pool of threads that all wait for one engine would make the others one after the other.
-TEST(EngineShare, WhoComesSecondDoesNotWait) {
+// A pool whose threads all wait for one engine would plan the others one after another.
+TEST(EngineShare, PlansOtherEnginesInsteadOfWaiting) {
   const auto share = std::make_shared<EngineShare>();
   PlanTable<std::string, std::string> first(share);
   std::latch begun(1), go_on(1);
@@ -150,7 +150,7 @@ cudaDeviceProp sample_gpu() {
   return gpu;
 }
 
-TEST(EngineShare, GpusOfOneKindShareWhileOneHoldsIt) {
+TEST(EngineShare, GpusOfOneKindShareWhileOneExists) {
   cudaDeviceProp other_place = sample_gpu();
   other_place.pciBusID = 7;
   EXPECT_EQ(kind_of(sample_gpu()), kind_of(other_place));

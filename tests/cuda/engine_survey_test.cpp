@@ -1,5 +1,5 @@
-// Every engine that the heuristics name and dptrain would take, against plain loops in double, on a GPU: dptrain takes
-// the first, `runtime.autotune: time` any of the first eight, and each GPU and version of cuDNN has others.
+// Compares every engine that the heuristics list and dptrain accepts with plain loops in double, on a GPU. dptrain uses
+// the first, `runtime.autotune: time` any of the first eight; GPUs and versions of cuDNN have different lists.
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace {
 
 using namespace backend::cuda;
 
-constexpr std::size_t kMany = 40;  ///< more than the heuristics name
+constexpr std::size_t kMany = 40;  ///< more than the heuristics list
 
-/// A window over one axis with what Keras's "same" pads, the larger part at the end.
+/// A window over one axis with Keras's "same" padding, whose larger part is at the end.
 struct Axis {
   std::int64_t in, kernel, stride;
 
@@ -45,7 +45,7 @@ ConvProblem same(std::int64_t rows, Axis h, Axis w, std::int64_t c, std::int64_t
           rows};
 }
 
-/// Small and odd ones, where kernels have their remainders, and a few of usual sizes; even windows are unevenly padded.
+/// Small odd sizes, where kernels have remainders, and a few common ones; even windows have uneven padding.
 std::vector<ConvProblem> problems() {
   std::vector<ConvProblem> all{{{.in_channels = 5, .out_channels = 7}, 13},
                                {{.in_channels = 64, .out_channels = 48}, 32}};
@@ -66,7 +66,7 @@ class Survey {
         stream_(runtime_->make_stream(false)) {}
   ~Survey() { runtime_->destroy_stream(stream_); }
 
-  /// Says which engines compute something else.
+  /// Reports the engines whose results differ.
   void judge(const ConvProblem& p, ConvPass pass, const Precision& precision) {
     const std::int64_t filter_size = p.weights(), x_size = p.rows * p.in_h * p.in_w * p.in_channels,
                        y_size = p.rows * p.out_h * p.out_w * p.out_channels;
@@ -120,7 +120,7 @@ class Survey {
 
 class EngineSurvey : public testing::TestWithParam<Precision> {};
 
-TEST_P(EngineSurvey, EveryEngineIsRight) {
+TEST_P(EngineSurvey, EveryEngineEqualsThePlainLoops) {
   DPTRAIN_NEED_GPU();
   Survey survey;
   for (ConvProblem problem : problems()) {

@@ -1,4 +1,4 @@
-// What messages and the plan cache are written with; the choice of engines itself is tested by tests/plans.
+// Texts of messages and keys of the plan cache; tests/plans covers the choice of engines.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ backend::gpu::ConvProblem sample() {
           DType::kBf16};
 }
 
-TEST(Engines, NamesFindThemAgain) {
+TEST(Engines, AreFoundByName) {
   EXPECT_EQ((EngineName{.engine = 57, .knobs = {{2, 9}, {13, 1}}}.text()), "eng57 k2=9 k13=1");
   EXPECT_EQ((EngineName{.engine = 3, .knobs = {}}.text()), "eng3");
 }
@@ -47,7 +47,7 @@ TEST(Engines, RejectionsAreGroupedByReason) {
   EXPECT_EQ(rejections.text(), "by FFT: A0 eng4; not deterministic: A1 eng0, F2 eng8");
 }
 
-TEST(Engines, AProblemIsDescribedWithWhatIsNotUsual) {
+TEST(Engines, DescribesUnusualPropertiesOfAProblem) {
   EXPECT_EQ(describe(sample()),
             "bfloat16 [3, 11, 9, 6] -> [3, 6, 5, 4], filter 3x2, strides 2x2, padding (1, 0), (0, 1), groups 2");
   auto unaligned = sample();
@@ -55,7 +55,8 @@ TEST(Engines, AProblemIsDescribedWithWhatIsNotUsual) {
   EXPECT_EQ(describe(unaligned), describe(sample()) + ", aligned to 4 bytes");
 }
 
-// Whatever changes the plan must change the key, or a replica would run another one's engine.
+// Every property that changes the plan must change the key; otherwise a replica would run the engine of another
+// problem.
 TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   std::vector<std::string> keys;
   const auto add = [&](const backend::gpu::ConvProblem& problem, const backend::gpu::ConvOptions& options = {},
@@ -90,7 +91,7 @@ TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   for (const std::string& key : keys) EXPECT_EQ(key.find_first_of("\t\n#"), std::string::npos) << key;
 }
 
-TEST(CudnnPass, ARefusedPlanIsMadeOnceMore) {
+TEST(CudnnPass, RemakesARejectedPlan) {
   int executed = 0, remade = 0;
   const auto answer = [&](std::vector<cudnnStatus_t> answers) {
     executed = remade = 0;
@@ -106,7 +107,7 @@ TEST(CudnnPass, ARefusedPlanIsMadeOnceMore) {
   EXPECT_EQ(remade, 0);
 }
 
-TEST(PaperRuntime, HasFiguresAndNoMemory) {
+TEST(PaperRuntime, HasPropertiesAndNoMemory) {
   const auto runtime =
       make_plan_only_runtime({.name = "h200", .description = "on paper", .multiprocessors = 132, .memory_bytes = 5});
   EXPECT_EQ(runtime->multiprocessors(), 132);

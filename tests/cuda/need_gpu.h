@@ -1,6 +1,6 @@
 #pragma once
 
-// Tests that need a GPU are skipped where there is none, and fail there if DPTRAIN_REQUIRE_DEVICES names cuda.
+// Skips tests without a GPU; fails them if DPTRAIN_REQUIRE_DEVICES contains cuda.
 
 #include <gtest/gtest.h>
 

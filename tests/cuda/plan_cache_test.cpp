@@ -52,7 +52,7 @@ TEST_F(PlanCacheTest, KeepsTheLastEngineOfAKey) {
   EXPECT_EQ(text().front(), '#');
 }
 
-TEST_F(PlanCacheTest, DamageIsSkippedAndHealed) {
+TEST_F(PlanCacheTest, SkipsAndRepairsDamage) {
   { PlanCache cache(path()); }
   std::ofstream(path(), std::ios::app) << "no tabs here\n\n\t\t\t\ngood\teng1\t2.0\ncut short\teng9\t1";
   {
@@ -66,7 +66,7 @@ TEST_F(PlanCacheTest, DamageIsSkippedAndHealed) {
   EXPECT_EQ(again.find("good"), "eng1");
 }
 
-TEST_F(PlanCacheTest, WithoutAPlaceItForgets) {
+TEST_F(PlanCacheTest, KeepsNothingWithoutAFile) {
   for (const std::string nowhere : {"", "/proc/no/such/folder/plans.txt"}) {
     PlanCache cache(nowhere);
     EXPECT_FALSE(cache.is_open());
@@ -74,7 +74,7 @@ TEST_F(PlanCacheTest, WithoutAPlaceItForgets) {
   }
 }
 
-TEST_F(PlanCacheTest, OneHolderAtATimeAndTheOthersSeeWhatItFound) {
+TEST_F(PlanCacheTest, OneHolderAtATimePublishesItsEngines) {
   std::atomic<int> inside = 0, measured = 0, crowded = 0;
   std::vector<std::thread> replicas;
   for (int i = 0; i < 8; ++i)

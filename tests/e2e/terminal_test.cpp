@@ -1,5 +1,5 @@
-// What a person sees: dptrain in a pseudo-terminal of 40, 80 and 200 columns. No line is longer than the terminal, and
-// the progress bar is overwritten in place, never blanked.
+// Runs dptrain in a pseudo-terminal of 40, 80 and 200 columns. No line is wider than the terminal, and the progress bar
+// is overwritten in place, never blanked.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,10 @@ namespace {
 
 struct Shown {
   int exit_code = 0;
-  std::string bytes;  ///< as the terminal got them
+  std::string bytes;  ///< as received by the terminal
 };
 
-/// `dptrain words...` in a terminal of so many columns.
+/// Runs `dptrain words...` in a terminal of this width.
 Shown in_terminal(const Workplace& place, std::size_t columns, const std::vector<std::string>& words) {
   std::vector<std::string> all{DPTRAIN_BINARY};
   all.insert(all.end(), words.begin(), words.end());
@@ -56,7 +56,7 @@ Shown in_terminal(const Workplace& place, std::size_t columns, const std::vector
   return shown;
 }
 
-/// The texts that the terminal's last line had, one after the other.
+/// The successive texts of the terminal's last line.
 class Screen {
  public:
   explicit Screen(const std::string& bytes) {
@@ -82,7 +82,7 @@ class Screen {
     return most;
   }
   int bars() const { return static_cast<int>(std::ranges::count_if(states_, &State::is_bar)); }
-  /// Between the first bar and the last one.
+  /// Number of blank states between the first bar and the last one.
   int blanks_between_bars() const {
     const auto first = std::ranges::find_if(states_, &State::is_bar);
     const auto last = std::find_if(states_.rbegin(), states_.rend(), [](const State& s) { return s.is_bar(); });
@@ -157,7 +157,7 @@ TEST_P(Terminal, TheBarOfFitIsNeverBlank) {
   shown(0, {"eval", "run"});
 }
 
-TEST(TerminalWithoutSize, GetsLinesAsAPipeDoes) {
+TEST(TerminalWithoutSize, GetsLinesLikeAPipe) {
   const Workplace place("terminal_none");
   place.write("net.yaml", kConfig);
   const Shown shown = in_terminal(place, 0, {"fit", "net.yaml", "--set", "train.loss=CrossEntropyOfAnotherTool"});

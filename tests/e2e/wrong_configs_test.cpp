@@ -1,6 +1,6 @@
-// Every file of wrong_configs/ has one thing wrong (some have several), and beside it, in <name>.expected, exactly what
-// `dptrain check` must say about it. A first line `# flags: ...` gives more arguments, `# exit: N` another code than 2;
-// {here} stands for the folder. After a deliberate change of a message: DPTRAIN_UPDATE=1 writes the files anew; read
+// Every file of wrong_configs/ has one error (some have several), and <name>.expected contains the exact output of
+// `dptrain check`. A first line `# flags: ...` adds arguments, `# exit: N` sets an exit code other than 2; {here} is
+// replaced by the folder. After a deliberate change of a message, DPTRAIN_UPDATE=1 rewrites the files; review them.
 // them as a user would before they are kept.
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ std::vector<std::string> directive(const std::string& config, const std::string&
 
 class WrongConfig : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(WrongConfig, SaysExactlyWhatIsWrong) {
+TEST_P(WrongConfig, PrintsTheExactErrors) {
   const std::string config = text_of(fs::path(kFolder) / (GetParam() + ".yaml"));
   std::vector<std::string> words{"check", GetParam() + ".yaml"};
   const std::vector<std::string> flags = directive(config, "flags"), exit = directive(config, "exit");
@@ -76,7 +76,7 @@ TEST_P(WrongConfig, SaysExactlyWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(Check, WrongConfig, ::testing::ValuesIn(wrong_configs()),
                          [](const auto& test) { return test.param; });
 
-TEST(WrongConfigs, AreFortyAtLeast) { EXPECT_GE(wrong_configs().size(), 40U); }
+TEST(WrongConfigs, AreAtLeastForty) { EXPECT_GE(wrong_configs().size(), 40U); }
 
 }  // namespace
 }  // namespace dptrain::test

@@ -1,4 +1,4 @@
-// `config --minimal`: only what differs from the defaults.
+// `config --minimal`: only values other than the defaults.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace dptrain::experiment {
 namespace {
 
-TEST(Minimal, TransformsLeaveOutTheirDefaultsToo) {
+TEST(Minimal, TransformsOmitTheirDefaults) {
   const Experiment experiment = load_experiment_text(
       "dptrain: 1\n"
       "name: small\n"

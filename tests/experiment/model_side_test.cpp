@@ -1,4 +1,4 @@
-// What the losses of a model expect of labels.
+// The labels that the losses of a model require.
 
 #include "experiment/model_side.h"
 
@@ -23,7 +23,7 @@ data::ModelSide side_of(const std::string& losses) {
   return model_side(experiment.graph, objectives(experiment.config.train, experiment.graph));
 }
 
-TEST(ModelSide, LabelsAreWhatTheLossComparesThemWith) {
+TEST(ModelSide, LabelsHaveTheFormOfTheLoss) {
   const data::ModelSide side = side_of(
       "train: {epochs: 1, batch_size: 1, loss: {kind: sparse_categorical_crossentropy, price: mae, sold: "
       "binary_crossentropy}}\n");

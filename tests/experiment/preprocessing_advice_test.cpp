@@ -30,7 +30,7 @@ std::string advice(const std::string& layers, const std::string& transforms) {
   return text;
 }
 
-TEST(PreprocessingAdvice, WantsWhatTheWeightsWant) {
+TEST(PreprocessingAdvice, RequiresThePreprocessingOfTheWeights) {
   const std::string vgg = "{VGG16: {include_top: false}}", mobile = "{MobileNetV2: {include_top: false}}";
   const std::string warned = "net.yaml:1:19 the published weights of VGG16 need images after 'PreprocessInput: caf\n";
   EXPECT_EQ(advice(vgg, ""), warned);
@@ -41,7 +41,7 @@ TEST(PreprocessingAdvice, WantsWhatTheWeightsWant) {
   EXPECT_NE(advice(mobile, "{train: [{Rescaling: {scale: 1/127.5, offset: -1}}], eval: []}"), "");
 }
 
-TEST(PreprocessingAdvice, LeavesModelsAloneThatDoItThemselves) {
+TEST(PreprocessingAdvice, AcceptsModelsWithTheirOwnPreprocessing) {
   EXPECT_EQ(
       advice("{Input: [32, 32, 3]}, {Rescaling: {scale: 1/127.5, offset: -1}}, {MobileNetV2: {include_top: false}}",
              "[{Rescaling: 1}]"),

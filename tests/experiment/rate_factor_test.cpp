@@ -9,7 +9,7 @@ namespace {
 
 TEST(RateFactor, FollowsTheBatch) {
   TrainSection train;
-  EXPECT_EQ(rate_factor(train, 512), 1);  // none
+  EXPECT_EQ(rate_factor(train, 512), 1);  // no factor
   train.lr_scaling = LrScaling::kLinear;
   train.reference_batch_size = 128;
   EXPECT_EQ(rate_factor(train, 512), 4);

@@ -1,5 +1,5 @@
-// Any bytes as a checkpoint: state, weights and description are read or refused with Error{kCheckpoint}. A seal would
-// let no changed byte through, so the seeds have none.
+// Reads any bytes as a checkpoint: state, weights and description are read or rejected with Error{kCheckpoint}. The
+// seeds have no seal, as it would reject every change.
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// The config reader on arbitrary text: it reports or it reads, and what it reads it writes so that it reads back. The
-// same of a model: text with `layers` is built, blocks and networks expanded.
+// The config reader on arbitrary text: it reports errors, or its output reads back. Text with `layers` is also built as
+// a model with blocks and networks expanded.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Reader of rows: any bytes are looked at and read, or end in an Error; memory stays in proportion to the input. What a
-// file says does not depend on blocks and threads, so it is read twice. A first byte that is odd leaves bad rows out.
+// Reader of rows: sniffs and reads any bytes or throws an Error; memory is proportional to the input. Results must not
+// depend on blocks and threads, so each file is read twice. An odd first byte skips bad rows.
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 using namespace dptrain;
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
-/// Everything that a reader gives, in one text.
+/// All results of a reader as one text.
 std::string all_of(const Files& files, const data::table::Schema& schema, const data::table::ReadOptions& options) {
   const data::table::Table rows = data::table::read(files, schema, options);
   std::string all = std::to_string(rows.skipped()) + " left out\n";

@@ -1,5 +1,5 @@
-// IDX reader: any bytes end in a file understood whole or in an Error; memory stays in proportion to the input. A first
-// byte that is odd makes the rest the labels of a data set, so that what follows the parsing is covered too.
+// IDX reader: any bytes are a valid file or an Error; memory is proportional to the input. With an odd first byte, the
+// rest are the labels of a data set, which covers the code after parsing.
 
 #include <cstdint>
 #include <string>

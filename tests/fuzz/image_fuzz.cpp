@@ -1,6 +1,6 @@
-// Image decoders: any input yields pixels of the announced size, or an ImageError at a byte of the file; memory stays
-// within the limits for these pixels and this input. The first byte chooses color, rotation and a size that may be
-// smaller; every third length decodes only the middle.
+// Image decoders: any input gives pixels of the declared size, or an ImageError at an offset of the file; memory stays
+// within the limits for these pixels and this input. The first byte selects color, rotation and a reduced size; every
+// third length decodes only the middle.
 
 #include <cstdint>
 
@@ -17,17 +17,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.part = [](const Shape& image) {
       return data::Window{image[0] / 4, image[1] / 4, (image[0] + 1) / 2, (image[1] + 1) / 2};
     };
-  static data::Array out;  // used again, as a worker does
+  static data::Array out;  // reused, as in a worker
   const data::ImageBytes file{data + 1, size - 1};
   try {
-    // Few mutations of a PNG have the right checksums: every second one goes past them.
+    // Few mutations of a PNG have valid checksums; every second one skips their check.
     if (size % 2 == 0 && data::image_format(file) == data::ImageFormat::kPng) {
       data::decode_stb(file, data::ImageFormat::kPng, options, out);
     } else {
       data::decode_image(file, options, out);
     }
     if (out.type != DType::kU8 || out.u8.size() != static_cast<std::size_t>(out.shape.elements())) __builtin_trap();
-    std::uint8_t all = 0;  // every pixel is there
+    std::uint8_t all = 0;  // reads every pixel
     for (const std::uint8_t pixel : out.u8) all = static_cast<std::uint8_t>(all ^ pixel);
     [[maybe_unused]] static volatile std::uint8_t sink;
     sink = all;

@@ -1,5 +1,5 @@
-// The entry points of the fuzz targets on their seeds and on small changes of them: what every build with sanitizers
-// should survive on every change. libFuzzer itself, which looks for new paths, runs in the nightly tier.
+// Runs the entry points of the fuzz targets on their seeds and on small changes of them, in every build with
+// sanitizers. libFuzzer itself, which searches new paths, runs in the nightly tier.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct Target {
   const char* name;
   int (*entry)(const std::uint8_t* data, std::size_t size);
-  int changes;  ///< of each seed, on every change of the code
+  int changes;  ///< per seed, in change tests
 };
 
 constexpr Target kTargets[] = {{"checkpoint", dptrain_fuzz_checkpoint, 200},
@@ -48,7 +48,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 class Seeds : public ::testing::TestWithParam<Target> {
  protected:
-  /// In an order that does not depend on the file system.
+  /// Sorted, independent of the file system.
   static std::vector<fs::path> files() {
     std::vector<fs::path> all;
     for (const fs::directory_entry& entry :
@@ -61,13 +61,13 @@ class Seeds : public ::testing::TestWithParam<Target> {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  /// A copy as long as the input, so that a byte read beyond it is seen.
+  /// Copies the input to memory of its exact length, so that reads beyond it are detected.
   static void run(const Bytes& input) { GetParam().entry(Bytes(input).data(), input.size()); }
 };
 
 std::size_t below(std::mt19937& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
 
-/// One to four times: a bit, a byte, an edge of the byte's range, a piece left out, a piece twice, an end cut off.
+/// Applies one to four changes: a bit, a byte, an extreme byte, a piece removed, a piece repeated, truncation.
 Bytes changed(Bytes bytes, std::mt19937& random) {
   for (std::size_t times = 1 + below(random, 4); times > 0 && !bytes.empty(); --times) {
     const std::size_t at = below(random, bytes.size());
@@ -91,12 +91,12 @@ Bytes changed(Bytes bytes, std::mt19937& random) {
   return bytes;
 }
 
-TEST_P(Seeds, AreReadOrRefused) {
+TEST_P(Seeds, AreReadOrRejected) {
   ASSERT_FALSE(files().empty());
   for (const fs::path& path : files()) run(read(path));
 }
 
-TEST_P(Seeds, SmallChangesAreReadOrRefused) {
+TEST_P(Seeds, SmallChangesAreReadOrRejected) {
   std::mt19937 random(tier::case_seed(1));
   for (const fs::path& path : files()) {
     const Bytes seed = read(path);

@@ -1,6 +1,6 @@
-// TextVectorization: any bytes are learned from and become numbers, or end in an Error. The first byte chooses the
-// options, NULs part the texts. Ids stay below the limit, one thread and two learn the same, and what was learned, read
-// back from JSON, gives the same numbers.
+// TextVectorization: fits to any bytes and converts them to numbers, or throws an Error. The first byte selects the
+// options, NULs separate the texts. Ids stay below the limit, one thread and two give the same vocabulary, and it gives
+// the same numbers after a round trip through JSON.
 
 #include <algorithm>
 #include <cstdint>
@@ -64,7 +64,7 @@ const std::vector<config::Typed>& all_vectorizations() {
   return all;
 }
 
-/// What all texts become, and what was learned.
+/// The numbers of all texts, and the fitted state.
 std::string all_of(const data::Encoder& encoder, const std::vector<std::string_view>& texts) {
   const auto& of_texts = static_cast<const data::TextEncoder&>(encoder);
   std::vector<std::int32_t> ids(static_cast<std::size_t>(encoder.ids()));
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (all_of(*data::restore(spec, encoder->fitted_state()), texts) != outcome) __builtin_trap();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kData) __builtin_trap();
-      outcome = "an error";  // of two texts that are no UTF-8 either part may be the first
+      outcome = "an error";  // threads may report either of two texts that are not UTF-8
     }
   }
   if (outcomes[0] != outcomes[1]) __builtin_trap();

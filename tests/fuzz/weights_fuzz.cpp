@@ -1,6 +1,6 @@
-// Any bytes as a file of weights: HDF5 in Keras's layouts, a .keras archive, or the text of a model_config. Weights are
-// paired every way and loaded, the model is built from its description, or Error{kCheckpoint} says why not. What the
-// importer makes is given to graph::build, which may find errors in it.
+// Reads any bytes as a file of weights: HDF5 in Keras's layouts, a .keras archive, or the text of a model_config.
+// Matches and loads weights in every way and builds the model from its description, or expects Error{kCheckpoint}.
+// Imported models are passed to graph::build, which may report errors.
 
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ void attempt(const Read& read) {
   }
 }
 
-/// Shapes of more than a little memory are left alone: large models are no mistake of the reader.
+/// Large shapes are skipped, as they are valid.
 bool is_small(const graph::Graph& graph) {
   std::int64_t elements = 0;
   for (const graph::Layer& layer : graph.layers)

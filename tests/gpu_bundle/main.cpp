@@ -1,5 +1,5 @@
-// dptrain and what checks it on a GPU host in one executable, because they share nearly everything and the bundle has
-// to be small. What it is called decides what it is:
+// dptrain and its tests on a GPU host in one executable, which keeps the bundle small. The executable's name selects
+// the program:
 //
 //   dptrain ...                          the product
 //   dptrain_gpu_tests [gtest's flags]    the tests of backend, runtime and distributed, and of CUDA

@@ -4,5 +4,5 @@
 
 /// src/cli/main.cpp
 int dptrain_main(int argc, char** argv);
-/// tests/plans/plan_check.cpp; without CUDA it says so and returns 77.
+/// tests/plans/plan_check.cpp; without CUDA it prints an error and returns 77.
 int plan_check_main(int argc, char** argv);

@@ -1,4 +1,4 @@
-// init --from: what it drafts is a config that loads, whatever the columns are called, and its network fits the data.
+// init --from drafts a config that loads, for any column names, with a network that fits the data.
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
@@ -34,7 +34,7 @@ class InitTest : public testing::Test {
   static Draft draft(const std::string& path, const std::optional<std::string>& target = std::nullopt) {
     return draft_config({.path = path, .reference = path, .name = "drafted", .target = target});
   }
-  /// Loads it, and opens its data for its model.
+  /// Loads the draft and opens its data for its model.
   static data::Sources open(const Draft& draft) {
     const experiment::Experiment experiment = experiment::load_experiment_text(draft.yaml, "drafted.yaml", {});
     const experiment::DataSection& section = experiment.config.data;
@@ -45,7 +45,7 @@ class InitTest : public testing::Test {
   dptrain::test::Folder folder_;
 };
 
-/// A table with a column of each kind, and names that YAML or a layer would not take.
+/// A table with a column of each kind, and names that YAML or a layer would reject.
 std::string wild_table() {
   std::string text = "id,Größe: m,\"a, b\",ville ($),the review,when,y\n";
   for (int i = 0; i < 400; ++i)
@@ -56,7 +56,7 @@ std::string wild_table() {
   return text;
 }
 
-TEST_F(InitTest, ColumnsOfAnyNameGiveAConfigThatLoads) {
+TEST_F(InitTest, AcceptsColumnsOfAnyName) {
   const Draft drafted = draft(write("wild.csv", wild_table()));
   const data::Sources sources = open(drafted);
   EXPECT_EQ(sources.train->inputs(), 3) << "a table, a city, a text";
@@ -74,7 +74,7 @@ TEST_F(InitTest, TheInputIsAsWideAsTheColumnsOfTheTrainingRows) {
   EXPECT_THAT(drafted.yaml, HasSubstr("mean_squared_error"));
 }
 
-TEST_F(InitTest, RowsWithoutALabelAreLeftOut) {
+TEST_F(InitTest, SkipsRowsWithoutALabel) {
   std::string table = "size,colour,price\n";
   for (int i = 0; i < 60; ++i)
     table += fmt::format("{}.5,{},{}\n", i, i % 2 == 0 ? "red" : "blue", i == 4 || i == 9 ? "" : std::to_string(3 * i));
@@ -99,7 +99,7 @@ TEST_F(InitTest, NumbersInAnyFormatAreARegression) {
   EXPECT_THAT(drafted("a,b,price", [](int i) { return fmt::format("{}.5,{}%,${}.25", i % 7, i % 9, i); }),
               Not(HasSubstr("decimal")));
   EXPECT_THAT(drafted("a,people", [](int i) { return fmt::format("{}.5,\"{},{}\"", i % 7, 1 + i, 100 + i); }),
-              Not(HasSubstr("thousands")));  // the point of the other column decides
+              Not(HasSubstr("thousands")));  // the decimal point of the other column decides
   EXPECT_THAT(drafted("a,people", [](int i) { return fmt::format("{},\"{},{}\"", i % 7, 1 + i, 100 + i); }),
               HasSubstr("      thousands: \",\"\n"));
   EXPECT_THAT(drafted("a;people", [](int i) { return fmt::format("{};{},{}", i % 7, 1 + i, 100 + i); }),
@@ -145,7 +145,7 @@ void put_array(hid_t file, const char* name, hid_t type, std::vector<hsize_t> sh
   H5Dclose(set), H5Sclose(space), H5Pclose(links);
 }
 
-TEST_F(InitTest, ArraysOfAnHdf5FileAreFoundByNameAndShape) {
+TEST_F(InitTest, FindsArraysOfAnHdf5FileByNameAndShape) {
   const auto drafted_of = [&](hid_t type, const std::vector<hsize_t>& row) {
     const std::string path = (folder_.path() / "arrays.h5").string();
     {
@@ -174,7 +174,7 @@ TEST_F(InitTest, ArraysOfAnHdf5FileAreFoundByNameAndShape) {
   EXPECT_THAT(drafted_of(H5T_STD_U8LE, {16, 20, 3}), HasSubstr("shape: [16, 20, 3]}"));
 }
 
-/// A table of photos, some of which are not there, and what it has beside them.
+/// A table of photos, some of them missing, with or without other columns.
 std::string photo_table(const std::string& folder, bool alone) {
   std::filesystem::create_directories(folder + "/img");
   std::string text = alone ? "kind,photo\n" : "kind,the photo,rooms\n";
@@ -186,7 +186,7 @@ std::string photo_table(const std::string& folder, bool alone) {
   return text;
 }
 
-TEST_F(InitTest, AColumnOfPhotosIsAnInputOfItsOwn) {
+TEST_F(InitTest, AColumnOfPhotosIsASeparateInput) {
   const Draft drafted = draft(write("homes.csv", photo_table(folder_.path().string(), false)), "rooms");
   const data::Sources sources = open(drafted);
   ASSERT_EQ(sources.train->inputs(), 2);
@@ -197,14 +197,14 @@ TEST_F(InitTest, AColumnOfPhotosIsAnInputOfItsOwn) {
               Contains(HasSubstr("photos, half of them 20 x 30 pixels or larger; the network gets 32 x 32")));
 }
 
-TEST_F(InitTest, PhotosAndTheirClassesAreEnough) {
+TEST_F(InitTest, AcceptsOnlyPhotosAndClasses) {
   const Draft drafted = draft(write("homes.csv", photo_table(folder_.path().string(), true)));
   const data::Sources sources = open(drafted);
   EXPECT_EQ(sources.train->inputs(), 1);
   EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("flat", "house"));
 }
 
-TEST_F(InitTest, WhatCannotBeDraftedIsSaid) {
+TEST_F(InitTest, ReportsDataThatCannotBeDrafted) {
   const auto message = [](const auto& f) -> std::string {
     try {
       f();

@@ -1,13 +1,12 @@
 // Kills the process with SIGKILL just before one of its calls that change a folder. Preloaded (LD_PRELOAD) by
-// tests/e2e/kill_points.sh, which so kills dptrain between any two of them.
+// tests/e2e/kill_points.sh to kill dptrain between any two of them.
 //
-//   DPTRAIN_WATCH        the folder, absolute; other paths are passed over
-//   DPTRAIN_CALLS        a file that each call is written to, one a line: "write checkpoints/.last.h5.tmp 3" is the
-//   third
-//                        write to that file. Process ids in names are left out, so that each run gives a call one name.
-//   DPTRAIN_KILL_BEFORE  the call not to be made
+//   DPTRAIN_WATCH        the absolute path of the folder; other paths are ignored
+//   DPTRAIN_CALLS        a log with one call per line: "write checkpoints/.last.h5.tmp 3" is the third write to that
+//                        file. Names omit process ids, so they are the same in each run.
+//   DPTRAIN_KILL_BEFORE  the call before which the process is killed
 //
-// Calls from within libc (fwrite's) are not seen.
+// Calls from within libc, such as fwrite's, are not intercepted.
 
 #include <csignal>
 #include <cstdarg>
@@ -44,7 +43,7 @@ struct Watched {
 };
 
 Watched& watched() {
-  static Watched* const value = new Watched;  // never destroyed: calls come until the very end
+  static Watched* const value = new Watched;  // never destroyed: calls occur until the process ends
   return *value;
 }
 

@@ -1,6 +1,6 @@
-// dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: has every convolution of the
-// lists an engine of cuDNN's on an H200? None need be there, nor a driver. Prints one line per pass and a sum for each
-// list. dptrain_plan_check --gpu ID --properties: what cuDNN knows of that GPU, the text to write into
+// dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: checks that cuDNN has an
+// engine on an H200 for every convolution of the lists. Needs neither a GPU nor a driver. Prints a line per pass and a
+// total per list. dptrain_plan_check --gpu ID --properties prints cuDNN's description of that GPU for
 // backend/cuda/plan_only_gpus.h.
 //
 //   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
@@ -51,22 +51,22 @@ struct PlanCase {
 struct PlanLine {
   std::string where, pass, problem;
   std::string engine;  ///< "eng57 k13=2 (A0, 12.0 MiB)", or empty
-  std::string error;   ///< why there is none
+  std::string error;   ///< reason if there is none
   std::uint64_t workspace = 0;
   bool runtime_compiled = false;
-  bool finished = false;    ///< taken from an equal GPU as a finished plan, not by the engine's name
-  bool bias_apart = false;  ///< a step of its own after the convolution, as the ReLU always is
+  bool finished = false;    ///< finished plan of an equal GPU, not planned by the engine's name
+  bool bias_apart = false;  ///< a separate step after the convolution, like every ReLU
 };
 
 struct PlanCheck {
   std::vector<PlanLine> lines;
-  int convolutions = 0;  ///< different ones
+  int convolutions = 0;  ///< distinct problems
   int missing = 0;       ///< passes without an engine
   int runtime_compiled = 0;
-  int apart = 0;  ///< forward passes whose bias is a step of its own
+  int apart = 0;  ///< forward passes with a separate bias step
   std::uint64_t largest_workspace = 0;
-  int taken = 0;      ///< plans that replicas took from one another, over all replicas
-  int finished = 0;   ///< of these, as finished plans
+  int taken = 0;      ///< plans taken from other replicas, over all replicas
+  int finished = 0;   ///< of these, finished plans
   int different = 0;  ///< lines that differ on another replica
   double seconds = 0;
 };
@@ -110,7 +110,7 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
   return line;
 }
 
-/// Cases with equal problems are planned once, under the name of the first, with all passes that any of them has.
+/// Plans equal problems once, under the name of the first, with all passes of any of them.
 PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
                       const PlanParallelism& parallelism) {
   const auto begin = std::chrono::steady_clock::now();
@@ -230,7 +230,7 @@ void print(const std::string& list, const std::string& mode, const PlanCheck& ch
   std::fflush(stdout);
 }
 
-/// What `runtime.autotune: time` chooses from, and what is behind it.
+/// The candidates of `runtime.autotune: time`, and further engines.
 void print_all(const std::string& list, const Mode& mode, std::string_view properties, std::int64_t batch) {
   namespace cuda = backend::cuda;
   constexpr std::size_t kMany = 1000;
@@ -253,8 +253,8 @@ void print_all(const std::string& list, const Mode& mode, std::string_view prope
     }
 }
 
-/// The driver's library if the machine has one, else the toolkit's stub of it: engines that are compiled at run time
-/// are not even named without. Global, because cuDNN looks its functions up by name.
+/// Loads the driver's library, else the toolkit's stub: without it, cuDNN does not list engines compiled at run time.
+/// Global, as cuDNN looks its functions up by name.
 bool open_driver() {
   for (const char* file : {"libcuda.so.1", DPTRAIN_CUDA_STUB})
     if (dlopen(file, RTLD_NOW | RTLD_GLOBAL) != nullptr) return true;

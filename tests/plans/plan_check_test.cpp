@@ -1,5 +1,4 @@
-// Runs dptrain_plan_check, a process of its own for each test: should cuDNN crash on a graph, the test fails and no
-// more.
+// Runs dptrain_plan_check in a separate process per test, so that a crash of cuDNN fails only that test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ struct Outcome {
   std::string output;
   std::vector<std::string> lines;
 
-  /// The one line that begins with these words.
+  /// The only line that begins with these words.
   std::string line(const std::string& begin) const {
     const auto found = std::ranges::find_if(lines, [&](const std::string& text) { return text.starts_with(begin); });
     return found == lines.end() ? "(no line '" + begin + "')" : *found;
@@ -35,7 +34,7 @@ struct Outcome {
 };
 
 Outcome plan_check(const std::string& arguments) {
-  // cuDNN leaks, which under the address sanitizer would be the exit code.
+  // cuDNN leaks, which AddressSanitizer would report in the exit code.
   const std::string command =
       std::string("ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 exec ") + DPTRAIN_PLAN_CHECK + " " + arguments + " 2>&1";
   Outcome outcome;
@@ -52,7 +51,7 @@ Outcome plan_check(const std::string& arguments) {
 
 std::string list(const std::string& name) { return std::string(DPTRAIN_PLAN_LISTS) + "/" + name; }
 
-/// Of a line "... : eng57 k13=2 (A0, 12.0 MiB)".
+/// Reads a line "... : eng57 k13=2 (A0, 12.0 MiB)".
 double workspace_mebibytes(const std::string& line) {
   std::istringstream words(line.substr(line.find(", ", line.rfind('(')) + 2));
   double size = -1;
@@ -73,7 +72,7 @@ struct Network {
   int convolutions = 0, passes = 0;
 };
 
-// How many lines each list has, and three passes for each but two where the gradient for the input is not wanted.
+// The number of lines per list, and three passes per line, two if the input needs no gradient.
 const std::vector<Network> kNetworks{{"resnet50.txt", 21, 62},
                                      {"vgg16.txt", 12, 35},
                                      {"xception.txt", 26, 77},
@@ -119,8 +118,8 @@ TEST(PlanCheck, AWorkspaceLimitChangesTheChoice) {
   EXPECT_LE(under_limit, 16);
 }
 
-// As a replica's threads do, which make the plans of all its layers at once.
-TEST(PlanCheck, ThreadsSideBySideFindWhatOneFinds) {
+// The threads of a replica make the plans of all its layers concurrently.
+TEST(PlanCheck, ConcurrentThreadsFindTheEnginesOfOne) {
   for (const char* mode : {"bf16", "fp32"}) {
     const std::string rest = std::string(mode) + " 64 " + list("odd.txt") + " " + list("resnet50.txt");
     const Outcome one = plan_check(rest), many = plan_check("--threads 8 " + rest);
@@ -129,7 +128,7 @@ TEST(PlanCheck, ThreadsSideBySideFindWhatOneFinds) {
     ASSERT_EQ(one.lines.size(), many.lines.size());
     int engines = 0;
     for (std::size_t i = 0; i < one.lines.size(); ++i) {
-      const std::size_t time = one.lines[i].find(" passes, ");  // a list's last line ends in seconds
+      const std::size_t time = one.lines[i].find(" passes, ");  // a list's last line ends with a time
       EXPECT_EQ(one.lines[i].substr(0, time), many.lines[i].substr(0, time));
       engines += one.lines[i].find(": eng") != std::string::npos;
     }
@@ -137,9 +136,9 @@ TEST(PlanCheck, ThreadsSideBySideFindWhatOneFinds) {
   }
 }
 
-// Replicas on equal GPUs: each engine is planned by one, and all have the engines that one alone would have. Of those
-// that are compiled at run time there is no plan without a driver, so that these are found again by their names.
-TEST(PlanCheck, EqualGpusTakeOneAnothersEngines) {
+// One replica on equal GPUs plans each engine, and all have the engines that one alone has. Engines compiled at run
+// time have no plan without a driver and are found by name.
+TEST(PlanCheck, EqualGpusShareEngines) {
   for (const char* mode : {"bf16", "tf32"}) {
     const std::string rest = std::string(mode) + " 64 " + list("odd.txt");
     const Outcome one = plan_check(rest), three = plan_check("--threads 6 --replicas 3 " + rest);
@@ -155,7 +154,7 @@ TEST(PlanCheck, EqualGpusTakeOneAnothersEngines) {
   }
 }
 
-TEST(PlanCheck, StrictFloatTakesOtherEnginesThanTf32) {
+TEST(PlanCheck, StrictFloatUsesOtherEnginesThanTf32) {
   const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
                 strict = plan_check("fp32 256 " + list("vgg16.txt"));
   SKIP_IF_SKIPPED(tf32);
@@ -177,7 +176,7 @@ TEST(PlanCheck, TheBiasIsPartOfEveryForwardGraph) {
   EXPECT_THAT(outcome.output, Not(HasSubstr(" + bias")));
 }
 
-TEST(PlanCheck, WhatMakesNoSenseIsSaidWithCudnnsReason) {
+TEST(PlanCheck, ReportsCudnnsReasonForInvalidProblems) {
   const auto path = std::filesystem::temp_directory_path() / ("plan_check_" + std::to_string(getpid()) + ".txt");
   std::ofstream(path) << "wrong_size 56 56 64  54 55 64  3 3  1 1  1 1  1 1 1 1  1  0 0 1\n";
   const Outcome outcome = plan_check("bf16 4 " + path.string());

@@ -41,7 +41,7 @@ TEST(Ticks, TextsAreShort) {
   EXPECT_EQ(tick_text(0, {0, 1e-30}), "0");
 }
 
-TEST(SpansDecades, IsAMatterOfTheBulk) {
+TEST(SpansDecades, IgnoresOutliers) {
   std::vector<double> falling, cosine;
   for (int i = 0; i < 100; ++i) {
     falling.push_back(std::pow(10.0, -i / 25.0));
@@ -56,7 +56,7 @@ TEST(SpansDecades, IsAMatterOfTheBulk) {
   EXPECT_FALSE(spans_decades({}));
 }
 
-TEST(Axis, LeadsValuesToPixels) {
+TEST(Axis, MapsValuesToPixels) {
   const Axis linear({0, 10}, false, 100, 0);
   EXPECT_DOUBLE_EQ(linear.at(0), 100);
   EXPECT_DOUBLE_EQ(linear.at(2.5), 75);

@@ -37,11 +37,11 @@ TEST(Chart, DrawsEveryPointInsideThePicture) {
     }
 }
 
-TEST(Chart, HigherValuesStandHigher) {
+TEST(Chart, HigherValuesAreHigher) {
   const auto lines = polylines(svg_of({.title = "t", .panels = {panel_of({{0, 0}, {1, 5}})}}), "s-line0");
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_LT(lines[0][0], lines[0][2]);
-  EXPECT_GT(lines[0][1], lines[0][3]);  // SVG counts downwards
+  EXPECT_GT(lines[0][1], lines[0][3]);  // SVG's y grows downwards
 }
 
 TEST(Chart, AValueThatIsNotFiniteIsAGapWithACross) {
@@ -55,13 +55,13 @@ TEST(Chart, AValueThatIsNotFiniteIsAGapWithACross) {
   EXPECT_EQ(count(svg, "inf,"), 0U);
 }
 
-TEST(Chart, APointBetweenGapsIsSeen) {
+TEST(Chart, DrawsAPointBetweenGaps) {
   Panel panel = panel_of({{1, kNan}, {2, 2}, {3, kNan}});
   panel.lines[0].marks = false;
   EXPECT_EQ(count(svg_of({.title = "t", .panels = {panel}}), "<circle"), 1U);
 }
 
-TEST(Chart, APanelWithoutAValueSaysSo) {
+TEST(Chart, APanelWithoutValuesHasANote) {
   const std::string svg =
       svg_of({.title = "t", .panels = {panel_of({{1, kNan}, {2, kNan}}, "loss"), panel_of({}, "other")}});
   EXPECT_NE(svg.find(">loss</text>"), std::string::npos);
@@ -69,7 +69,7 @@ TEST(Chart, APanelWithoutAValueSaysSo) {
   EXPECT_EQ(count(svg, ">0.5</text>"), 0U) << "no axis of values that are not there";
 }
 
-TEST(Chart, ALogarithmicPanelSaysSoAndLeavesZerosOut) {
+TEST(Chart, ALogarithmicPanelHasANoteAndOmitsZeros) {
   Panel panel = panel_of({{1, 1000}, {2, 100}, {3, 10}, {4, 0}});
   panel.scale = Scale::kLog;
   const std::string svg = svg_of({.title = "t", .panels = {panel}});
@@ -83,7 +83,7 @@ TEST(Chart, ALogarithmicPanelSaysSoAndLeavesZerosOut) {
   EXPECT_EQ(count(svg_of({.title = "t", .panels = {panel}}), "log scale"), 0U);
 }
 
-TEST(Chart, TheLegendLosesNoName) {
+TEST(Chart, TheLegendContainsAllNames) {
   Chart chart{.title = "t", .panels = {panel_of({{1, 1}, {2, 2}})}};
   const std::string long_name = "a name " + std::string(300, 'x') + " that is much too long";
   for (int i = 0; i < 30; ++i)
@@ -116,7 +116,7 @@ TEST(Chart, TheBestPointHasARing) {
   EXPECT_NE(svg.find(">best 1, epoch 2</text>"), std::string::npos);
 }
 
-TEST(Chart, ASecondAxisStandsAbove) {
+TEST(Chart, ASecondAxisIsAbove) {
   Panel panel = panel_of({{0, 1}, {1000, 2}});
   panel.top_unit = 100;
   panel.top_label = "epochs done";
@@ -126,7 +126,7 @@ TEST(Chart, ASecondAxisStandsAbove) {
   EXPECT_GE(count(svg, ">10</text>"), 1U);
 }
 
-TEST(Chart, HalvesStandSideBySide) {
+TEST(Chart, HalvesAreNextToEachOther) {
   Panel half = panel_of({{1, 1}, {2, 2}});
   half.half = true;
   const double one = draw({.title = "t", .panels = {half}}).height();
@@ -151,7 +151,7 @@ TEST(Chart, PanelsOfAPageAreDrawingsOfOneSize) {
   EXPECT_EQ(count(to_svg(all[1]), ">high</text>"), 1U);
 }
 
-TEST(Chart, TheFirstEpochIsApartFromTheAxis) {
+TEST(Chart, TheFirstEpochHasADistanceFromTheAxis) {
   Panel panel = panel_of({{1, 1}, {11, 2}});
   panel.whole_x = true;
   const double padded = polylines(svg_of({.title = "t", .panels = {panel}}), "s-line0")[0][0];
@@ -185,7 +185,7 @@ TEST(Chart, TheTitleEndsBeforeTheBestValue) {
   EXPECT_NEAR(ring, 310 - text_width("best 0.0666, epoch 4", 12) - 14, 1) << "next to its words";
 }
 
-TEST(Chart, ACloudHasAMarkForEachPointAndNoLine) {
+TEST(Chart, AScatterPlotHasAMarkPerPointAndNoLine) {
   Panel panel = panel_of({{3, 1}, {1, 2}, {2, kNan}, {1, 4}});
   panel.lines[0].joined = false;
   const std::string svg = svg_of({.title = "t", .panels = {panel}});
@@ -208,7 +208,7 @@ TEST(Chart, ThousandsOfPointsAreThinnedAndKeepTheirExtremes) {
   EXPECT_GT(most - least, 100) << "the peak stays";
 }
 
-TEST(Chart, SurvivesHardData) {
+TEST(Chart, AcceptsExtremeData) {
   Panel whole = panel_of({{1, 3}}, "one point");
   whole.from_zero = whole.whole_x = true;
   Panel log = panel_of({{1, -1}, {2, kInf}}, "nothing for a log");
@@ -229,7 +229,7 @@ TEST(Chart, SurvivesHardData) {
     EXPECT_EQ(count(svg, std::string(">") + title + "</text>"), 1U);
 }
 
-TEST(Chart, NamesStandInPlaceOfNumbers) {
+TEST(Chart, NamesReplaceNumbers) {
   Panel panel = panel_of({{0, 1}, {1, 2}}, "named");
   panel.x_names = {"adam", "sgd",
                    "a name that has no room beside so many others, or beside itself alone for that matter "

@@ -11,7 +11,7 @@ namespace {
 
 const ClassBar kMean{.name = "mean", .samples = 30, .precision = 0.5, .recall = 0.6, .f1 = 0.55};
 
-TEST(ClassBars, HasARowForEachClassAndTheMean) {
+TEST(ClassBars, HasARowPerClassAndTheMean) {
   const std::string svg = to_svg(class_bars(
       "net on test",
       {{.name = "Ромашка", .samples = 1234, .precision = 0.25, .recall = 1, .f1 = 0.4}, {.name = "empty"}}, kMean));
@@ -44,7 +44,7 @@ TEST(ClassBars, FitTheWidthOfAColumn) {
   }
 }
 
-TEST(ClassBars, OfManyClassesTheWeakestComeFirst) {
+TEST(ClassBars, ShowsTheWeakestOfManyClassesFirst) {
   std::vector<ClassBar> classes;
   for (int i = 0; i < 100; ++i)
     classes.push_back({.name = "class" + std::to_string(i), .samples = 1, .f1 = 1 - i / 100.0});

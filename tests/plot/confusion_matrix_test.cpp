@@ -30,7 +30,7 @@ TEST(ConfusionMatrix, WordsOnStrongCellsAreLight) {
   EXPECT_EQ(count(svg, "class=\"f-text\" font-size=\"10\" text-anchor=\"middle\""), 1U) << "the share of the weak one";
 }
 
-TEST(ConfusionMatrix, OfManyClassesTheWorstAreShown) {
+TEST(ConfusionMatrix, ShowsTheWorstOfManyClasses) {
   const std::size_t n = 100;
   ConfusionCounts counts{.title = "t", .names = {}, .counts = std::vector<std::int64_t>(n * n, 0)};
   for (std::size_t c = 0; c < n; ++c) {
@@ -45,7 +45,7 @@ TEST(ConfusionMatrix, OfManyClassesTheWorstAreShown) {
   EXPECT_EQ(count(svg, ">class98</text>"), 0U);
 }
 
-TEST(ConfusionMatrix, LongNamesAreWholeInTitlesAndNothingLeavesThePicture) {
+TEST(ConfusionMatrix, LongNamesAreWholeInTitlesAndStayInThePicture) {
   const std::string name(200, 'w');
   const Drawing drawing =
       confusion_matrix({.title = name, .names = {name, "b", "c"}, .counts = {1, 0, 0, 0, 123456789, 0, 0, 0, 0}});
@@ -63,7 +63,7 @@ TEST(ConfusionMatrix, LongNamesAreWholeInTitlesAndNothingLeavesThePicture) {
   }
 }
 
-TEST(ConfusionMatrix, SurvivesADataSetWithoutASample) {
+TEST(ConfusionMatrix, AcceptsADataSetWithoutSamples) {
   EXPECT_NE(svg_of({.title = "t", .names = {"a"}, .counts = {0}}).find("0 of 0 right"), std::string::npos);
 }
 

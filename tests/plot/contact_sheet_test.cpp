@@ -19,7 +19,7 @@ std::vector<ImageItem> images(const Drawing& drawing) {
   return all;
 }
 
-TEST(ContactSheet, HoldsEveryImageUnderItsNames) {
+TEST(ContactSheet, DrawsEveryImageBelowItsNames) {
   const Drawing drawing = contact_sheet({.title = "blumen on train",
                                          .note = "",
                                          .columns = {"epoch 1", "epoch 2"},
@@ -51,7 +51,7 @@ TEST(ContactSheet, EnlargesSmallImagesByAWholeFactor) {
   EXPECT_EQ(width({plain(500, 500)}), 500);
 }
 
-TEST(ContactSheet, RowsOfOneImageStandSideBySide) {
+TEST(ContactSheet, RowsOfOneImageShareALine) {
   Sheet sheet{.title = "t", .note = "", .columns = {"test"}, .rows = {}};
   for (int i = 0; i < 8; ++i)
     sheet.rows.push_back({"#" + std::to_string(i) + std::string(100, 'x'), "", {plain(130, 130)}});
@@ -64,7 +64,7 @@ TEST(ContactSheet, RowsOfOneImageStandSideBySide) {
   EXPECT_EQ(count(to_svg(drawing), std::string(100, 'x') + "</title>"), 16U) << "images and names";
 }
 
-TEST(ContactSheet, LabelAndAnswerHaveALineEach) {
+TEST(ContactSheet, LabelAndAnswerAreOnSeparateLines) {
   Sheet sheet{.title = "t", .note = "", .columns = {}, .rows = {}};
   sheet.rows.push_back({.label = "tulips",
                         .note = "a.jpg",

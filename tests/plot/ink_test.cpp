@@ -10,7 +10,7 @@
 namespace dptrain::plot {
 namespace {
 
-/// Of two colours, by the rules for contrast on the web (WCAG): 1 to 21.
+/// Contrast of two colours by WCAG, from 1 to 21.
 double contrast(std::uint32_t a, std::uint32_t b) {
   const auto luminance = [](std::uint32_t rgb) {
     const auto part = [&](unsigned shift) {
@@ -23,11 +23,11 @@ double contrast(std::uint32_t a, std::uint32_t b) {
   return (std::max(first, second) + 0.05) / (std::min(first, second) + 0.05);
 }
 
-TEST(Ink, HuesStandInTheOrderOfTheInks) {
+TEST(Ink, HuesHaveTheOrderOfTheInks) {
   for (std::size_t i = 0; i < hues().size(); ++i) EXPECT_EQ(static_cast<std::size_t>(hues()[i].ink), i);
 }
 
-TEST(Ink, EveryLineAndWordIsSeenOnBothPages) {
+TEST(Ink, LinesAndWordsHaveContrastOnBothPages) {
   for (const Hue& one : hues()) {
     if (one.ink == Ink::kPaper || one.ink == Ink::kGrid || one.ink == Ink::kOnMiddle || one.ink == Ink::kOnColor)
       continue;
@@ -37,7 +37,7 @@ TEST(Ink, EveryLineAndWordIsSeenOnBothPages) {
   }
 }
 
-/// What a color looks like over the paper.
+/// A color blended over the paper.
 std::uint32_t over(std::uint32_t color, std::uint32_t paper, double opacity) {
   std::uint32_t mixed = 0;
   for (const unsigned shift : {16U, 8U, 0U}) {
@@ -47,7 +47,7 @@ std::uint32_t over(std::uint32_t color, std::uint32_t paper, double opacity) {
   return mixed;
 }
 
-TEST(Ink, CountsAreReadOnEveryCell) {
+TEST(Ink, CountsHaveContrastOnEveryCell) {
   const auto light = [](Ink ink) { return hue(ink).light; };
   const auto dark = [](Ink ink) { return hue(ink).dark; };
   for (const Ink cell : {Ink::kRight, Ink::kWrong})

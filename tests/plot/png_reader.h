@@ -7,7 +7,7 @@
 
 namespace dptrain::plot {
 
-/// Reads a PNG with stb_image; an image without pixels where it is none.
+/// Reads a PNG with stb_image; returns an image without pixels if it is invalid.
 RgbImage read_png(const std::vector<std::uint8_t>& bytes);
 
 }  // namespace dptrain::plot

@@ -33,7 +33,7 @@ TEST(Regression, ResidualsAreAnswerMinusLabel) {
   EXPECT_EQ(panel.lines[1].points[2].y, -0.5);
 }
 
-TEST(Regression, PairsThatAreNotFiniteAreLeftOut) {
+TEST(Regression, OmitsNonFinitePairs) {
   const ValuePairs pairs{.labels = {1, kNone, 3, 5}, .answers = {1, 2, kNone, 6}};
   EXPECT_EQ(predicted_panel(pairs).lines[1].points.size(), 2U);
   const std::string svg = to_svg(draw({.title = "t", .panels = {predicted_panel(pairs), residuals_panel(pairs)}}));
@@ -44,7 +44,7 @@ TEST(Regression, PairsThatAreNotFiniteAreLeftOut) {
             1U);
 }
 
-TEST(Regression, TwoLabelsAreClassesAndNoScale) {
+TEST(Regression, TwoLabelsAreClassesNotAScale) {
   EXPECT_FALSE(is_drawable({.labels = {0, 1, 0, 1}, .answers = {0.2, 0.8, 0.1, 0.9}}));
   EXPECT_FALSE(is_drawable({.labels = {0, 1, 2}, .answers = {0, 1, kNone}}));
   EXPECT_TRUE(is_drawable({.labels = {0, 1, 2}, .answers = {0, 1, 1}}));

@@ -28,7 +28,7 @@ TEST(RgbImage, OfValues) {
   EXPECT_EQ(image_of(values.data(), 1, 1, 3, 1, 1).rgb, (std::vector<std::uint8_t>{0, 0, 0})) << "no range";
 }
 
-TEST(RgbImage, ShrunkToMeans) {
+TEST(RgbImage, ShrinksToMeans) {
   RgbImage picture(4, 8);
   for (std::size_t i = 0; i < picture.rgb.size(); ++i) picture.rgb[i] = static_cast<std::uint8_t>(i / 3 % 8 * 10);
   const RgbImage small = shrunk(picture, 4);

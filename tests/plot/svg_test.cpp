@@ -30,7 +30,7 @@ TEST(Svg, EveryColorThatIsUsedHasAStyle) {
     EXPECT_EQ(count(svg, std::string(".f-") + one.name + "{"), 3U) << "light, dark and print: " << one.name;
 }
 
-TEST(Svg, WordsStayWords) {
+TEST(Svg, KeepsWordsAsText) {
   Drawing drawing(100, 50);
   drawing.add({TextItem{.at = {1, 2}, .text = "Gänse<b> & \"学習\" \x1b[1m\xff"}, "why"});
   const std::string svg = to_svg(drawing);
@@ -38,7 +38,7 @@ TEST(Svg, WordsStayWords) {
       << svg.substr(svg.find("<text"));
 }
 
-TEST(Svg, WhatIsShortenedIsWholeInTheTitle) {
+TEST(Svg, TitlesContainShortenedTexts) {
   Drawing drawing(100, 50);
   drawing.add_fitting({.at = {}, .text = "abcdefghijklmnopqrstuvwxyz"}, 80);
   drawing.add_fitting({.at = {}, .text = "abc"}, 80);
@@ -48,7 +48,7 @@ TEST(Svg, WhatIsShortenedIsWholeInTheTitle) {
   EXPECT_NE(svg.find(">abc</text>"), std::string::npos);
 }
 
-TEST(Svg, AsAnElementOfAPageThatHasTheStyles) {
+TEST(Svg, OmitsStylesAsAnElementOfAPage) {
   Drawing drawing(100, 50);
   drawing.add({Box{.at = {}, .width = 1, .height = 1}, ""});
   const std::string whole = svg_element(drawing, "a <picture>");
@@ -68,7 +68,7 @@ TEST(Svg, ADocumentHasTheTypefaceAndAnElementInheritsIt) {
   EXPECT_EQ(svg_element(drawing, "").find("font-family"), std::string::npos);
 }
 
-TEST(Svg, HoldsImages) {
+TEST(Svg, ContainsImages) {
   Drawing drawing(100, 50);
   drawing.add({ImageItem{.at = {}, .width = 10, .height = 10, .image = std::make_shared<RgbImage>(2, 3)}, ""});
   EXPECT_EQ(count(to_svg(drawing), "href=\"data:image/png;base64,iVBORw0KGgo"), 1U);

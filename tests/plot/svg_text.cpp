@@ -21,7 +21,7 @@ std::vector<std::vector<double>> polylines(const std::string& svg, const std::st
     for (; *text != '"'; text += *text == ',' || *text == ' ' ? 1 : 0) {
       char* end = nullptr;
       values.push_back(std::strtod(text, &end));
-      if (end == text) break;  // no number: what is there already tells
+      if (end == text) break;  // not a number: the caller checks the values
       text = end;
     }
   }

@@ -7,7 +7,7 @@
 namespace dptrain::plot {
 namespace {
 
-TEST(TextWidth, KnowsWideAndNarrowLetters) {
+TEST(TextWidth, DistinguishesWideAndNarrowLetters) {
   EXPECT_DOUBLE_EQ(text_width("", 10), 0);
   EXPECT_GT(text_width("WWWW", 10), 3 * text_width("iiii", 10));
   EXPECT_DOUBLE_EQ(text_width("ab", 20), 2 * text_width("ab", 10));

@@ -1,4 +1,4 @@
-// Several runs: what differs, and which is best.
+// Comparison of several runs: their differences and the best values.
 
 #include "report/page.h"
 
@@ -45,21 +45,21 @@ TEST(Comparison, TheBestOfEachMetricIsMarked) {
   EXPECT_THAT(table, HasSubstr("<th>learning_<wbr/>rate</th>")) << "what differs, where it is little";
 }
 
-TEST(Comparison, AKeyIsToldFromTheFigureOfTheSameName) {
+TEST(Comparison, DistinguishesAKeyFromAFigureOfTheSameName) {
   const std::vector<RunRecord> runs{record("1", {{"train.epochs", "1"}}), record("2", {{"train.epochs", "2"}})};
   const std::string table = runs_table(runs);
   EXPECT_THAT(table, HasSubstr("<th>train.<wbr/>epochs</th>"));
   EXPECT_THAT(table, HasSubstr("<th class=\"number\">epochs</th>"));
 }
 
-TEST(Comparison, KeysOfOneNameAreToldApart) {
+TEST(Comparison, DistinguishesKeysOfOneName) {
   const std::vector<RunRecord> runs{record("1", {{"layers.a.units", "1"}, {"layers.b.units", "1"}}),
                                     record("2", {{"layers.a.units", "2"}, {"layers.b.units", "2"}})};
   const std::string table = runs_table(runs);
   EXPECT_THAT(table, HasSubstr("<th>layers.<wbr/>a.<wbr/>units</th><th>layers.<wbr/>b.<wbr/>units</th>"));
 }
 
-TEST(Comparison, OfManyRunsEachHasARow) {
+TEST(Comparison, ManyRunsHaveARowEach) {
   std::vector<RunRecord> runs;
   for (int i = 0; i < 30; ++i) runs.push_back(record(std::to_string(i), {{"rate", std::to_string(i)}}));
   const std::string many = differences_table(runs);

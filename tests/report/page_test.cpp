@@ -1,4 +1,4 @@
-// The page: each section, one run and several, names that would do harm, and pieces that are missing.
+// The page: each section, one run and several, harmful names, missing parts.
 
 #include "report/page.h"
 
@@ -90,7 +90,7 @@ TEST(Page, OfARegressionHasItsPredictions) {
   EXPECT_THAT(page_of({folder}), Not(HasSubstr("id=\"values\""))) << "not as eval writes it";
 }
 
-TEST(Page, EachOutputHasItsClasses) {
+TEST(Page, ShowsTheClassesOfEachOutput) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   const std::string classes = R"("classes": [{"name": "a", "precision": 1.0, "recall": 0.5, "f1": 0.66, "support": 2},
@@ -109,7 +109,7 @@ TEST(Page, EachOutputHasItsClasses) {
   EXPECT_THAT(section.substr(0, section.find("</section>")), Not(HasSubstr("<details"))) << "nothing is folded";
 }
 
-TEST(Page, NeedsNothingBesidesItself) {
+TEST(Page, HasNoExternalResources) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.evaluate("001", "cat", "dog");
@@ -120,7 +120,7 @@ TEST(Page, NeedsNothingBesidesItself) {
   EXPECT_THAT(page, HasSubstr("@media (prefers-color-scheme:dark)"));
 }
 
-TEST(Page, NamesAreHarmless) {
+TEST(Page, EscapesNames) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.evaluate("001", "<script>alert(1)</script>", "\\\" onload=\\\"x & 学習");
@@ -135,7 +135,7 @@ TEST(Page, NamesAreHarmless) {
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
-TEST(Page, ARunThatWasResumedHasEachCommand) {
+TEST(Page, AResumedRunHasAllItsCommands) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.write("001/command.txt", "dptrain fit a.yaml\ndptrain fit a.yaml --resume\n");
@@ -144,7 +144,7 @@ TEST(Page, ARunThatWasResumedHasEachCommand) {
   EXPECT_THAT(page, HasSubstr("<tr><th>resumed by</th><td><code>dptrain fit a.<wbr/>yaml --resume</code>"));
 }
 
-TEST(Page, WhatIsMissingSaysWhatWouldAddIt) {
+TEST(Page, MissingPartsSuggestACommand) {
   const Runs runs;
   runs.write("001/config.resolved.yaml", kConfig);
   const std::string page = page_of({runs / "001"});
@@ -166,7 +166,7 @@ TEST(Page, WhatIsMissingSaysWhatWouldAddIt) {
   EXPECT_THAT(broken, HasSubstr("The config cannot be read here"));
 }
 
-TEST(Page, SeveralRunsStandSideBySide) {
+TEST(Page, SeveralRunsShareAPage) {
   const Runs runs;
   const std::vector<std::string> folders{runs.whole("001"), runs.whole("002", "0.1", "0.9")};
   runs.evaluate("002", "cat", "dog");
@@ -207,13 +207,13 @@ TEST(Html, KeysBreakBetweenTheirParts) {
   EXPECT_EQ(breakable("0.001"), "0.001");
 }
 
-TEST(Html, TextIsWrittenOut) {
+TEST(Html, EscapesText) {
   EXPECT_EQ(escaped("a<b> & \"c\"\n"), "a&lt;b&gt; &amp; &quot;c&quot;\\n");
   EXPECT_EQ(preformatted("a\n\tb <\n\n"), "<pre>a\n\tb &lt;</pre>\n");
   EXPECT_EQ(note("<"), "<p class=\"note\">&lt;</p>\n");
 }
 
-TEST(Numbers, AsTheyAreShown) {
+TEST(Numbers, AreFormatted) {
   EXPECT_EQ(date_text("2026-11-26T08:17:19Z"), "2026-11-26 08:17 UTC");
   EXPECT_EQ(date_text(""), "");
   RunRecord run{};
@@ -222,7 +222,7 @@ TEST(Numbers, AsTheyAreShown) {
   EXPECT_EQ(exit_word(run), "early stopping");
 }
 
-TEST(Tags, FindWhatIsWrong) {
+TEST(Tags, FindErrors) {
   EXPECT_EQ(what_is_wrong("<!DOCTYPE html><a b=\">\"><c/>&amp;</a>"), "");
   for (const char* const bad : {"<a>", "<a></b>", "</a>", "<a>&</a>", "<a b=<c>></a>"})
     EXPECT_NE(what_is_wrong(bad), "") << bad;

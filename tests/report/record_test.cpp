@@ -1,4 +1,4 @@
-// What a run's folder holds, read back: whole, in part, and what is no run.
+// Reading a run's folder: complete, partial, and other folders.
 
 #include "report/record.h"
 
@@ -45,7 +45,7 @@ TEST(Record, ChangesOfSettings) {
             "new '' '4'; b '2' '5'; gone '3' ''; ");
 }
 
-TEST(Record, PathsRelativeToAnotherFolderAreNoChange) {
+TEST(Record, PathsRelativeToAnotherFolderAreNotChanges) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   const auto config = [](const std::string& file, const std::string& labels) {
@@ -69,7 +69,7 @@ TEST(Record, PathsRelativeToAnotherFolderAreNoChange) {
   }
 }
 
-TEST(Record, WhereTheTimeWent) {
+TEST(Record, ShareOfTime) {
   const Runs runs;
   const RunRecord run = read_record(runs.whole("001"), "001");
   ASSERT_TRUE(run.time);
@@ -117,7 +117,7 @@ TEST(Record, PredictedValues) {
     EXPECT_TRUE(values(other).empty()) << other;
 }
 
-TEST(Record, PicturesThatAreNotOfTheseSamplesAreLeftOut) {
+TEST(Record, OmitsPicturesOfOtherSamples) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.evaluate("001", "a", "c");
@@ -129,7 +129,7 @@ TEST(Record, PicturesThatAreNotOfTheseSamplesAreLeftOut) {
   }
 }
 
-TEST(Record, OfARunThatHasJustBegun) {
+TEST(Record, OfANewRun) {
   const Runs runs;
   runs.write("001/config.resolved.yaml", kConfig);
   const RunRecord run = read_record(runs / "001", "001");
@@ -137,7 +137,7 @@ TEST(Record, OfARunThatHasJustBegun) {
   EXPECT_TRUE(run.evaluations.empty() && run.environment.empty() && run.warnings.empty() && run.fault.empty());
 }
 
-TEST(Record, FilesThatCannotBeReadAreLeftOut) {
+TEST(Record, OmitsUnreadableFiles) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   for (const char* const file : {"001/result.json", "001/eval.json", "001/env.json"}) runs.write(file, "{\"exit\": [");
@@ -148,7 +148,7 @@ TEST(Record, FilesThatCannotBeReadAreLeftOut) {
   EXPECT_FALSE(read_record(folder, "001").result) << "a value of another type";
 }
 
-TEST(Record, LinesThatAreNoMeasurementsAreLeftOut) {
+TEST(Record, OmitsInvalidLines) {
   const Runs runs;
   const std::string folder = runs.whole("001");
   runs.write("001/steps.csv",
@@ -171,7 +171,7 @@ TEST(Record, WarningsAndBadSamples) {
   EXPECT_THAT(run.bad_samples, ElementsAre(ElementsAre("a,b.jpg", "12", "no \"end\"")));
 }
 
-TEST(Record, WhatIsNoRun) {
+TEST(Record, RejectsOtherFolders) {
   const Runs runs;
   runs.whole("net/001");
   runs.whole("net/002");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Folders of runs as fit and eval leave them, made by hand.
+// Hand-made folders of runs, as written by fit and eval.
 
 #include <filesystem>
 #include <fstream>
@@ -30,7 +30,7 @@ class Runs {
   }
   std::string operator/(const std::string& name) const { return folder_ / name; }
 
-  /// A run that has ended, with the config's learning rate replaced.
+  /// A completed run, with the config's learning rate replaced.
   std::string whole(const std::string& name, const std::string& rate = "0.5",
                     const std::string& accuracy = "0.75") const {
     std::string config = kConfig;
@@ -54,7 +54,7 @@ class Runs {
         R"({"dptrain": "0.1.0", "devices": ["cpu:0 1 thread"], "machine": {"host": "a"}, "time": "2026-11-26T08:17:19Z"})");
     return folder_ / name;
   }
-  /// What eval leaves of it; classes have these names.
+  /// Adds the files of eval; classes have these names.
   void evaluate(const std::string& name, const std::string& first, const std::string& second) const {
     write(name + "/eval.json", R"({"checkpoint": "best.h5", "on": "validation", "n": 4, "loss": 0.6, "accuracy": 0.75,
         "classes": [{"name": ")" + first +

@@ -1,13 +1,13 @@
 #pragma once
 
-// Whether a page is well-formed: every tag closed in its order, every attribute in quotes, no stray & or <.
+// Checks that a page is well-formed: tags are closed in order, attributes are quoted, no stray & or <.
 
 #include <string>
 #include <vector>
 
 namespace dptrain::report {
 
-/// "" where it is; else what is wrong, with what stands there.
+/// "" if the page is well-formed; otherwise the error and the text at its position.
 inline std::string what_is_wrong(const std::string& page) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < page.size(); ++at) {
@@ -21,7 +21,7 @@ inline std::string what_is_wrong(const std::string& page) {
       at = page.find('>', at);
       continue;
     }
-    std::size_t end = at + 1;  // quotes may hold a >
+    std::size_t end = at + 1;  // quotes may contain a >
     for (bool quoted = false; end < page.size() && (quoted || page[end] != '>'); ++end) {
       if (page[end] == '"') quoted = !quoted;
       if (page[end] == '<') return "a < inside of a tag: " + page.substr(at, 60);

@@ -1,4 +1,4 @@
-// How kernels divide indices: in 32 bits where they fit.
+// Division of indices in kernels: in 32 bits if they fit.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace dptrain::kernels::emu {
 namespace {
 
-/// Around every power of two up to the largest number, where another width or a wrong sign would show.
+/// Numbers around every power of two up to the largest, where a wrong width or sign changes the result.
 std::vector<std::int64_t> edges() {
   std::vector<std::int64_t> numbers{0};
   for (int bit = 0; bit < 63; ++bit)
@@ -19,7 +19,7 @@ std::vector<std::int64_t> edges() {
   return numbers;
 }
 
-TEST(Division, IsThatOf64BitsAtEveryEdge) {
+TEST(Division, Equals64BitsAtEveryEdge) {
   const std::vector<std::int64_t> numbers = edges();
   for (const std::int64_t index : numbers)
     for (const std::int64_t extent : numbers) {
@@ -30,7 +30,7 @@ TEST(Division, IsThatOf64BitsAtEveryEdge) {
     }
 }
 
-TEST(Division, IsThatOf64BitsAtMultiples) {
+TEST(Division, Equals64BitsAtMultiples) {
   for (const std::int64_t extent :
        {1L, 2L, 3L, 7L, 255L, 65537L, 0x7FFFFFFFL, 0xFFFFFFFFL, 0x100000000L, 0x123456789AL})
     for (const std::int64_t times : {0L, 1L, 2L, 1000L, 0x10000L, 0x7FFFFFL})

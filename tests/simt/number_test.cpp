@@ -1,4 +1,4 @@
-// bf16 and half: every number there and back, and rounding against arithmetic in double.
+// bf16 and half: every number is converted both ways, and rounding is compared with arithmetic in double.
 
 #include "kernels/cuda/number.h"
 
@@ -13,7 +13,7 @@
 namespace dptrain::kernels::emu {
 namespace {
 
-/// What the bits mean, by the definition of the format.
+/// The value of the bits by the definition of the format.
 double value_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const std::uint32_t fraction = bits & ((1U << fraction_bits) - 1);
@@ -55,17 +55,17 @@ TYPED_TEST(NarrowNumber, EveryNumberThereAndBack) {
   }
 }
 
-/// Between two neighbours: the middle goes to the even one, what lies beside it to the nearer one.
+/// Between two neighbours: the middle rounds to the even one, other values to the nearer one.
 TYPED_TEST(NarrowNumber, RoundsToTheNearestAndTiesToEven) {
   using Number = typename TypeParam::Number;
   for (std::uint32_t bits = 0; bits < 32767; ++bits) {
     const double low = TypeParam::value(bits), high = TypeParam::value(bits + 1);
     if (std::isnan(high) || std::isinf(low)) continue;
-    // Infinity stands where the next number would be.
+    // Infinity has the position of the next number.
     const double next = std::isinf(high) ? low + (low - TypeParam::value(bits - 1)) : high;
     const auto middle = static_cast<float>((low + next) / 2);
     if (static_cast<double>(middle) != (low + next) / 2)
-      continue;  // the least numbers of bf16 have no float between them
+      continue;  // no float lies between the smallest numbers of bf16
     const std::uint32_t even = bits % 2 == 0 ? bits : bits + 1;
     for (const float sign : {1.0F, -1.0F}) {
       const std::uint32_t negative = sign < 0 ? 0x8000 : 0;
@@ -80,7 +80,7 @@ TYPED_TEST(NarrowNumber, Extremes) {
   using Number = typename TypeParam::Number;
   const auto through = [](float x) { return to_float(from_float<Number>(x)); };
   EXPECT_TRUE(std::isnan(through(NAN)));
-  EXPECT_TRUE(std::isnan(through(std::bit_cast<float>(0x7F800001U))));  // whose fraction would be cut to zero
+  EXPECT_TRUE(std::isnan(through(std::bit_cast<float>(0x7F800001U))));  // truncation would make its fraction zero
   EXPECT_TRUE(std::isnan(through(std::bit_cast<float>(0xFFFFFFFFU))));
   EXPECT_EQ(through(HUGE_VALF), HUGE_VALF);
   EXPECT_EQ(through(-HUGE_VALF), -HUGE_VALF);

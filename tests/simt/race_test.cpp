@@ -1,4 +1,4 @@
-// ThreadSanitizer finds a missing barrier in a kernel and a shared address in a flat one, and nothing in right ones.
+// ThreadSanitizer finds a missing barrier in a kernel and a shared address in a flat one, and no errors without them.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace dptrain::test {
 namespace {
 
-TEST(Race, RightKernelsAreClean) {
+TEST(Race, CorrectKernelsAreClean) {
   const auto [code, text] = run_program("TSAN_OPTIONS=halt_on_error=0:exitcode=66 " DPTRAIN_BARRIER_right);
   EXPECT_EQ(code, 0) << text;
   EXPECT_EQ(text, "ran\n");

@@ -1,4 +1,4 @@
-// The emulator: what kernels may do, and what it refuses.
+// The emulator: supported features of kernels, and rejected errors.
 
 #include "kernels/cuda/simt.h"
 
@@ -18,7 +18,7 @@
 namespace dptrain::kernels::emu {
 namespace {
 
-const Launch kNow{};  ///< no stream: launches run at once
+const Launch kNow{};  ///< no stream: runs at once
 
 /// Restores the seed.
 struct Seed {
@@ -220,7 +220,7 @@ __global__ void take(double from_int, const float* pointer, float* out) {
   *out = *pointer + static_cast<float>(from_int);
 }
 
-TEST(Simt, ArgumentsAreTakenAtTheLaunchAndConverted) {
+TEST(Simt, CopiesAndConvertsArgumentsAtTheLaunch) {
   test::ListQueue queue;
   Launch at;
   at.stream = static_cast<simt::Queue*>(&queue);
@@ -234,7 +234,7 @@ TEST(Simt, ArgumentsAreTakenAtTheLaunchAndConverted) {
   EXPECT_EQ(out, 4);
 }
 
-TEST(Simt, LaunchesOfManyThreadsAreOneAtATime) {
+TEST(Simt, SerializesLaunchesOfSeveralThreads) {
   std::vector<std::vector<int>> outs(4, std::vector<int>(3 * 256));
   std::vector<int> in(256, 5);
   std::vector<std::thread> crew;
@@ -247,7 +247,7 @@ TEST(Simt, LaunchesOfManyThreadsAreOneAtATime) {
   for (const auto& out : outs) EXPECT_EQ(out, std::vector<int>(3 * 256, 7));
 }
 
-TEST(Simt, ThreadsOfTheHostShareTheFibers) {
+TEST(Simt, HostThreadsShareFibers) {
   std::vector<int> in(256, 5), out(256);
   const auto launch = [&] { DPTRAIN_LAUNCH(kNow, reverse, 1, 256, in.data(), out.data()); };
   launch();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues for launches, and other programs, for the emulator's tests.
+// Queues of launches, and other programs, for the emulator's tests.
 
 #include <sys/wait.h>
 
@@ -15,7 +15,7 @@
 
 namespace dptrain::test {
 
-/// Keeps launches until they are run.
+/// Stores launches until run() is called.
 class ListQueue final : public simt::Queue {
  public:
   void push(std::string_view name, std::function<void()> work) override {
@@ -29,7 +29,7 @@ class ListQueue final : public simt::Queue {
   std::vector<std::function<void()>> works;
 };
 
-/// Runs a shell command: exit code (128 + signal), and what it wrote to stdout and stderr.
+/// Runs a shell command; returns its exit code (128 + signal) and its output on stdout and stderr.
 inline std::pair<int, std::string> run_program(const std::string& command) {
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return {-1, ""};

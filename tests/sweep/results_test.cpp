@@ -31,7 +31,7 @@ Sweep example_results() {
   return sweep;
 }
 
-TEST(Results, TableIsBestFirstAndSaysWhy) {
+TEST(Results, TableIsSortedByObjectiveWithReasons) {
   const std::vector<std::string> lines = table_of(example_results(), "runs/x/sweep-001");
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0], "     trial  learning_rate  units  optimizer  val_loss  best_epoch  epochs        time  run");
@@ -58,7 +58,7 @@ TEST(Results, CsvReadsBack) {
                                                "the loss of step 3 is nan, \"really\"", "003"}));
 }
 
-TEST(Results, ChartHasAPanelForEachKey) {
+TEST(Results, ChartHasAPanelPerKey) {
   const plot::Chart chart = chart_of(example_results(), "x");
   ASSERT_EQ(chart.panels.size(), 3U);
   EXPECT_TRUE(chart.panels[0].log_x);
@@ -68,7 +68,7 @@ TEST(Results, ChartHasAPanelForEachKey) {
   EXPECT_EQ(chart.panels[2].x_names, (std::vector<std::string>{"sgd", "adam"}));
   for (const plot::Panel& panel : chart.panels) {
     ASSERT_EQ(panel.lines.size(), 3U);
-    EXPECT_TRUE(panel.lines[0].style.hollow);  // halving left it behind
+    EXPECT_TRUE(panel.lines[0].style.hollow);  // stopped by halving
     EXPECT_FALSE(panel.lines[1].style.hollow);
     EXPECT_TRUE(panel.lines[1].best);
     EXPECT_FALSE(panel.lines[0].best);
@@ -79,7 +79,7 @@ TEST(Results, ChartHasAPanelForEachKey) {
   EXPECT_EQ(chart.panels[0].lines[1].points[0].x, 0.0003);
 }
 
-TEST(Results, ASweepWithoutAValueHasNoBest) {
+TEST(Results, ASweepWithoutValuesHasNoBest) {
   Sweep sweep = example_results();
   sweep.trials.erase(sweep.trials.begin(), sweep.trials.begin() + 2);
   EXPECT_FALSE(best_of(sweep));
@@ -87,7 +87,7 @@ TEST(Results, ASweepWithoutAValueHasNoBest) {
   EXPECT_EQ(chart_of(sweep, "x").panels.size(), 3U);
 }
 
-TEST(Results, AKeyIsSetBeforeThoseBelowIt) {
+TEST(Results, SetsAKeyBeforeItsChildren) {
   Sweep sweep = example_results();
   sweep.plan.sets = {"name=x", "train.optimizer.momentum=0.9", "train.optimizers=1"};
   EXPECT_EQ(

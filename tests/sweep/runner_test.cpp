@@ -15,7 +15,7 @@
 namespace dptrain::sweep {
 namespace {
 
-/// Trains nothing: a trial's objective is a function of its values and epochs, trials end in an order of their own.
+/// Does not train: a trial's objective is a function of its values and epochs, and trials end in a different order.
 class FakeRunner final : public Runner {
  public:
   FakeRunner(int slots, std::set<std::int64_t> fail = {}) : running_(at(slots)), fail_(std::move(fail)) {}
@@ -41,7 +41,7 @@ class FakeRunner final : public Runner {
           all.push_back({.slot = slot, .how = ProcessResult::ExitKind::kStopped});
       return all;
     }
-    // The one that ends is that of the highest slot, then the next lower one, and so on round.
+    // The trial in the highest slot ends first, then the next lower one, and so on cyclically.
     for (int tries = 0; tries < slots(); ++tries) {
       turn_ = (turn_ + slots() - 1) % slots();
       if (running_[at(turn_)]) return {end(turn_)};
@@ -78,7 +78,7 @@ class FakeRunner final : public Runner {
   int turn_ = 0;
 };
 
-/// Keeps every state that would be written, and asks to stop after so many.
+/// Records every written state, and requests a stop after a given number.
 class FakeWatcher final : public Watcher {
  public:
   explicit FakeWatcher(std::size_t stop_after = 1'000'000) : stop_after_(stop_after) {}
@@ -133,7 +133,7 @@ TEST(StoredError, IsTheFirstOfTheFileOnOneLine) {
   for (const char* text : {"", "\n", "not JSON\n", "[1]\n", R"({"message": 7})"}) EXPECT_EQ(stored(text), "") << text;
 }
 
-TEST(Rungs, GoDownFromTheEpochs) {
+TEST(Rungs, DescendFromTheEpochs) {
   EXPECT_EQ(rungs_of(1, 9, 3), (std::vector<std::int64_t>{1, 3, 9}));
   EXPECT_EQ(rungs_of(1, 10, 3), (std::vector<std::int64_t>{1, 3, 10}));
   EXPECT_EQ(rungs_of(2, 16, 2), (std::vector<std::int64_t>{2, 4, 8, 16}));
@@ -156,7 +156,7 @@ TEST(Runner, TrainsEachTrialOnce) {
   }
 }
 
-TEST(Runner, AFailedTrialIsARowAndTheLast) {
+TEST(Runner, AFailedTrialIsTheLastRow) {
   Sweep sweep = sweep_of(4);
   FakeRunner runner(2, {2});
   FakeWatcher watcher;
@@ -170,7 +170,7 @@ TEST(Runner, AFailedTrialIsARowAndTheLast) {
   EXPECT_EQ(ranking(sweep)[0], order[2]);
 }
 
-TEST(Runner, HalvingLetsTheBestGoOn) {
+TEST(Runner, HalvingContinuesTheBest) {
   Sweep sweep = sweep_of(9, {1, 3, 9});
   FakeRunner runner(2);
   FakeWatcher watcher;
@@ -181,7 +181,7 @@ TEST(Runner, HalvingLetsTheBestGoOn) {
     ++by_epochs[start.second];
   }
   EXPECT_EQ(by_epochs, (std::map<std::int64_t, int>{{1, 9}, {3, 3}, {9, 1}}));
-  // The winner is the one with the largest value, whatever the order in which trials ended.
+  // The winner has the largest value, for any order in which trials end.
   const auto largest =
       std::ranges::max_element(sweep.trials, {}, [](const Trial& trial) { return std::stod(trial.values[0]); });
   EXPECT_EQ(numbers(sweep, 2), std::vector<std::int64_t>{largest->number});
@@ -189,7 +189,7 @@ TEST(Runner, HalvingLetsTheBestGoOn) {
   EXPECT_EQ(numbers(sweep, 1).size(), 3U);
 }
 
-TEST(Runner, HalvingPromotesNoFailedTrialAndGoesOnWithFewer) {
+TEST(Runner, HalvingSkipsFailedTrials) {
   Sweep sweep = sweep_of(6, {1, 3});
   FakeRunner runner(3, {1, 2, 3, 4, 5});
   FakeWatcher watcher;
@@ -201,7 +201,7 @@ TEST(Runner, HalvingPromotesNoFailedTrialAndGoesOnWithFewer) {
   EXPECT_TRUE(numbers(all_fail, 1).empty());
 }
 
-TEST(Runner, ATrialThatEndedEarlyKeepsItsPlaceAndTrainsNoMore) {
+TEST(Runner, AnEarlyStoppedTrialKeepsItsRankWithoutTraining) {
   Sweep sweep = sweep_of(3, {1, 3});
   Schedule schedule(sweep);
   for (int i = 0; i < 3; ++i) {
@@ -230,9 +230,9 @@ TEST(Runner, CountsItsRuns) {
   EXPECT_EQ(schedule.runs_done(), 13U);
 }
 
-/// A kill leaves the state that was kept last, whichever that is; the sweep that goes on from it ends like one that
-/// nothing has stopped, and only trials that ran at that moment are started again.
-TEST(Runner, GoesOnFromEveryState) {
+/// A killed sweep continues from the last written state, ends like an uninterrupted one, and restarts only the trials
+/// that were running.
+TEST(Runner, ContinuesFromEveryState) {
   for (const std::vector<std::int64_t>& rungs : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{1, 3, 9}}) {
     Sweep whole = sweep_of(9, rungs);
     FakeRunner undisturbed(2, {4});
@@ -266,7 +266,7 @@ TEST(Runner, GoesOnFromEveryState) {
   }
 }
 
-TEST(Runner, StopsWhenAsked) {
+TEST(Runner, StopsOnRequest) {
   Sweep sweep = sweep_of(6);
   FakeRunner runner(2);
   FakeWatcher watcher(5);

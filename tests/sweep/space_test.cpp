@@ -46,7 +46,7 @@ TEST(Space, ReadsChoices) {
   EXPECT_EQ(parse_varied("a=b=c").choices, (std::vector<std::string>{"b=c"}));
 }
 
-TEST(Space, Refuses) {
+TEST(Space, RejectsInvalidSpaces) {
   EXPECT_EQ(refusal("a"),
             "--vary a: expected a key and its values, as in train.optimizer.learning_rate=1e-4..1e-2:log");
   EXPECT_EQ(refusal("a="),
@@ -62,7 +62,7 @@ TEST(Space, Refuses) {
   EXPECT_EQ(refusal("a=[1,2"), "--vary a=[1,2: a quote or bracket is not closed");
 }
 
-TEST(Space, DrawsAreAFunctionOfSeedAndNumber) {
+TEST(Space, DrawsDependOnSeedAndNumber) {
   const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"),
                                           parse_varied("c=x,y")};
   const Values third = draw(space, 7, 3);
@@ -72,7 +72,7 @@ TEST(Space, DrawsAreAFunctionOfSeedAndNumber) {
   for (std::int64_t number = 1; number <= 50; ++number) all.insert(draw(space, 7, number));
   EXPECT_EQ(all.size(), 50U);
   EXPECT_NE(draw(space, 8, 3), third);
-  // A key's draws do not hang on those of the others.
+  // A key's draws are independent of the other keys.
   EXPECT_EQ(draw({space[0]}, 7, 3)[0], third[0]);
 }
 
@@ -81,7 +81,7 @@ TEST(Space, DrawsStayInTheRangeAndFillIt) {
                                           parse_varied("c=x,y"), parse_varied("d=2..9:int:log"),
                                           parse_varied("e=-1..3")};
   std::vector<std::set<std::string>> seen(space.size());
-  int below_middle = 0;  // of a, by the logarithm
+  int below_middle = 0;  // of a, on the logarithmic scale
   double sum = 0;        // of e
   constexpr int kDraws = 2000;
   for (int number = 1; number <= kDraws; ++number) {
@@ -98,7 +98,7 @@ TEST(Space, DrawsStayInTheRangeAndFillIt) {
   EXPECT_EQ(seen[1], (std::set<std::string>{"1", "2", "3", "4", "5", "6"}));
   EXPECT_EQ(seen[2], (std::set<std::string>{"x", "y"}));
   EXPECT_EQ(seen[3], (std::set<std::string>{"2", "3", "4", "5", "6", "7", "8", "9"}));
-  EXPECT_NEAR(below_middle, kDraws / 2, 150);  // more than six deviations
+  EXPECT_NEAR(below_middle, kDraws / 2, 150);  // more than six standard deviations
   EXPECT_NEAR(sum / kDraws, 1, 0.2);
 }
 
@@ -113,7 +113,7 @@ TEST(Space, ValuesHaveFourDigits) {
   EXPECT_LE(std::stod(narrow[0]), 0.1000002);
 }
 
-TEST(Space, GridGoesOverAllPoints) {
+TEST(Space, GridCoversAllPoints) {
   const std::vector<SweepParameter> space{parse_varied("a=1,2"), parse_varied("b=x,y,z")};
   ASSERT_EQ(grid_size(space), 6);
   std::vector<Values> points;

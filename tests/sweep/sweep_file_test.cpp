@@ -38,7 +38,7 @@ Sweep example() {
   return sweep;
 }
 
-TEST(SweepFile, ReadsBackWhatItWrites) {
+TEST(SweepFile, ReadsBackTheSame) {
   const test::Folder folder;
   const Sweep written = example();
   write_sweep(folder.path().string(), written);
@@ -73,7 +73,7 @@ TEST(SweepFile, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(SweepFile, RefusesWhatIsNone) {
+TEST(SweepFile, RejectsInvalidFiles) {
   const test::Folder folder;
   const std::string path = folder.path().string();
   EXPECT_FALSE(is_sweep(path));
@@ -98,7 +98,7 @@ TEST(SweepFile, RefusesWhatIsNone) {
   }
 }
 
-TEST(SweepFile, StandsForTheRunsOfItsTrials) {
+TEST(SweepFile, ResolvesToTheRunsOfItsTrials) {
   const test::Folder folder;
   const std::string path = folder.path().string();
   write_sweep(path, example());

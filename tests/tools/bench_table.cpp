@@ -1,9 +1,9 @@
-// Rows per second of reading files of rows, as data::table::read() gives them to a data set.
+// Measures the rows per second of data::table::read(), as a data set uses it.
 //
 //   dptrain_bench_table THREADS ROUNDS FILE...
 //
-// Prints each round's seconds and rows per second, what the types were taken for, and the memory held. The first round,
-// which is not counted, fills the page cache.
+// Prints seconds and rows per second of each round, the detected types, and the used memory. The first round, which is
+// not counted, fills the page cache.
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of all threads so far: on a busy machine what compares readers.
+/// CPU time of all threads so far, which compares readers on a busy machine.
 double cpu_seconds() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -38,7 +38,7 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Of labels, categories and numbers, so that readers can be compared.
+/// Sums of labels, categories and numbers, which compare readers.
 std::string sums(const data::table::Table& table) {
   const auto& columns = table.schema().columns;
   std::vector<double> sum(static_cast<std::size_t>(table.cells()));

@@ -1,11 +1,10 @@
-// A data set of made clips: a square that moves down, left, right or up, one folder each. Files are .mp4 (mpeg4 with
-// frames between others), .avi (mpeg4), .mov (mjpeg) and .mkv (ffv1) in turn; where FFmpeg's headers are missing, or
-// with
-// --frames, folders of PPM images.
+// Generates a data set of clips: a square that moves down, left, right or up, one folder per direction. Files cycle
+// through .mp4 (mpeg4 with B-frames), .avi (mpeg4), .mov (mjpeg) and .mkv (ffv1); without FFmpeg's headers, or with
+// --frames, they are folders of PPM images.
 //
 //   dptrain_make_clips FOLDER [--clips N] [--length FRAMES] [--size H W] [--seed S] [--frames] [--damage PERCENT]
 //
-// --damage cuts, empties or overwrites so many of the files and prints their names.
+// --damage truncates, empties or overwrites this percentage of the files and prints their names.
 
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +65,7 @@ constexpr Kind kKinds[] = {{".mp4", {.codec = "mpeg4", .key_every = 12, .b_frame
                            {".mov", {.codec = "mjpeg", .quality = 4}},
                            {".mkv", {.codec = "ffv1", .key_every = 1}}};
 
-/// One of three kinds of damage that no decoder can overlook.
+/// Applies one of three kinds of damage that every decoder detects.
 void damage(const std::string& path, int which) {
   const auto size = fs::file_size(path);
   switch (which % 3) {

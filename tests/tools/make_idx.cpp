@@ -1,6 +1,6 @@
-// dptrain_make_idx FOLDER: writes a stand-in for Fashion-MNIST, four IDX files of its names, shapes and classes, so
-// that everything can be tried where neither the package nor the network is there. Each class is a grating of its own
-// direction and width; shifts and noise keep it from being trivial. The same files on every machine.
+// dptrain_make_idx FOLDER: writes a substitute for Fashion-MNIST, four IDX files with its names, shapes and classes,
+// for machines without the package and without a network. Each class is a grating of its own direction and width with
+// shifts and noise. The files are the same on every machine.
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
-// A kernel in which every thread reads what another one has written to shared memory, and a flat one in which every
-// thread writes an address of its own; with DPTRAIN_PLANT_RACE without the barrier in between, and with addresses that
-// two threads share. Exits with 0 if the results are right or, with the races, whatever they are.
+// A kernel whose threads read shared memory written by other threads, and a flat one whose threads write distinct
+// addresses. DPTRAIN_PLANT_RACE removes the barrier and makes two threads share addresses. Exits with 0 if the results
+// are right or, with the races, always.
 
 #include <cstdio>
 
