@@ -77,7 +77,7 @@ TEST(PlacedSlots, GpusBecomeReplicasOfOneGpuPerSlot) {
     EXPECT_EQ(request.slots, slots);
   }
   const session::DeviceRequest two = place(emulated({0, 1}));
-  EXPECT_EQ(two.placement, (Placement{{"a", "cpu"}, {"b"}})) << "cpu wants no device of its own";
+  EXPECT_EQ(two.placement, (Placement{{"a", "cpu"}, {"b"}})) << "cpu needs no separate device";
   EXPECT_EQ(session::place_slots(two, slots_experiment().graph).placement, two.placement);
   EXPECT_EQ(place(emulated({0, 1, 2}, 3)).placement, (Placement{{"a"}, {"b"}, {"cpu"}})) << "but takes one";
   EXPECT_EQ(place({}).placement, (Placement{{"a", "b", "cpu"}}));

@@ -126,7 +126,7 @@ TEST(LinkSpeed, IsMeasuredOverProcesses) {
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].bytes, 4000U);
   EXPECT_GT(found[0].seconds, 0);
-  EXPECT_EQ(found[0].seconds, found[1].seconds) << "of the slowest, whoever asks";
+  EXPECT_EQ(found[0].seconds, found[1].seconds) << "all return the time of the slowest";
   EXPECT_EQ(found[0].seconds, found[2].seconds);
 }
 

@@ -99,7 +99,7 @@ TEST(PredictSteps, AreListedWithMeasuredOnes) {
   EXPECT_EQ(both.rows[2].cluster.ranks, 3);
   EXPECT_NEAR(*both.rows[2].ratio(), both.rows[2].predicted.step / 0.05, 1e-12);
   EXPECT_NEAR(both.rows[2].predicted.compute, 1.5 * 0.1 / 3 + 0.2e-3, 1e-12) << "three threads on two cores";
-  EXPECT_NEAR(both.rows[0].predicted.step, 0.1, 1e-12) << "alone it waits for nobody";
+  EXPECT_NEAR(both.rows[0].predicted.step, 0.1, 1e-12) << "a single replica does not wait";
 
   EXPECT_THAT(prediction_table(both), HasSubstr("predicted/"));
   const auto json = nlohmann::json::parse(prediction_json(both));

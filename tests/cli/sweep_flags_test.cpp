@@ -17,7 +17,7 @@ TEST(SweepDevices, OfCpusAreTrialsAndThreads) {
   EXPECT_EQ(devices_of(flags, 20, true).flags, (std::vector<Words>(3, {"--cpus", "1x2"})));
   EXPECT_EQ(devices_of(flags, 2, true).flags.size(), 2U) << "no more than there are trials";
   EXPECT_EQ(devices_of(flags, 20, true).sets, Words{"data.loader.workers=2"});
-  EXPECT_TRUE(devices_of(flags, 20, false).sets.empty()) << "the config says how many workers";
+  EXPECT_TRUE(devices_of(flags, 20, false).sets.empty()) << "the config sets the number of workers";
   flags.devices.cpus = "1+1";
   EXPECT_THROW(devices_of(flags, 20, true), Error);
 }

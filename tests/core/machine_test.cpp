@@ -56,7 +56,7 @@ TEST_F(MachineTest, VersionTwoInsideAContainer) {
   write("cgroup/memory.max", "300000000\n");
   write("cgroup/memory.current", "400000000\n");
   EXPECT_EQ(machine::cpu_quota(places()), 1.5);
-  EXPECT_EQ(machine::memory(places()).available, 1U) << "none is left; 0 would be: not known";
+  EXPECT_EQ(machine::memory(places()).available, 1U) << "none is left; 0 would mean unknown";
 }
 
 TEST_F(MachineTest, VersionOne) {
@@ -78,7 +78,7 @@ TEST_F(MachineTest, VersionOne) {
 TEST_F(MachineTest, HugePagesOnRequest) {
   machine::Places there = places();
   there.huge_pages = folder_ / "enabled";
-  EXPECT_FALSE(machine::has_huge_pages(there)) << "a system that does not tell";
+  EXPECT_FALSE(machine::has_huge_pages(there)) << "not reported by the system";
   for (const auto& [text, gives] : std::vector<std::pair<std::string, bool>>{{"always [madvise] never\n", true},
                                                                              {"[always] madvise never\n", true},
                                                                              {"always madvise [never]\n", false}}) {

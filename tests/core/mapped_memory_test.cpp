@@ -50,7 +50,7 @@ TEST(MappedMemory, AsksForHugePages) {
   if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "a system without huge pages";
   const MappedMemory memory(2 * kHugePage);
   const std::string flags = flags_of(address(memory));
-  if (flags.empty()) GTEST_SKIP() << "a system that does not tell";
+  if (flags.empty()) GTEST_SKIP() << "not reported by the system";
   EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
 }
 

@@ -118,7 +118,7 @@ TEST(BindThread, AppliesToTheThreadAndItsChildren) {
     EXPECT_THAT(allowed_cpus(), ElementsAre(before.back()));
     std::thread([&] { EXPECT_THAT(allowed_cpus(), ElementsAre(before.back())); }).join();
     bind_thread({CPU_SETSIZE + 5});
-    EXPECT_THAT(allowed_cpus(), ElementsAre(before.back())) << "of CPUs that are not there nothing comes";
+    EXPECT_THAT(allowed_cpus(), ElementsAre(before.back())) << "missing CPUs are ignored";
   }).join();
   EXPECT_EQ(allowed_cpus(), before);
 }

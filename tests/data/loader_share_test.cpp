@@ -298,7 +298,7 @@ Processes run_processes(int n, std::int64_t batch, std::int64_t size, const std:
           for (Batch b = loader.next(); b.rows() > 0; b = loader.next()) all.parts[i].push_back(part_of(b));
       } catch (const Error& error) {
         all.errors[i] = error.what();
-        EXPECT_EQ(error_of(ErrorKind::kData, [&] { loader.next(); }), error.what()) << "without asking the others";
+        EXPECT_EQ(error_of(ErrorKind::kData, [&] { loader.next(); }), error.what()) << "without an agreement";
       }
       for (const BadSample& sample : source->account->all()) all.accounts[i].push_back(sample.file);
     });
@@ -314,7 +314,7 @@ TEST(LoaderShare, BadSamplesLeaveEmptyPositions) {
     SCOPED_TRACE(::testing::PrintToString(bad));
     const Processes one = run_processes(1, 8, 23, bad);
     EXPECT_EQ(one.accounts[0].size(), bad.size());
-    EXPECT_EQ(one.parts[0].size(), bad.size() == 9 ? 4U : 6U) << "a batch without rows is passed over";
+    EXPECT_EQ(one.parts[0].size(), bad.size() == 9 ? 4U : 6U) << "a batch without rows is skipped";
     for (const Part& part : one.parts[0]) {
       std::vector<std::int64_t> expected, missing;
       for (std::int64_t i = part.first; i < part.end; ++i)

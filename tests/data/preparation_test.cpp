@@ -102,7 +102,7 @@ TEST(Preparation, ColumnsContainTheFittedState) {
   EXPECT_EQ(look.count, 4);
 }
 
-TEST(Preparation, RefusedCellsHaveNoIndex) {
+TEST(Preparation, RejectedCellsHaveNoIndex) {
   const auto made = of_table("1,cat,0\n3,dog,1\n", "kind: {StringLookup: {num_oov_indices: 0, missing: error}}");
   const auto& look = std::get<formats::LookUpWord>(made.inputs.at(0)->columns.at(1).step);
   EXPECT_FALSE(look.unknown);

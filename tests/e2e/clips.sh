@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Folders of clips to a classifier: files where dptrain reads them, else frames; damage, on_error, statistics, a picture,
-# training on replicas, evaluation, prediction.
+# Trains a classifier on folders of clips (video files if supported, else frames): damage, on_error, statistics, a
+# picture, replicas, evaluation, prediction.
 # Sanitized: containers and decoders of damaged clips in the loader's threads.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 config=$DPTRAIN_SOURCE/configs/clips_cnn.yaml

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# data scan, stats and preview, predict on images and eval's scores, on folders of small photos, good and bad.
+# data scan, stats and preview, predict on images, and eval's scores, on folders of small good and damaged photos.
 # Sanitized: scan, stats, preview and predict read and write image files.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 photo() { python3 "$support" photo "$@"; }

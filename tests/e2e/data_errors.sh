@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Damaged data sets: exit 3, and a message that names the file and where in it.
+# Damaged data sets: exit 3, and a message with the file and the position in it.
 # Sanitized: damaged IDX and gzip files through fit, check and predict.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
@@ -7,9 +7,9 @@ small_data good
 small_config >small.yaml
 images=train-images-idx3-ubyte labels=train-labels-idx1-ubyte
 
-# A fresh copy of the good files in data/, for `damage` to change.
+# Copies the good files to data/, for `damage` to change.
 fresh() { rm -rf data && cp -r good data; }
-# refused WHAT TEXT...: check and fit both refuse the data with exit 3 and all the texts; nothing is left behind.
+# refused WHAT TEXT...: check and fit both reject the data with exit 3 and all the texts, and leave no files.
 refused() {
   say "$1"
   shift

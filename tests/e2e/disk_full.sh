@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A disk that fills up while training saves: a warning, training goes on, the old checkpoint stays whole; exit 10 when the
-# last save failed as well, 0 when there was room again in time. The disk is a small tmpfs in a mount namespace of its own,
-# which needs root or user namespaces.
+# A disk fills up while training saves: a warning, training continues, the old checkpoint is kept. Exit 10 if the last
+# save failed as well, 0 if space became free in time. The disk is a small tmpfs in a separate mount namespace, which
+# requires root or user namespaces.
 # Sanitized: the error paths of the writers, while threads run.
 if [ -z "${DPTRAIN_IN_NAMESPACE:-}" ]; then
   export DPTRAIN_IN_NAMESPACE=yes
@@ -24,7 +24,7 @@ trap leave EXIT
 small_data
 small_config >small.yaml
 mkdir disk
-# A checkpoint of this model takes 100 KB; there are last.h5, best.h5 and a temporary file at times, and the logs.
+# A checkpoint of this model has 100 KB; the disk contains last.h5, best.h5, a temporary file at times, and the logs.
 new_disk() {
   if mountpoint -q disk; then umount disk; fi
   mount -t tmpfs -o size=2m none disk
@@ -37,14 +37,14 @@ halted() { # every thread of the process
   states=$(awk '/^State:/ { print $2 }' /proc/$process/task/*/status 2>/dev/null) || true
   [[ $states != *[!TZ[:space:]]* ]]
 }
-# twice_the_epochs: this machine trains faster than the script looks.
+# twice_the_epochs: for machines that train faster than the script polls.
 twice_the_epochs() {
   epochs=$((2 * epochs))
   say "too late; once more with $epochs epochs"
   [ $epochs -lt 5000 ] || fail "the run always ends before its disk is full, or has room again"
 }
-# fill_while_training: a run in the first half of its epochs, and no page left on its disk. The run is halted meanwhile, and
-# not within a save: the file under way would leave its room to the next save.
+# fill_while_training: fills the disk of a run in the first half of its epochs. The run is paused meanwhile, outside a
+# save: an unfinished file would free its space for the next save.
 fill_while_training() {
   while true; do
     new_disk

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The documentation names every command, flag, type and key, with its default, and its examples are sound.
+# The documentation contains every command, flag, type and key with its default, and its examples are valid.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 docs=$DPTRAIN_SOURCE/docs
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `dptrain export` and `ckpt convert` write .onnx and .h5 of runs, checkpoints and configs, and what they cannot write they refuse.
+# `dptrain export` and `ckpt convert` write .onnx and .h5 of runs, checkpoints and configs, and reject unsupported
+# models.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 small_data
 small_config >small.yaml

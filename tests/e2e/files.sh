@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The files that scripts read, name by name and column by column (docs/reference/run-directory.md).
+# The files for scripts, name by name and column by column (docs/reference/run-directory.md).
 # Sanitized: every writer, eval, predict and plot.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A frozen prefix whose features are computed once trains to the same bits as one that runs in every epoch: on one replica and
-# two, stopped and resumed, in memory and in a file; the checkpoint is that of the whole network. And class weights.
+# A frozen prefix with cached features trains to the same bits as one that runs in every epoch: on one replica and two,
+# stopped and resumed, in memory and in a file. The checkpoint contains the whole network. Also class weights.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data
@@ -46,7 +46,7 @@ for cpus in 1x1 2x1; do
   run 0 fit frozen.yaml --cpus $cpus --run-dir "cached-$cpus"
   says "frozen up to low5 (5 layers, 5,520 weights); features of 720 samples, 4x4x24 each, are computed once and kept in memory, 1.1 MiB"
   says "features of 720 samples in"
-  # The config in a checkpoint is the one it was trained with, so states are compared by their numbers.
+  # A checkpoint contains the config of its training, so only the numbers of states are compared.
   for name in epoch loss accuracy val_loss val_accuracy lr; do
     [ "$(column "whole-$cpus/train.csv" $name)" = "$(column "cached-$cpus/train.csv" $name)" ] || fail "$cpus: $name differs"
   done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The GPU path as a user calls it, on a machine without a GPU: the emulator runs its code, and asking for a GPU is one
-# sentence and exit code 4.
+# The GPU path on a machine without a GPU: the emulator runs its code, and a request for a GPU gives one sentence and
+# exit code 4.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 config=$DPTRAIN_SOURCE/configs/fashion_mnist.yaml
@@ -47,7 +47,7 @@ run 2 devices --gpus emu:0
 says "--check"
 
 say "mixed precision"
-# mixed POLICY REFERENCE FLOAT32 FLAG...: near the reference's loss, and not the loss of the same in float32.
+# mixed POLICY REFERENCE FLOAT32 FLAG...: the loss is near the reference's, and differs from that in float32.
 mixed() {
   local policy=$1 reference=$2 float32=$3
   shift 3

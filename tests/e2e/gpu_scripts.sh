@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The scripts for GPU hosts (scripts/gpu), as far as they go without one: check.sh on a stand-in for a bundle, the table, the
-# sums of ncu's output. The rest of check.sh runs on the emulator: `check.sh correctness --gpu emu:0 --quick` in a bundle.
+# The scripts for GPU hosts (scripts/gpu) without a GPU: check.sh on a substitute of a bundle, the table, the sums of
+# ncu's output. `check.sh correctness --gpu emu:0 --quick` in a bundle runs the rest of check.sh on the emulator.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 scripts=$DPTRAIN_SOURCE/scripts/gpu
-# expect CODE COMMAND...: as run(), for any program.
+# expect CODE COMMAND...: like run(), for any program.
 expect() {
   local expected=$1 code=0
   shift

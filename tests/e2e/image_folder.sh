@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A folder of photos as people have it: turned, in four inks, of one pixel, 20,000 pixels wide, under a wrong name, cut short,
-# empty, no image at all, a class without files. None is fatal under on_error: skip, all bad ones are named.
+# A folder of photos: rotated, CMYK, of one pixel, 20,000 pixels wide, with a wrong suffix, truncated, empty, not an
+# image, a class without files. None is fatal with on_error: skip; all bad ones are listed.
 # Sanitized: damaged photos through the decoders and their workers.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 seeds=$DPTRAIN_SOURCE/tests/fuzz/corpus/image

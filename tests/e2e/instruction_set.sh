@@ -1,4 +1,4 @@
-# ONEDNN_MAX_CPU_ISA holds dptrain's own kernels, too.
+# ONEDNN_MAX_CPU_ISA also limits dptrain's own kernels.
 source "$DPTRAIN_SOURCE/tests/e2e/lib.bash"
 
 tiny_convolutions >tiny.yaml

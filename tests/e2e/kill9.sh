@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# kill -9 at random moments, while starting, training and saving: every time a readable checkpoint is there, and the run that
-# goes on with --resume=auto ends with the bits of an uninterrupted one.
+# kill -9 at random moments while starting, training and saving: a readable checkpoint exists every time, and the run
+# continued with --resume=auto ends with the bits of an uninterrupted one.
 #
-#   DPTRAIN_KILLS   how often (6); the argument of the script does the same
-#   DPTRAIN_SEED    of the random moments
+#   DPTRAIN_KILLS   number of kills (6); also the argument of the script
+#   DPTRAIN_SEED    seed of the random moments
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 kills=${1:-${DPTRAIN_KILLS:-6}}
 RANDOM=$((${DPTRAIN_SEED:-$$}))
@@ -22,7 +22,7 @@ run 0 fit small.yaml --cpus 2x1 --run-dir whole --epochs $epochs
 
 saving() { compgen -G 'killed/checkpoints/.*.tmp-*' >/dev/null; }
 has_rows_or_is_gone() { has_rows killed/steps.csv "$until_rows" || gone; }
-# checked: every file that the killed run wrote is whole.
+# checked: every file written by the killed run is complete.
 checked() {
   local files
   mapfile -t files < <(find killed -name '*.h5' -newer since)
@@ -39,8 +39,8 @@ head -n 1 whole/train.csv >killed/train.csv
 run 0 fit small.yaml --cpus 2x1 --run-dir killed --resume=auto --steps 1
 [ "$(rows killed/steps.csv)" -eq 2 ] || fail "rows of the killed run are left in steps.csv"
 
-# Each run is killed at a moment that does not hang on how fast it is: while it starts, after so many steps, or as soon as it
-# writes a file after so many steps. One that comes to its end all the same counts for nothing, and the next begins anew.
+# Each run is killed at a moment independent of its speed: while starting, after a number of steps, or at the first
+# write after a number of steps. A run that completes does not count, and the next one starts from scratch.
 done_kills=0 attempts=0
 while [ $done_kills -lt "$kills" ] && [ $attempts -lt $((4 * kills)) ]; do
   attempts=$((attempts + 1)) steps=$((RANDOM % 20)) had=no

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# kill -9 between two calls that change the run's folder, from its making to the last row of a table, in a fresh run and in one
-# that was killed before: every file with a checkpoint's name is whole, the run goes on with --resume=auto to the bits of an
-# uninterrupted one, and no checkpoint goes away that the uninterrupted run would keep.
+# kill -9 between two calls that change the run's folder, from its creation to the last row of a table, in a new run and
+# in one that was killed before. Every file with a checkpoint's name is complete, the run continues with --resume=auto
+# to the bits of an uninterrupted one, and no checkpoint that the uninterrupted run keeps is removed.
 #
-#   DPTRAIN_KILL_POINTS   at how many of the calls, evenly spread (12), or "all"
+#   DPTRAIN_KILL_POINTS   number of calls, evenly spread (12), or "all"
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 points=${1:-${DPTRAIN_KILL_POINTS:-12}}
 shopt -s nullglob
@@ -15,7 +15,7 @@ cat >>small.yaml <<'YAML'
   - ModelCheckpoint: {filepath: 'steps/{batch:03d}.h5', save_freq: 2, max_to_keep: 2}
 YAML
 
-# watched CODE CALLS KILLED-BEFORE FOLDER: trains in the folder, to this exit code; the calls are listed in a file.
+# watched CODE CALLS KILLED-BEFORE FOLDER: trains in the folder, expects this exit code, lists the calls in a file.
 watched() {
   local code=0
   rm -f "$2"
@@ -24,12 +24,12 @@ watched() {
   wait $! 2>/dev/null || code=$?
   [ $code -eq "$1" ] || fail "${3:+killed before '$3': }exit $code, expected $1"
 }
-# chosen CALLS: those before which runs are killed, one a line.
+# chosen CALLS: the calls before which runs are killed, one per line.
 chosen() {
   if [ "$points" = all ]; then cat "$1"; else awk -v n="$(wc -l <"$1")" -v k="$points" '(NR * k) % n < k' "$1"; fi
 }
 
-# killed_before CALLS START: kills a run that begins as a copy of the folder START (or with none) before each of the calls.
+# killed_before CALLS START: kills a run that starts from a copy of the folder START (or none) before each of the calls.
 killed_before() {
   local call files file
   chosen "$1" >points

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Metrics with a state from the log to the exit code: train.csv, monitors, eval and --assert; stopped inside an epoch and
-# resumed they have the same digits, on another number of replicas nearly so, and each output has its own.
+# Stateful metrics in train.csv, monitors, eval and --assert. A run stopped inside an epoch and resumed gives the same
+# digits, on another number of replicas nearly so, and each output has its own metrics.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data

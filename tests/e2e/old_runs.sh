@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs that version 6ba2d831 wrote: a small network that was stopped within an epoch, and a table. They resume, evaluate,
-# predict and report.
+# Runs written by version 6ba2d831: a small network stopped within an epoch, and a table. They resume, evaluate, predict
+# and report.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 cp -r "$DPTRAIN_SOURCE/tests/runs/6ba2d831/." .
 chmod -R u+w .

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One executable for machines with and without GPUs: it is linked with none of NVIDIA's, FFmpeg's and ONNX's libraries, whether CUDA is built in
-# or not, and trains on the CPU where there is no driver; asked for a GPU there, it says in one sentence what is missing.
+# One executable for machines with and without GPUs: it links none of NVIDIA's, FFmpeg's and ONNX's libraries, with or
+# without CUDA, and trains on the CPU without a driver. A request for a GPU then gives one sentence.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 say "libraries that the loader must find"

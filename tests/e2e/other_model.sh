@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checkpoints of another model, of another optimizer, damaged ones and files that are none: exit 8 and what does not fit.
-# Sanitized: cut, damaged and foreign checkpoints through every command.
+# Checkpoints of another model or optimizer, damaged ones and other files: exit 8 and the reason.
+# Sanitized: truncated, damaged and foreign checkpoints through every command.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data
@@ -46,7 +46,7 @@ says "--init-from"
 run 0 eval small.yaml --weights run/model.h5 --output .
 run 0 fit small.yaml --cpus 1x1 --run-dir from-weights --init-from run/model.h5 --steps 1
 
-# no_checkpoint FILE TEXT: every command that reads one refuses it and says why.
+# no_checkpoint FILE TEXT: every command that reads a checkpoint rejects the file with a reason.
 no_checkpoint() {
   say "$1"
   run 8 ckpt show "$1"

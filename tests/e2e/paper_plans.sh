@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every shipped config gets a plan for an H200 that is not there: an engine of cuDNN's for every pass of every convolution,
-# dense layer, projection of an attention, and product of inputs or state in a recurrent layer, repeating its bits and
+# Every shipped config has a plan for an H200 on a machine without one: a cuDNN engine for every pass of every
+# convolution, dense layer, attention projection, and product of inputs or state in a recurrent layer, deterministic and
 # within the workspace limit, in TF32, strict float32 and bfloat16.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 modes="runtime.tf32=true runtime.tf32=false train.dtype_policy=mixed_bfloat16"
-# planned CONFIG [PATTERN LINES]...: so many lines of the plan match, in every mode.
+# planned CONFIG [PATTERN LINES]...: this number of lines of the plan matches, in every mode.
 planned() {
   local config=$1 checks=("${@:2}") mode i
   for mode in $modes; do

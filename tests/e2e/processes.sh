@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Several processes of a real mpirun, Open MPI's and MPICH's: the same bits as one process with as many replicas; resumed in
-# other numbers; stopped by a signal to one of them; one killed; settings that differ. Only real launchers show their own
-# part in it: how they start, what they do to the others when one ends. All else is tested with threads for processes
-# (tests/mpi, tests/reduce).
+# Several processes of a real mpirun, Open MPI's and MPICH's: the same bits as one process with as many replicas,
+# resumed in other numbers, stopped by a signal to one, one killed, different settings. Only real launchers show how
+# they start processes and end the others. Threads in place of processes cover the rest (tests/distributed).
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
-# One line for each MPI that dptrain has a module for and that is there: its name and its launcher.
+# One line per installed MPI for which dptrain has a module: its name and its launcher.
 launchers=()
 folder=$(dirname "$DPTRAIN")
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -17,10 +16,10 @@ if [ -e "$folder/libdptrain_mpich.so" ] && command -v mpiexec.hydra >/dev/null; 
 fi
 [ ${#launchers[@]} -gt 0 ] || skip "no MPI here: scripts/install_deps.sh mpi"
 
-# is_code CODE EXPECTED: the launcher ended so. MPICH's mpiexec kills what is left when the first process has ended with an error, and
-# may then say 9.
+# is_code CODE EXPECTED: the launcher's exit code. MPICH's mpiexec kills the other processes when the first one ends
+# with an error, and may then return 9.
 is_code() { [ "$1" -eq "$2" ] || { [ "$2" -ne 0 ] && [ "$name" = mpich ] && [ "$1" -eq 9 ]; }; }
-# together PROCESSES CODE ARGUMENT...: as run, in so many processes of $launcher.
+# together PROCESSES CODE ARGUMENT...: like run, in this number of processes of $launcher.
 together() {
   local processes=$1 expected=$2 code=0
   shift 2
@@ -36,13 +35,13 @@ start_together() {
   $launcher -n "$processes" "$DPTRAIN" "$@" >out 2>&1 &
   process=$!
 }
-# job_ended CODE: so does $process.
+# job_ended CODE: $process ends with this code.
 job_ended() {
   local code=0
   wait "$process" || code=$?
   is_code $code "$1" || fail "exit $code, expected $1"
 }
-# The last one started of the processes of the run in the background.
+# The last started process of the background run.
 one_of_them() { pgrep -n -f "^$DPTRAIN fit small.yaml .*--run-dir $1"; }
 
 small_data

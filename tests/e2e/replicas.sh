@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# 1, 2, 3 and 7 replicas see the same losses with SGD and with Adam. The network of configs/fashion_mnist.yaml does for its
-# first steps: rounding decides which side of 0 a ReLU is on, or which of two values is a pool's largest, about once in
-# thirty steps, and what differs then grows step by step. With tanh and mean pools it does for as long as one likes.
-# `verify` goes layer by layer. A batch of 512 on three replicas is 171 + 171 + 170. With virtual shards there is nothing to
-# measure: weights, optimizer and tables are the same bits.
+# 1, 2, 3 and 7 replicas give the same losses with SGD and with Adam. The network of configs/fashion_mnist.yaml does for
+# its first steps: about once in thirty steps, rounding changes the side of a ReLU or a pool's maximum, and differences
+# then grow. With tanh and mean pools, losses agree for any number of steps. `verify` compares layer by layer. A batch
+# of 512 on three replicas is 171 + 171 + 170. With virtual shards, weights, optimizer and tables have the same bits.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 config=$DPTRAIN_SOURCE/configs/fashion_mnist.yaml
@@ -16,7 +15,7 @@ done
 fit() { run 0 fit "$@" "${data[@]}" --log-every '1 step'; }
 losses() { column "$1/steps.csv" loss; }
 
-# agree TOLERANCE STEPS A B: the losses of the steps of two runs; says the largest difference.
+# agree TOLERANCE STEPS A B: compares the losses of the steps of two runs; prints the largest difference.
 agree() {
   local found
   [ "$(losses "$4" | wc -l)" -ge "$2" ] || fail "$4 has not $2 steps"
@@ -64,7 +63,7 @@ run 7 verify "$config" "${data[@]}" --cpus 3x1 --batch-size 40 --steps 1 --tol 1
 says "FAILED"
 
 say "virtual shards: the same bits"
-# but for the last columns, which are times
+# without the last columns, which are times
 table() { cut -d, -f1-6 "$1/train.csv"; }
 same_bits() {
   run 0 ckpt diff "$1/checkpoints/last.h5" "$2/checkpoints/last.h5"

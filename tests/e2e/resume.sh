@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A run that was stopped and resumed ends with the bits of one that was not: stopped by --steps, by SIGINT and by SIGTERM,
-# inside an epoch and at its end; on another number of replicas it ends within rounding.
+# A run that was stopped and resumed ends with the bits of an uninterrupted one: stopped by --steps, by SIGINT and by
+# SIGTERM, inside an epoch and at its end. On another number of replicas it ends within rounding.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 small_data
@@ -55,7 +55,7 @@ for cpus in 1 3; do
   done
 done
 
-# stop_by SIGNAL CODE: sends it in the middle of an epoch.
+# stop_by SIGNAL CODE: sends the signal in the middle of an epoch.
 latest=0
 stop_by() {
   local folder=by-$1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A table of numbers in a .npy file to a forecast: windows, parts in order, statistics, training, evaluation, prediction.
+# From a table of numbers in a .npy file to a forecast: windows, ordered parts, statistics, training, evaluation,
+# prediction.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 config=$DPTRAIN_SOURCE/configs/series_forecast.yaml
 python3 "$support" series series.npy 1200

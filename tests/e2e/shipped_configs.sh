@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every bundled config is sound, has the parameters it says, and trains.
+# Every bundled config is valid, has the stated number of parameters, and trains.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 configs=$DPTRAIN_SOURCE/configs
 
@@ -41,8 +41,8 @@ parameters clips_cnn.yaml 18,284 18,172
 parameters text_classification.yaml 640,066 640,066
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
 
-# spelled_out FILE: what `config` prints is the same experiment, but for the folder of the runs, which is meant from here in
-# one case and from the file in the other.
+# spelled_out FILE: `config` prints the same experiment, except for the folder of the runs, which is relative to the
+# current folder in one case and to the file in the other.
 spelled_out() {
   run 0 config "$1" --minimal
   cp out minimal.yaml
@@ -55,7 +55,7 @@ spelled_out() {
     cmp -s once.yaml twice.yaml || fail "$1: config --$form is another experiment: $(diff once.yaml twice.yaml | head -n 5)"
   done
 }
-# trains NAME STEPS FLAG...: to a loss that can be.
+# trains NAME STEPS FLAG...: to a plausible loss.
 trains() {
   local name=$1 loss
   run 0 fit "$configs/$name.yaml" --data synthetic --steps "$2" --run-dir "$name" "${@:3}"
@@ -84,7 +84,7 @@ run 0 verify "$configs/fashion_mnist.yaml" --data synthetic --cpus 2x1 --accumul
 says "2 replicas x 3 micro-batches against one"
 
 say "networks, made small: a step, an evaluation, replicas against one"
-# small NAME SET...: the config with changes that fit into the time of a test
+# small NAME SET...: the config with changes that make it fast enough for a test
 small() {
   local name=$1 file=$configs/$1.yaml changes=()
   shift

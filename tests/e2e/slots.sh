@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A replica of several slots as a user calls it: the bits of one of one slot, on threads and on emulated GPUs, also where a
-# run changes over from one to the other.
+# A replica of several slots gives the bits of one with one slot, on threads and on emulated GPUs, also if a run changes
+# from one to the other.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 cat >branches.yaml <<'YAML'

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# A sweep as processes, and the test of learning rates: what it prints and writes, killed with -9 at random moments and resumed, stopped with Ctrl-C, kept from a
-# second one. That trials come in the right order from whatever state is tested without processes (tests/sweep); that a kill
-# leaves a state, that children end with the sweep and go on from their checkpoints, only processes can show.
+# A sweep in processes, and the test of learning rates: output and files, kills with -9 at random moments and resumes, a
+# stop with Ctrl-C, a rejected second sweep. tests/sweep covers the order of trials from any state without processes;
+# only processes show that a kill leaves a state, and that children end with the sweep and continue from their
+# checkpoints.
 #
-#   DPTRAIN_KILLS   how often (3); the argument of the script does the same
-#   DPTRAIN_SEED    of the random moments
+#   DPTRAIN_KILLS   number of kills (3); also the argument of the script
+#   DPTRAIN_SEED    seed of the random moments
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 kills=${1:-${DPTRAIN_KILLS:-3}}
 RANDOM=$((${DPTRAIN_SEED:-$$}))
@@ -46,7 +47,7 @@ says 'dptrain resume whole'
 run 0 report whole/* --no-eval -o page.html
 run 0 plot whole -o curves.svg
 
-# The table but for the seconds.
+# The table without the seconds.
 results() { cut -d, -f1-7,9- "$1/sweep.csv"; }
 
 say "killed $kills times"

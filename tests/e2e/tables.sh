@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A table from a CSV to answers: init --from, training that is killed and goes on with other replicas, evaluation, and prediction
-# on raw rows, from a file and from stdin, which must give the answers that eval has counted.
-# Why a script: a kill, a resumed run on other replicas, and a pipe are what is tested.
+# From a CSV to predictions: init --from, training that is killed and continues with other replicas, evaluation, and
+# prediction on raw rows from a file and from stdin, which must give the answers of eval. A script, as it tests a kill,
+# a resumed run and a pipe.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 
 cat >make.py <<'PYTHON'
@@ -54,7 +54,7 @@ accuracy=$(sed -n 's/^accuracy: //p' out)
 
 say "raw rows give what eval has counted"
 run 0 predict run --input test.csv --output file.csv
-# Labels need not be there, columns may stand in another order: in a file, compressed, and through a pipe.
+# Labels are optional and columns may have another order: in a file, compressed, and through a pipe.
 python3 - <<'PYTHON'
 import csv
 rows = list(csv.DictReader(open("test.csv", newline="")))

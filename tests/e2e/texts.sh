@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# A folder of texts from fit to eval: the words that training fitted_state travel with the checkpoint to texts
-# that training never saw. Only the executable has all of it.
+# A folder of texts from fit to eval: the checkpoint carries the fitted vocabulary to texts outside the training set.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 config=$DPTRAIN_SOURCE/configs/text_classification.yaml
 

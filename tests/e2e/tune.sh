@@ -1,4 +1,4 @@
-# bench --tune keeps what is fastest, later runs take it, checkpoints record it; bench --kernels.
+# bench --tune stores the fastest choices, later runs use them, checkpoints record them; bench --kernels.
 source "$DPTRAIN_SOURCE/tests/e2e/lib.bash"
 
 tiny_convolutions >tiny.yaml

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# A page of the documentation as its reader follows it: walkthroughs.sh PAGE, from docs/. What the page shows must be what is
-# printed. ctest has a test for each page of docs/guide, and one for docs/reference/errors.md.
-# Why a script: commands, shell and screen together are what a reader has.
+# Runs a page of the documentation: walkthroughs.sh PAGE, from docs/. The output must equal the page. ctest has a test
+# per page of docs/guide, and one for docs/reference/errors.md.
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 if [ "${DPTRAIN_WALKTHROUGH_GPUS:-0}" = 1 ]; then unset CUDA_VISIBLE_DEVICES; fi
 

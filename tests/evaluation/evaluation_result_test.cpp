@@ -86,7 +86,7 @@ TEST_F(EvaluationResultTest, ConfusionsAndScoresOnlyForClasses) {
   EXPECT_EQ(all, 21);
   EXPECT_NEAR(static_cast<double>(right) / 21, value_of(evaluation_result, "kind_accuracy"), 1e-9);
   EXPECT_EQ(kind.scores.size(), 3U);
-  EXPECT_EQ(evaluation_result.outputs[1].scores.size(), 2U) << "a single sigmoid tells two apart";
+  EXPECT_EQ(evaluation_result.outputs[1].scores.size(), 2U) << "a single sigmoid distinguishes two classes";
 }
 
 TEST_F(EvaluationResultTest, CanBeStoppedInEitherPass) {

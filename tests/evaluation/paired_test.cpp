@@ -158,7 +158,7 @@ TEST(GatesOfABaseline, OneModelPerSideHasFewFalseAlarms) {
   EXPECT_LT(simulated({}).any, 10);
   const Rates lost = simulated({.lost = 0.02});
   EXPECT_GT(lost.first_class, 200);
-  EXPECT_LT(lost.first_class, 500) << "docs/reference/gates.md says that these samples are too few";
+  EXPECT_LT(lost.first_class, 500) << "docs/reference/gates.md: these samples are too few";
 }
 
 TEST(GatesOfABaseline, VarianceOfSeedsIsNoiseOfTrainingsOnly) {

@@ -23,10 +23,10 @@ TEST(Slots, HaveTheOrderOfTheirFirstUse) {
   EXPECT_THAT(
       slots_of("layers: [{Input: [4]}, {Dense: {units: 3, device: cpu}}, {Dense: {units: 3, device: 'gpu:7'}}]"),
       ElementsAre("gpu:7", "cpu"))
-      << "cpu comes last";
+      << "cpu is last";
   EXPECT_THAT(slots_of("layers: [{Input: [4]}, {Dense: {units: 3, device: cpu}}, {Dense: 3}]"),
               ElementsAre("gpu:0", "cpu"))
-      << "it is nobody's first slot";
+      << "it is not the first slot of any step";
   EXPECT_THAT(slots_of("layers: [{Input: {shape: [4], device: b}}, {Dense: {units: 3, device: cpu}}]"),
               ElementsAre("cpu"))
       << "inputs have none";

@@ -92,7 +92,7 @@ class Array {
     guard(true);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i >= before_ && i < before_ + bytes()) continue;
-      EXPECT_EQ(all[i], 0xFF) << "wrote beside the output, at byte " << static_cast<std::ptrdiff_t>(i - before_)
+      EXPECT_EQ(all[i], 0xFF) << "wrote outside the output, at byte " << static_cast<std::ptrdiff_t>(i - before_)
                               << " of " << bytes();
       if (all[i] != 0xFF) break;
     }

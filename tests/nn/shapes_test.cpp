@@ -19,7 +19,7 @@ TEST(Shapes, Conv2D) {
   EXPECT_EQ(reads_of("Conv2D: {filters: 4, kernel_size: 3, activation: relu}"), "output; input to train");
 }
 
-TEST(Shapes, Conv2DRefuses) {
+TEST(Shapes, Conv2DRejectsInvalidShapes) {
   EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: [3, 9]}", {kOdd}), "window 3x9 is larger than the input 7x5");
   EXPECT_EQ(refusal("Conv2D: {filters: 4, kernel_size: 3, dilation_rate: 3}", {kOdd}),
             "window 7x7 is larger than the input 7x5");
@@ -162,7 +162,7 @@ TEST(Shapes, Conv2DTranspose) {
   EXPECT_EQ(reads_of("Conv2DTranspose: {filters: 4, kernel_size: 3, activation: relu}"), "output; input to train");
 }
 
-TEST(Shapes, Conv2DTransposeRefuses) {
+TEST(Shapes, Conv2DTransposeRejectsInvalidShapes) {
   const auto said = [](const std::string& arguments) {
     return refusal("Conv2DTranspose: {filters: 4, " + arguments + "}", {kOdd});
   };
@@ -251,7 +251,7 @@ TEST(Shapes, BackwardReads) {
   EXPECT_EQ(reads_of("Dropout: 0.1"), "");
 }
 
-TEST(Shapes, InputRefuses) {
+TEST(Shapes, InputRejectsInvalidShapes) {
   EXPECT_EQ(output_of("Input: [4, 4, 1]", {}), (Shape{4, 4, 1}));
   EXPECT_EQ(read_layer("Input: {shape: [4, 0]}").errors, "Input: shape must be >= 1, found 0\n");
   EXPECT_EQ(read_layer("Input").errors, "Input: missing argument 'shape'\n");

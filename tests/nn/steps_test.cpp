@@ -18,7 +18,7 @@ TEST(Steps, Conv1D) {
   EXPECT_EQ(reads_of("Conv1D: {filters: 4, kernel_size: 3, activation: relu}"), "output; input to train");
 }
 
-TEST(Steps, Conv1DRefuses) {
+TEST(Steps, Conv1DRejectsInvalidShapes) {
   EXPECT_EQ(refusal("Conv1D: {filters: 4, kernel_size: 9}", {kSteps}), "window 9 is larger than the 7 steps of {0}");
   EXPECT_EQ(refusal("Conv1D: {filters: 4, kernel_size: 1, groups: 2}", {kSteps}),
             "groups 2 do not divide the input's 3 channels");

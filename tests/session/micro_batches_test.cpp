@@ -85,7 +85,7 @@ TEST(MicroBatches, WarnsIfTheyChangeTheUpdate) {
 }
 
 TEST_F(MicroBatchesOfARun, FollowTheCacheByDefault) {
-  if (machine::caches().size() < 2) GTEST_SKIP() << "this machine does not tell its caches";
+  if (machine::caches().size() < 2) GTEST_SKIP() << "the caches of this machine are unknown";
   const std::int64_t many = parts({});  // 2 GiB of activations
   EXPECT_GT(many, 1);
   EXPECT_EQ(dry_->memory.rows, (4096 + many - 1) / many);

@@ -81,7 +81,7 @@ TEST(PrefixCache, AutoReportsTheReasonInOneLine) {
   const CacheDecision nothing = decide_cache(experiment.config, graph::make_model(experiment.graph, 1),
                                              {.samples = 40, .epochs = 3, .free_memory = 1 << 30});
   EXPECT_FALSE(nothing.on);
-  EXPECT_EQ(nothing.line, "") << "nothing is frozen, nothing to say";
+  EXPECT_EQ(nothing.line, "") << "no frozen layers, no line";
 }
 
 TEST(PrefixCache, RejectsAnImpossibleRequest) {

@@ -38,7 +38,7 @@ TEST(EarlyStopping, WaitIsResetOnlyByAnEpochThatBeatsTheBaseline) {
   FakeControl control;
   const auto callback = make_callback(EarlyStoppingSpec{.monitor = "val_loss", .patience = 3, .baseline = 0.1});
   EXPECT_EQ(run(*callback, control, "val_loss", {1.0, 0.9, 0.8, 0.7, 0.7}), 5)
-      << "improvements count as waiting, a standstill then stops";
+      << "improvements count as waiting, then a constant value stops";
 }
 
 TEST(EarlyStopping, ContinuesFromItsSavedState) {

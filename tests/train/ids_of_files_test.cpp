@@ -117,7 +117,7 @@ TEST_F(IdsOfFiles, TrainAlike) {
   EXPECT_EQ(loss("{Numpy: {inputs: " + path("words.npy") + ", labels: " + path("kinds.npy") + "}}"), idx);
   EXPECT_EQ(loss("{HDF5Dataset: {file: " + path("words.h5") + ", inputs: words, labels: kinds}}"), idx);
   EXPECT_GT(idx, 0.1);
-  EXPECT_LT(idx, 1.2) << "the first word says the kind";
+  EXPECT_LT(idx, 1.2) << "the first word determines the class";
   for (std::int32_t& word : words_) word = (word + 1) % 47;
   write_npy("words.npy", "(30, 6)", words_);
   EXPECT_NE(loss("{Numpy: {inputs: " + path("words.npy") + ", labels: " + path("kinds.npy") + "}}"), idx);
