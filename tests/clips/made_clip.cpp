@@ -22,9 +22,7 @@ MadeClip moving_square(int direction, std::uint64_t seed, int frames, int height
   for (int f = 0; f < frames; ++f) {
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * 3);
     for (std::uint8_t& pixel : pixels) pixel = static_cast<std::uint8_t>(20 + below(12));
-    const auto wrapped = [](int at, int size) {
-      return (at % size + size) % size;
-    };  // wraps around
+    const auto wrapped = [](int at, int size) { return (at % size + size) % size; };  // wraps around
     for (int y = 0; y < side; ++y)
       for (int x = 0; x < side; ++x) {
         const int row = wrapped(top + y + f * step * kDown[direction], height);

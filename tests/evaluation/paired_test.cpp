@@ -76,8 +76,7 @@ struct World {
   double disagreement = 0.05;
   int runs = 1;     ///< per side
   double lost = 0;  ///< from the recall of the first class
-  double tilt =
-      0;  ///< change of the probabilities of a class's uncertain samples by seeds; some classes 5 times
+  double tilt = 0;  ///< change of the probabilities of a class's uncertain samples by seeds; some classes 5 times
 };
 
 struct Rates {

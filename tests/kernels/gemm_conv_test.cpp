@@ -64,8 +64,7 @@ TEST(GemmConvTest, SeveralBlocksOfTheGradient) {
 
 TEST(GemmConvTest, SplitsManyRowsIntoParts) {
   check(matrix_window(20, 18), 3100, 2);
-  if (!dptrain::test::kThreadSanitizer)
-    check(matrix_window(264, 256), 2100, 34);  // more than are read in place
+  if (!dptrain::test::kThreadSanitizer) check(matrix_window(264, 256), 2100, 34);  // more than are read in place
   check(conv_window(9, 9, 5, 6, 3, 2, 1, 1), 130, 3);
 }
 
