@@ -1,13 +1,13 @@
-# Shared by the end-to-end tests (tests/e2e/*.sh), which ctest calls with $DPTRAIN, the executable, and $DPTRAIN_SOURCE, the
-# repository. A test works in a folder of its own, $work, which goes away with it; it prints what it does, and ends with
-# exit code 0, 1 (fail) or 77 (skip).
+# Shared by the end-to-end tests (tests/e2e/*.sh), which ctest calls with $DPTRAIN, the executable, and $DPTRAIN_SOURCE,
+# the repository. A test runs in a separate folder, $work, which is removed at its end; it prints its steps and ends
+# with exit code 0, 1 (fail) or 77 (skip).
 
 set -euo pipefail
 : "${DPTRAIN:?the path of the dptrain executable}" "${DPTRAIN_SOURCE:?the path of the repository}"
 export LC_ALL=C
 unset NO_COLOR
-export CUDA_VISIBLE_DEVICES=  # these are tests of the CPU and of the emulator, whatever the machine has
-export XDG_CACHE_HOME=/nonexistent  # what was tuned on this machine is none of theirs
+export CUDA_VISIBLE_DEVICES=  # tests of the CPU and of the emulator, on any machine
+export XDG_CACHE_HOME=/nonexistent  # ignores choices tuned on this machine
 support=$DPTRAIN_SOURCE/tests/e2e/support.py
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/dptrain-e2e.XXXXXX")
@@ -28,30 +28,30 @@ fail() {
 }
 skip() { printf 'SKIPPED: %s\n' "$*"; exit 77; }
 
-# The interpreter itself: what a version manager puts in its place takes longer to start than most of its work here.
+# The interpreter itself: the wrapper of a version manager starts more slowly than most scripts here run.
 python=$(python3 -S -c 'import sys; print(sys.executable)') || skip "python3 makes the data and reads the JSON files of these tests"
 PATH=${python%/*}:$PATH
-python3() { "$python" -S "$@"; }  # the standard library is enough
+python3() { "$python" -S "$@"; }  # only the standard library
 
-# run CODE ARGUMENT...: dptrain with these arguments must end with this exit code; stdout and stderr are in the file out.
+# run CODE ARGUMENT...: runs dptrain and expects this exit code; writes stdout and stderr to the file out.
 run() {
   local expected=$1 code=0
   shift
   "$DPTRAIN" "$@" >out 2>&1 || code=$?
   [ "$code" -eq "$expected" ] || fail "dptrain $*: exit $code, expected $expected"
 }
-# says TEXT: the last run printed it.
+# says TEXT: expects the text in the output of the last run.
 says() { grep -qF -- "$1" out || fail "the output lacks '$1'"; }
 silent_on() { ! grep -qF -- "$1" out || fail "the output must not hold '$1'"; }
 
-# start ARGUMENT...: dptrain in the background, as $process; its output is in the file out.
+# start ARGUMENT...: starts dptrain in the background as $process; writes its output to the file out.
 start() {
-  : >out  # what the last run said is gone before anybody looks
+  : >out  # removes the output of the last run
   "$DPTRAIN" "$@" >out 2>&1 &
   process=$!
 }
 gone() { ! kill -0 "$process" 2>/dev/null; }
-# until_true COMMAND...: waits for it as long as $process is there, however slow the machine is; looks often.
+# until_true COMMAND...: polls the command until it succeeds or $process has ended, without a timeout.
 until_true() {
   local ended=no
   until "$@"; do
@@ -59,7 +59,7 @@ until_true() {
     if gone; then ended=yes; else sleep 0.01; fi  # once more after its end
   done
 }
-# ended_with CODE: $process ends, or has ended, with this exit code.
+# ended_with CODE: waits for $process and expects this exit code.
 ended_with() {
   local code=0
   wait "$process" || code=$?
@@ -78,7 +78,7 @@ close() {
   awk -v t="$1" -v a="$2" -v b="$3" 'BEGIN { d = a - b; m = b; exit !((d < 0 ? -d : d) <= t * (m < 0 ? -m : m)) }'
 }
 
-# Two small IDX sets and a config with all that a resumed run must remember: dropout, augmentation, momentum, statistics,
+# Two small IDX sets and a config with all kinds of state of a resumed run: dropout, augmentation, momentum, statistics,
 # averages, a callback with a best value. Small enough for a sanitizer build.
 small_data() { python3 "$support" idx "${1:-data}" 600 120 12; }
 small_config() {
@@ -117,7 +117,7 @@ callbacks:
 YAML
 }
 
-# same_run A B: two run folders ended with the same bits: weights, optimizer state, averages, and every logged loss.
+# same_run A B: expects equal bits in two run folders: weights, optimizer state, averages, and every logged loss.
 same_run() {
   run 0 ckpt diff "$1/checkpoints/last.h5" "$2/checkpoints/last.h5"
   cmp -s "$1/model.h5" "$2/model.h5" || fail "$1/model.h5 and $2/model.h5 differ"
@@ -128,7 +128,7 @@ same_run() {
   done
 }
 
-# A config of two convolutions, the second a Winograd's, on synthetic data.
+# A config of two convolutions, the second one by Winograd, on synthetic data.
 tiny_convolutions() {
   cat <<'YAML'
 dptrain: 1

@@ -3,16 +3,15 @@
 // total per list. dptrain_plan_check --gpu ID --properties prints cuDNN's description of that GPU for
 // backend/cuda/plan_only_gpus.h.
 //
-//   --gpu  the GPU that is there instead of the H200 on paper; its plans, too, are made without touching it
-//   --threads  that make plans side by side, as a replica's do (1)
-//   --replicas  that plan on equal GPUs side by side, and take engines from one another (1)
-//   --all  every engine that would do, in the heuristics' order, instead of the one that is taken
-//   MODE   bf16, fp16, tf32 or fp32 (no TF32), each with the workspace limit that fits it, or with ":MIB" another one
-//   LIST   a file of make_lists.py's format
+//   --gpu  an installed GPU instead of the specified H200; plans do not use the device
+//   --threads  number of threads that make plans concurrently, like those of a replica (1)
+//   --replicas  number of replicas that plan concurrently on equal GPUs and share engines (1)
+//   --all  lists every suitable engine in the heuristics' order, instead of the chosen one
+//   MODE   bf16, fp16, tf32 or fp32 (no TF32), with its default workspace limit, or another one with ":MIB"
+//   LIST   a file in the format of make_lists.py
 //
 // Exit code: 0, 1 (a pass has no engine), 2 (usage, or a list that cannot be read), 77 (no cuDNN or no libcuda here).
-// A program of its own because cuDNN has crashed on graphs that it did not like, which must fail a test, not the
-// runner.
+// A separate program, as cuDNN may crash on unsupported graphs, which must fail a test, not the runner.
 
 #include <dlfcn.h>
 
