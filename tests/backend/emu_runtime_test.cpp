@@ -289,7 +289,7 @@ TEST(EmuRuntime, AKernelMayWaitForOthers) {
   gpu.runtime->destroy_graph(graph);
 }
 
-TEST(EmuRuntime, RecordingsRejectSynchronousCalls) {
+TEST(EmuRuntime, RecordingsRejectForbiddenCalls) {
   Gpu gpu;
   int pageable = 0;
   void* device = gpu.runtime->allocate(4);

@@ -70,7 +70,7 @@ TEST(Prediction, AllReduceFollowsTheEquations) {
   EXPECT_NEAR(all_reduce_seconds(kDirect, gpus(4, 4), bytes), 2 * 3.0 / 4 * 0.016 + 2 * 10e-6, 1e-12);
 }
 
-TEST(Prediction, TreesWinWhereLatencyCounts) {
+TEST(Prediction, TreesAreFastestIfLatencyDominates) {
   const Cluster many = gpus(4096, 8);
   EXPECT_EQ(predict(parts(), many, {kRing, kTree}).algorithm, kTree);
   EXPECT_LT(all_reduce_seconds(kTree, many, 4), all_reduce_seconds(kRing, many, 4) / 20);

@@ -311,7 +311,7 @@ TEST(Loss, HitsEqualTheCpu) {
   }
 }
 
-TEST(Loss, NanIsNoHit) {
+TEST(Loss, NaNIsNotAHit) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Array<float> scores(std::vector<float>{nan, 1, 0, nan, nan, nan});
   Array<std::int32_t> labels(std::vector<std::int32_t>{1, 0}), hits(2);

@@ -37,7 +37,7 @@ TEST(Plan, PrintsTheFashionMnistCnn) {
   EXPECT_EQ(text, golden.str());
 }
 
-TEST(Plan, SumsWhereATensorFansOut) {
+TEST(Plan, SumsGradientsOfATensorWithSeveralReaders) {
   const Plan plan = make_plan(model_of(test::kResidual), options_for("categorical_crossentropy"), FusingCapabilities());
   // "twice" reads conv3 two times and relu2; relu2 has two readers, relu1 two.
   EXPECT_THAT(items(plan), ElementsAre("logits", "dropout", "pool", "twice", "d conv3/swish +=", "conv3/swish", "conv3",

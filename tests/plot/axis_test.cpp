@@ -41,7 +41,7 @@ TEST(Ticks, TextsAreShort) {
   EXPECT_EQ(tick_text(0, {0, 1e-30}), "0");
 }
 
-TEST(SpansDecades, IgnoresOutliers) {
+TEST(SpansDecades, DetectsValuesOverDecades) {
   std::vector<double> falling, cosine;
   for (int i = 0; i < 100; ++i) {
     falling.push_back(std::pow(10.0, -i / 25.0));

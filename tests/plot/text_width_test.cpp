@@ -16,7 +16,7 @@ TEST(TextWidth, DistinguishesWideAndNarrowLetters) {
   EXPECT_DOUBLE_EQ(text_width("e\u0301", 10), text_width("e", 10)) << "a mark over the letter";
 }
 
-TEST(TextWidth, IsThatOfTheTypefaceOfThePictures) {
+TEST(TextWidth, MatchesTheTypefaceOfThePictures) {
   // Sums of the advance widths of Liberation Sans, which has those of Arial.
   EXPECT_NEAR(text_width("best 0.0666, epoch 4", 12), 112.08, 0.01);
   EXPECT_NEAR(text_width("val_accuracy", 1000), 5835, 0.5);

@@ -113,7 +113,7 @@ __global__ void read_unwritten(float* out) {
   kept[threadIdx.x] = 1;
 }
 
-TEST(Simt, DynamicSharedMemoryIsNotANumberInEveryBlock) {
+TEST(Simt, DynamicSharedMemoryIsNaNInEveryBlock) {
   std::vector<float> out(4 * 32, 0);
   DPTRAIN_LAUNCH_SHARED(kNow, read_unwritten, 4, 32, 32 * sizeof(float), out.data());
   EXPECT_TRUE(std::all_of(out.begin(), out.end(), [](float x) { return std::isnan(x); }));

@@ -39,7 +39,7 @@ TEST(ImageInfo, RejectsFilesThatEndInTheHeader) {
   EXPECT_THROW(image_info(text_bytes("no image")), ImageError);
 }
 
-TEST(ImageInfo, WhatANamePromises) {
+TEST(ImageInfo, RecognizesSuffixes) {
   EXPECT_EQ(format_of_name("a/b.JPG"), "jpeg");
   EXPECT_EQ(format_of_name("b.jpeg"), "jpeg");
   EXPECT_EQ(format_of_name("b.jpg.png"), "png");

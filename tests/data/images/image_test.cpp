@@ -441,7 +441,7 @@ TEST(DecodeOthers, Pnm) {
   EXPECT_THAT(error_in(text_bytes("P6 2 2 0\n")).words(), HasSubstr("maxval is 0"));
 }
 
-TEST(ImageFormat, WhatItIsNot) {
+TEST(ImageFormat, RejectsOtherFiles) {
   EXPECT_EQ(std::string(error_in({}).what()), "byte 0: the file is empty");
   EXPECT_THAT(error_in(text_bytes("these are no pixels\n")).what(),
               testing::StrEq("byte 0: not a readable image but a text file; expected JPEG, PNG, BMP, GIF, PGM or PPM"));

@@ -70,7 +70,7 @@ constexpr const char* kPets =
     "Ada,6,dog,10.5\n"
     "Eve,2,,5\n";
 
-TEST_F(CsvTest, NumbersAreNormalisedWordsAreOneHotAndLabelsAreValues) {
+TEST_F(CsvTest, NormalizesNumbersAndEncodesWordsOneHot) {
   write("pets.csv", kPets);
   const Sources sources =
       open("CSV: {file: FOLDERpets.csv, labels: age, columns: {name: Ignore, weight: Normalization}}");
