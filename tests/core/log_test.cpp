@@ -112,7 +112,7 @@ TEST_F(Log, EscapesControlCharactersInNames) {
   std::filesystem::remove(path);
 }
 
-TEST_F(Log, TheFileContainsAllEnabledLines) {
+TEST_F(Log, TheFileContainsLinesHiddenByQuiet) {
   const auto path = std::filesystem::temp_directory_path() / ("dptrain_log_test_" + std::to_string(::getpid()));
   log::open_file(path.string());
   log::configure({.quiet = true});

@@ -102,7 +102,7 @@ layers:
               HasSubstr("the name 'cut.high' is already that of an output of 'cut'"));
 }
 
-TEST(Types, RejectsIdsForLayersOfFloats) {
+TEST(Types, AllowIdsOnlyForLayersThatReadThem) {
   EXPECT_THAT(build_text(R"(
 layers:
   - Input: {name: x, shape: [5]}
