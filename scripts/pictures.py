@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of README.md in docs/pictures: the output of `dptrain fit` and the report of the run.
 
-    scripts/pictures.py DPTRAIN [CONFIG [EPOCHS]]   DPTRAIN: the executable; CONFIG: configs/fashion_mnist.yaml, 5 epochs
+    scripts/pictures.py DPTRAIN [CONFIG [EPOCHS]]   DPTRAIN: the executable; CONFIG: configs/fashion_mnist.yaml, 4 epochs
 
 Trains in a temporary folder and writes terminal-{light,dark}.svg and report-{light,dark}.png. The report needs Chromium.
 """
@@ -49,13 +49,14 @@ def main():
         raise SystemExit(__doc__)
     dptrain = pathlib.Path(sys.argv[1]).resolve()
     config = sys.argv[2] if len(sys.argv) > 2 else "configs/fashion_mnist.yaml"
-    epochs = sys.argv[3] if len(sys.argv) > 3 else "5"
+    epochs = sys.argv[3] if len(sys.argv) > 3 else "4"
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        run = pathlib.Path(folder) / "run"
+        run = pathlib.Path(folder) / "fashion_mnist/001"  # the report's title
         flags = ["fit", config, "--cpus", "2", "--epochs", epochs]
         done = subprocess.run([dptrain, *flags, "--run-dir", run], cwd=ROOT, check=True, capture_output=True, text=True)
-        lines = (done.stderr + done.stdout).replace(str(run), "runs/fashion_mnist/001").rstrip().splitlines()
+        text = (done.stderr + done.stdout).replace(str(run), "runs/fashion_mnist/001").rstrip()
+        lines = [line for line in text.splitlines() if not line.startswith("step ")]  # a terminal shows a bar instead
         for scheme, colors in SCHEMES.items():
             text = terminal("$ dptrain " + " ".join(flags), lines, colors)
             (OUT / f"terminal-{scheme}.svg").write_text(text, encoding="utf-8")
