@@ -114,8 +114,8 @@ std::string data_advice(const fs::path& config, std::string_view text) {
   constexpr std::string_view kDatasets = "../datasets/";
   const std::size_t begin = text.find(kDatasets);
   if (begin == std::string_view::npos) return "";
-  const std::string name(
-      text.substr(begin + kDatasets.size(), text.find('/', begin + kDatasets.size()) - begin - kDatasets.size()));
+  const std::size_t name_begin = begin + kDatasets.size(), name_end = text.find_first_of("/}\"' \n", name_begin);
+  const std::string name(text.substr(name_begin, name_end - name_begin));
   const fs::path folder = (fs::absolute(config).parent_path() / kDatasets / name).lexically_normal();
   std::error_code error;
   if (fs::exists(folder, error)) return "";

@@ -184,6 +184,8 @@ TEST_F(Commands, InitNamesTheSourceOfTheData) {
   const Outcome written = dptrain({"init", "fashion_mnist"});
   EXPECT_EQ(written.code, 0) << written.err;
   EXPECT_NE(written.out.find("the data of this config are missing: no folder "), std::string::npos) << written.out;
+  const Outcome flowers = dptrain({"init", "flowers_vgg16"});  // its folder is the default of a variable
+  EXPECT_NE(flowers.out.find("datasets/flowers. datasets/README.md"), std::string::npos) << flowers.out;
   EXPECT_NE(written.out.find("dptrain fit fashion_mnist.yaml --data synthetic"), std::string::npos) << written.out;
   expect(0, "", {"check", "fashion_mnist.yaml", "--data", "synthetic"});
 }
