@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of README.md in docs/pictures: the output of `dptrain fit` and the report of the run.
 
-    scripts/pictures.py DPTRAIN [CONFIG [EPOCHS]]   DPTRAIN: the executable; CONFIG: configs/fashion_mnist.yaml, 4 epochs
+    scripts/pictures.py DPTRAIN [CONFIG [EPOCHS]]   DPTRAIN: the executable; CONFIG: relative to the repository
+                                                    (configs/fashion_mnist.yaml), 4 epochs
 
 Trains in a temporary folder and writes terminal-{light,dark}.svg and report-{light,dark}.png. The report needs Chromium.
 """
@@ -34,10 +35,7 @@ def terminal(command, lines, colors):
             f'font-size="{FONT}" fill="{colors["text"]}">\n' + "\n".join(rows) + "\n</text></svg>\n")
 
 
-def report(page, scheme, folder):
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        raise SystemExit("pictures.py: Chromium is missing; install the package chromium")
+def report(browser, page, scheme, folder):
     preferred = {"dark": 0, "light": 1}[scheme]
     subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/{scheme}",
                     f"--blink-settings=preferredColorScheme={preferred}", f"--window-size={REPORT_WIDTH},{REPORT_HEIGHT}",
@@ -50,17 +48,22 @@ def main():
     dptrain = pathlib.Path(sys.argv[1]).resolve()
     config = sys.argv[2] if len(sys.argv) > 2 else "configs/fashion_mnist.yaml"
     epochs = sys.argv[3] if len(sys.argv) > 3 else "4"
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("pictures.py: Chromium is missing; install the package chromium")
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         run = pathlib.Path(folder) / "fashion_mnist/001"  # the report's title
         flags = ["fit", config, "--cpus", "2", "--epochs", epochs]
-        done = subprocess.run([dptrain, *flags, "--run-dir", run], cwd=ROOT, check=True, capture_output=True, text=True)
+        done = subprocess.run([dptrain, *flags, "--run-dir", run], cwd=ROOT, check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"pictures.py: fit ended with code {done.returncode}\n{done.stderr}")
         text = (done.stderr + done.stdout).replace(str(run), "runs/fashion_mnist/001").rstrip()
         lines = [line for line in text.splitlines() if not line.startswith("step ")]  # a terminal shows a bar instead
         for scheme, colors in SCHEMES.items():
             text = terminal("$ dptrain " + " ".join(flags), lines, colors)
             (OUT / f"terminal-{scheme}.svg").write_text(text, encoding="utf-8")
-            report(run / "report.html", scheme, folder)
+            report(browser, run / "report.html", scheme, folder)
 
 
 if __name__ == "__main__":

@@ -333,7 +333,7 @@ std::string shard_overhead(const BenchRow& row) {
 
 namespace {
 
-/// "; alone the network takes 812 samples/s, the loader delivers 301 (2 workers)".
+/// "; the network alone reaches 812 samples/s, the loader alone 301 (2 workers)".
 std::string alone(const BenchRow& row, BenchData data) {
   const double computing_ms = row.step_ms - row.data_wait_ms;
   if (data != BenchData::kReal || computing_ms <= 0) return "";

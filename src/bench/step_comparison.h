@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs the same training on two sides, step by step, for verify and the device check. Main thread.
+// Runs the same training in two sessions, step by step, for verify and the device check. Main thread.
 
 #include <cstdint>
 #include <map>
@@ -18,7 +18,7 @@ experiment::Experiment comparable(experiment::Experiment experiment, std::option
 
 struct ComparedSessionOptions {
   session::DeviceRequest devices;
-  distributed::Processes* processes = nullptr;  ///< the processes that run the side together
+  distributed::Processes* processes = nullptr;  ///< the processes of the session
   session::DataMode data = session::DataMode::kSynthetic;
   std::optional<std::int64_t> batch{};  ///< replaces the config's
   bool device_datasets = false;         ///< batches are made on the device if it supports that

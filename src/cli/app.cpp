@@ -108,7 +108,7 @@ void store_for_sweep(const Error& error) {
   if (file == nullptr || *file == '\0') return;
   try {
     train::write_text(file, json_lines(error));
-  } catch (const Error&) {  // the disk is full, for example; the error is printed all the same
+  } catch (const std::exception&) {  // the disk is full, for example; the error is printed all the same
   }
 }
 

@@ -93,17 +93,25 @@ class Writer {
     return next == nullptr ? nullptr : attribute(*next, key);
   }
 
-  /// The object with properties that a value can be, in a list or as one of several choices; null: none.
-  const Node* object_of(const Node& node) const {
+  /// The objects with properties that a value can be, itself, in a list or as choices, without members of families.
+  std::vector<const Node*> objects_of(const Node& node) const {
     const std::string reference = text_of(node, "$ref");
-    if (reference.starts_with(kPrefix) && family_of(reference.substr(8)) != nullptr) return nullptr;
+    if (reference.starts_with(kPrefix) && family_of(reference.substr(8)) != nullptr) return {};
     const Node& found = resolved(node);
-    if (found.find("properties") != nullptr) return &found;
-    if (const Node* items = found.find("items")) return object_of(*items);
+    if (found.find("properties") != nullptr) return {&found};
+    if (const Node* items = found.find("items")) return objects_of(*items);
+    std::vector<const Node*> all;
     if (const Node* choices = found.find("anyOf"))
       for (const Node& choice : choices->items())
-        if (const Node* object = object_of(choice)) return object;
-    return nullptr;
+        for (const Node* object : objects_of(choice)) all.push_back(object);
+    return all;
+  }
+
+  /// The values of a mapping whose keys are names of the user; null: not such a mapping.
+  const Node* values_of(const Node& node) const {
+    const Node& found = resolved(node);
+    const Node* const values = found.find("additionalProperties");
+    return values != nullptr && values->is_map() ? values : nullptr;
   }
 
   static std::string range(const Node& node) {
@@ -161,7 +169,7 @@ class Writer {
   /// The default of a key; only the type of a member of a family. "" for sections, which have tables of their own.
   std::string default_text(const Node& node) const {
     const Node* const value = attribute(node, "default");
-    if (value == nullptr || (value->is_map() && object_of(node) != nullptr)) return "";
+    if (value == nullptr || (value->is_map() && !objects_of(node).empty())) return "";
     const bool is_type =
         value->entries().size() == 1 && std::isupper(static_cast<unsigned char>(value->entries().front().key[0])) != 0;
     return code(is_type ? value->entries().front().key : flow(*value));
@@ -177,45 +185,59 @@ class Writer {
     return node.is_null() ? "null" : trim(config::to_yaml(Node::sequence({node}))).substr(2);
   }
 
-  /// The table of an object's keys. `ignored`: keys that are described elsewhere.
-  std::string table(const Node& object, const std::set<std::string>& ignored = {}) const {
-    std::set<std::string> required;
-    if (const Node* names = object.find("required"))
-      for (const Node& name : names->items()) required.insert(name.str());
+  /// The table of the keys of all `objects`. `ignored`: keys that are described elsewhere.
+  std::string table(const std::vector<const Node*>& objects, const std::set<std::string>& ignored = {}) const {
     std::string rows;
-    for (const Node::Entry& entry : object.find("properties")->entries()) {
-      if (ignored.contains(entry.key)) continue;
-      const Node* const description = attribute(entry.value, "description");
-      rows += fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type_text(entry.value)),
-                          required.contains(entry.key) ? "required" : cell(default_text(entry.value)),
-                          cell(description == nullptr ? "" : description->str()));
+    for (const Node* object : objects) {
+      std::set<std::string> required;
+      if (const Node* names = object->find("required"))
+        for (const Node& name : names->items()) required.insert(name.str());
+      for (const Node::Entry& entry : object->find("properties")->entries())
+        if (!ignored.contains(entry.key)) rows += row(entry, required.contains(entry.key));
     }
     return rows.empty() ? "No keys.\n" : "| key | type | default | meaning |\n|---|---|---|---|\n" + rows;
   }
 
+  std::string row(const Node::Entry& entry, bool is_required) const {
+    const Node* const description = attribute(entry.value, "description");
+    const Node* const standard = attribute(entry.value, "default");
+    std::string type = type_text(entry.value);
+    // The schema has numbers for values with a unit, such as "10s" and "1 GiB".
+    if (type == "number" || type == "integer")
+      if (standard != nullptr && standard->is_scalar() && standard->quoted()) type += " with a unit";
+    return fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type),
+                       is_required ? "required" : cell(default_text(entry.value)),
+                       cell(description == nullptr ? "" : description->str()));
+  }
+
   /// A section with those inside it, depth first.
-  void add_section(const std::string& path, const Node& object, std::string& text) const {
-    text += fmt::format("\n## {}\n\n{}", path, table(object));
-    for (const Node::Entry& entry : object.find("properties")->entries()) {
-      const Node* const inner = object_of(entry.value);
-      if (inner != nullptr && inner != &object) add_section(path + "." + entry.key, *inner, text);
-    }
+  void add_section(const std::string& path, const Node& section, std::string& text) const {
+    const std::vector<const Node*> objects = objects_of(section);
+    if (const Node* values = objects.empty() ? values_of(section) : nullptr)
+      return add_section(path + ".<name>", *values, text);
+    if (objects.empty()) return;
+    text += fmt::format("\n## {}\n\n{}", path, table(objects));
+    for (const Node* object : objects)
+      for (const Node::Entry& entry : object->find("properties")->entries())
+        add_section(path + "." + entry.key, entry.value, text);
   }
 
   std::string sections() const {
-    std::string text = std::string(kNote) + "# Sections of a config\n\n" + table(schema_);
-    for (const Node::Entry& entry : schema_.find("properties")->entries())
-      if (const Node* object = object_of(entry.value)) add_section(entry.key, *object, text);
+    std::string text = std::string(kNote) + "# Sections of a config\n\n" + table({&schema_});
+    for (const Node::Entry& entry : schema_.find("properties")->entries()) add_section(entry.key, entry.value, text);
     return text;
+  }
+
+  /// The types of a family and their arguments.
+  const std::vector<Node::Entry>& members(const Node& family) const {
+    return objects_of(family).front()->find("properties")->entries();
   }
 
   /// {type: its names} of a family, in its order; aliases follow the name.
   std::vector<std::pair<std::string, std::vector<std::string>>> types_of(const Node& family) const {
     std::vector<std::pair<std::string, std::vector<std::string>>> types;
-    const Node* const object = object_of(family);
-    if (object == nullptr) return types;
     std::map<std::string, std::size_t> places;
-    for (const Node::Entry& entry : object->find("properties")->entries()) {
+    for (const Node::Entry& entry : members(family)) {
       const std::string reference = text_of(entry.value, "$ref");
       const auto [place, is_new] = places.try_emplace(reference, types.size());
       if (is_new)
@@ -228,12 +250,11 @@ class Writer {
 
   std::string family_page(const FamilyPage& family) const {
     const Node& definition = *schema_.find("$defs")->find(family.definition);
-    const Node* const object = object_of(definition);
     std::string text = fmt::format("{}# {}\n", kNote, family.title);
     std::set<std::string> shared;
     if (family.definition == std::string("step"))
       if (const Node* any = schema_.find("$defs")->find("any")) {
-        text += "\nKeys of every step:\n\n" + table(*any);
+        text += "\nKeys of every step:\n\n" + table({any});
         for (const Node::Entry& entry : any->find("properties")->entries()) shared.insert(entry.key);
       }
     for (const auto& [name, aliases] : types_of(definition)) {
@@ -241,8 +262,10 @@ class Writer {
       std::vector<std::string> spelled;
       for (const std::string& alias : aliases) spelled.push_back(code(alias));
       if (!spelled.empty()) text += fmt::format("Also: {}.\n\n", join(spelled, ", "));
-      const Node* const arguments = object_of(*object->find("properties")->find(name));
-      text += arguments == nullptr ? "No keys.\n" : table(*arguments, shared);
+      const auto member = std::ranges::find(members(definition), name, &Node::Entry::key);
+      std::vector<const Node*> arguments = objects_of(member->value);
+      arguments.resize(std::min<std::size_t>(arguments.size(), 1));  // others are values of the first argument
+      text += table(arguments, shared);
     }
     return text;
   }

@@ -67,7 +67,6 @@ config::Schema schema_of(const Network& network) {
   size("classes", &A::classes, "number of outputs of the last layer");
   add(key("classifier_activation", &A::classifier_activation).doc("function of the last layer; linear: logits"));
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
-  add(key("minimalistic", &A::minimalistic).doc("whether to leave out squeeze and excite, hard_swish and 5x5 kernels"));
   add(key("include_preprocessing", &A::include_preprocessing)
           .doc("whether the network scales its pixels, 0 to 255, itself"));
   add(key("depth_multiplier", &A::depth_multiplier)

@@ -44,7 +44,7 @@ struct NetworkArguments {
   double dropout_rate = 0, attention_dropout = 0, layer_norm_epsilon = 1e-6;
   nn::Activation activation = nn::Activation::kRelu;
   bool normalize_first = false, position_embedding = true;
-  bool minimalistic = false, include_preprocessing = true;
+  bool include_preprocessing = true;
 };
 
 /// A condition on a network's arguments and input.

@@ -97,6 +97,14 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
 constexpr std::size_t kMostReason = 300;
 
+/// The last error line of a log, for processes that ended without an exception: by the watchdog, for example.
+std::string last_error(const std::string& log) {
+  std::string found;
+  for (const std::string& line : train::LineFile::read(log))
+    if (line.starts_with("error: ")) found = line.substr(7);
+  return printable(found.substr(0, kMostReason));
+}
+
 std::string reason_of(int status, const std::string& words, const std::string& log) {
   const std::string behind = words.empty() ? "" : ": " + words;
   if (WIFSIGNALED(status)) {
@@ -193,10 +201,13 @@ std::string stored_error(const std::string& file) try {
   const auto json = lines.empty() ? nlohmann::json() : nlohmann::json::parse(lines.front(), nullptr, false);
   if (!json.is_object()) return "";
   const SourceLocation location{json.value("file", ""), json.value("line", 0), json.value("column", 0)};
-  std::string text = (location.is_known() ? location.text() + ": " : "") + json.value("message", "");
+  const std::string message = json.value("message", "");
+  std::string text = (location.is_known() ? location.text() + ": " : "") + message.substr(0, message.find('\n'));
   if (text.size() > kMostReason) text = text.substr(0, kMostReason) + "...";
   return printable(text);
 } catch (const nlohmann::json::exception&) {  // not written by dptrain
+  return "";
+} catch (const Error&) {  // not readable
   return "";
 }
 

@@ -90,7 +90,7 @@ class ProcessRunner final : public Runner {
 /// The outcome stored in the train.csv and result.json of a trial's run.
 Outcome outcome_of(const Plan& plan, const std::string& run);
 
-/// The first error in a file of kErrorFile, on one line: "message", or "file:line:column: message". "" if there is
+/// The first line of the first error in a file of kErrorFile: "message", or "file:line:column: message". "" if there is
 /// none.
 std::string stored_error(const std::string& file);
 

@@ -1,6 +1,7 @@
 #include "train/find_lr.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "core/clock.h"
@@ -22,7 +23,12 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Rounded to two digits.
-std::string short_rate(double rate) { return shortest(std::stod(fmt::format("{:.2g}", rate))); }
+std::string short_rate(double rate) {
+  const std::string digits = fmt::format("{:.2g}", rate);
+  double rounded = rate;
+  std::from_chars(digits.data(), digits.data() + digits.size(), rounded);
+  return shortest(rounded);
+}
 
 std::string rate_table(const RateCurve& curve) {
   std::string text = "step,learning_rate,loss,smoothed_loss\n";

@@ -121,9 +121,9 @@ TEST(StoredError, IsTheFirstOfTheFileOnOneLine) {
     std::ofstream(file) << text;
     return stored_error(file);
   };
-  EXPECT_EQ(stored(R"({"level":"error","message":"replica 1 (cpu:1): out\nof memory"})"
+  EXPECT_EQ(stored(R"({"level":"error","message":"replica 1 (cpu:1): out of memory\n  parameters 1 GiB"})"
                    "\n"),
-            R"(replica 1 (cpu:1): out\nof memory)");
+            "replica 1 (cpu:1): out of memory");
   EXPECT_EQ(stored(R"({"level":"error","file":"a.yaml","line":3,"column":7,"message":"unknown key 'x'"})"
                    "\n"
                    R"({"level":"error","file":"a.yaml","line":9,"column":1,"message":"second"})"

@@ -65,7 +65,7 @@ class Encoder {
   virtual std::int64_t ids() const { return 0; }
   /// Upper bound of the ids, exclusive.
   virtual std::int64_t id_limit() const { return 0; }
-  /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown ones"
+  /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown words"
   virtual std::string describe() const = 0;
   virtual nlohmann::json fitted_state() const = 0;
   /// The encoder in an exported model, under the column's name; nullopt if export does not support it.

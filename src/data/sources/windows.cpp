@@ -115,7 +115,7 @@ class Windows final : public Source {
     return true;
   }
   bool can_read_exact(int input, DType type) const override {
-    return scale_.empty() && series_->can_read_exact(input, type);
+    return (input > 0 || scale_.empty()) && series_->can_read_exact(input, type);
   }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
     const std::int64_t elements = input_shape(input).elements() / spec_.sequence_length;

@@ -206,6 +206,7 @@ TEST(Windows, ReturnNoBytesOrIdsWhenNormalized) {
   spec.mean = {2};
   spec.variance = {4};
   EXPECT_FALSE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));
+  EXPECT_TRUE(make_windows(series, spec, {})->can_read_exact(1, DType::kI32)) << "the scale is of input 0";
 }
 
 TEST(Windows, PartsReturnViewsWithoutACopy) {
