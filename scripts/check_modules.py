@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds every #include of src/ and kernels/ against the table of modules (docs/architecture.md).
+"""Holds every #include of src/ and kernels/ against the table of modules (src/README.md).
 
     scripts/check_modules.py               check this repository; exit 1 if an include is not allowed
     scripts/check_modules.py --depth       print the longest chain of includes, and how many sources reach the widest headers

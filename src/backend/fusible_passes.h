@@ -29,8 +29,9 @@ class FusiblePasses {
   ~FusiblePasses() = default;
 };
 
-/// Whether the output of step s is the first input of step s + 1, in the same shape and for the same rows. False for
-/// several slots and for compute types other than float32.
+/// Whether the only output of step s is the first input of step s + 1, in the same shape and for the same rows. False
+/// for several slots, copies, a step s + 1 with several outputs or fused into the loss, and compute types other than
+/// float32.
 bool feeds_next_step(const plan::Plan& plan, std::size_t s);
 
 /// The passes that adjacent steps run, by step.

@@ -1,7 +1,7 @@
 #pragma once
 
 // Op: one plan step bound to one device. It uses plain pointers into the replica's arenas, without names, defaults or
-// shape rules: the layer has checked those. An op belongs to one replica and is called from that replica's thread only.
+// shape rules: the layer has checked those. An op belongs to one slot of a replica and is called from its thread only.
 
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ class RowTable;
 struct OpContext {
   const plan::Plan& plan;
   const plan::Step& step;
-  std::int64_t rows = 0;        ///< maximum number of samples of a call
+  std::int64_t rows = 0;        ///< maximum of OpArgs::rows
   std::uint64_t seed = 0;       ///< the experiment's, for random layers
   std::uint32_t stream_id = 0;  ///< of the step's node in the graph: the key of its first draw, as stream()
   int replicas = 1;
@@ -55,12 +55,13 @@ struct OpContext {
 };
 
 /// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA). Ops
-/// overwrite their results; the plan has separate steps for sums.
+/// overwrite their results; the plan has separate backward items for sums.
 struct OpArgs {
-  std::int64_t rows = 0;       ///< samples, 1..OpContext::rows (0 only if runs_empty())
-  std::int64_t first_row = 0;  ///< index of the first sample in the global batch
+  std::int64_t rows = 0;       ///< samples times Step::frames, 1..OpContext::rows (0 only if runs_empty())
+  std::int64_t first_row = 0;  ///< index of the first sample in the global batch, times Step::frames
   std::int64_t step = 0;       ///< optimizer step, the counter of random layers
-  double share = 1;            ///< weight of the call's statistics: rows / samples of the global batch
+  /// Weight of the call's statistics: samples of the call / samples of the global batch * Step::statistics_weight.
+  double share = 1;
   bool training = false;
 
   // Activations and their gradients, each of its tensor's type.
@@ -155,7 +156,7 @@ struct LossContext {
 struct LossArgs {
   std::int64_t rows = 0;
   const void* prediction = nullptr;       ///< [rows, width...], of the plan's compute type
-  const void* labels = nullptr;           ///< int32 [rows] or float [rows, width], by LossStep::labels
+  const void* labels = nullptr;           ///< int32 [rows, positions] or float [rows, width]: LossStep::labels
   const float* sample_weights = nullptr;  ///< [rows]: factors of a sample's loss and gradient; null: all are 1
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch

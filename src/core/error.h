@@ -15,7 +15,7 @@ enum class ErrorKind {
   kDevice = 4,      ///< no such device, driver or collective error
   kMemory = 5,      ///< out of memory
   kDiverged = 6,    ///< NaN or Inf in the loss
-  kCheck = 7,       ///< --assert, verify, bench --baseline
+  kCheck = 7,       ///< --assert, gates, verify, bench --baseline, devices --check, ckpt diff
   kCheckpoint = 8,  ///< checkpoint unreadable or of another model
   kDeadline = 9,    ///< watchdog
   kWrite = 10,      ///< cannot write

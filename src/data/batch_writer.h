@@ -28,7 +28,7 @@ class BatchWriter {
       Array own, other, mixed;
       std::vector<float> row;
     };
-    std::vector<Mix> mixes;  ///< one per transform that mixes samples
+    std::vector<Mix> mixes;  ///< one per part of the pipeline (Pipeline::parts) if it mixes samples
   };
 
   /// Throws Error{kData} or Error{kUsage} as Loader does.
@@ -43,7 +43,8 @@ class BatchWriter {
   void fill(std::int64_t index, std::int64_t epoch, std::int64_t row, Scratch& scratch, Batch::Buffer& buffer) const;
   std::vector<RowsInMemory> rows_in_memory() const;
   void move_row(Batch::Buffer& buffer, std::int64_t from, std::int64_t to) const;
-  /// Whether all inputs are in memory and need at most a map of their channels, so that filling is a copy.
+  /// Whether filling is a copy: the form is kRows or kSamples, or all inputs are in memory and need at most a map of
+  /// their channels.
   bool is_copy() const;
   /// Whether the source writes all inputs in the form of the model.
   bool is_quick() const;

@@ -50,7 +50,7 @@ struct LoaderOptions {
   Shuffle shuffle;
   LengthBuckets buckets{};
   std::uint64_t seed = 0;
-  int workers = 0;       ///< 0: auto (1 if samples are only copied, else the cores that the replicas leave, at least 1)
+  int workers = 0;       ///< 0: auto (1 if samples are only copied, else the cores that the replicas leave, 1 to 16)
   int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half of the cores
   bool alone = false;    ///< nothing else computes: auto uses all cores
   int prefetch = 0;      ///< batches ahead; 0: auto (2 to 4, more if they are small)
@@ -112,9 +112,10 @@ struct LabelForm {
 class Loader {
  public:
   /// `labels`: one per loss; empty: batches without labels. Throws Error{kData} if shapes do not match ("samples are
-  /// 28x28, the model wants 32x32x3"); a missing last axis of size 1 is added. Throws Error{kData} with file and index
-  /// for any label out of range. Throws Error{kInternal} for a share without `agree` if the source leaves samples out.
-  /// Transforms draw the same random numbers for all inputs. Threads start with the first seek() or next().
+  /// 28x28, the model expects 32x32x3"); a missing last axis of size 1 is added. Throws Error{kData} with file and
+  /// index for any label out of range, Error{kUsage} for transforms that cannot mix the inputs, Error{kInternal} for a
+  /// share without `agree` if the source leaves samples out. Transforms draw the same random numbers for all inputs.
+  /// Threads start with the first seek() or next().
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
          LoaderOptions options);
   ~Loader();

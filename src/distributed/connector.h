@@ -19,8 +19,9 @@ std::unique_ptr<runtime::Connector> make_local(int ranks);
 /// As make_local(), for devices with streams that share one memory: several replicas on one GPU, or the emulator's.
 std::unique_ptr<runtime::Connector> make_local_streams(int ranks);
 
-/// Connects the CPU replicas of several processes through MPI. The communication thread sums buckets during backward
-/// (bucket_sum.h). The bits of a sum do not depend on how ranks are distributed. `processes` outlives the connector.
+/// Connects the CPU replicas of several processes. If all share memory, replicas sum as with make_local(). Otherwise
+/// the communication threads sum buckets during backward through MPI (bucket_sum.h). The bits of a sum do not depend on
+/// how ranks are distributed. `processes` outlives the connector.
 std::unique_ptr<runtime::Connector> make_processes(const RankLayout& rank_layout, Processes& processes);
 
 }  // namespace dptrain::distributed

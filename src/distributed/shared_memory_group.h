@@ -4,8 +4,9 @@
 // gradient arenas, and shared memory with counters of their progress. A group may consist of this process alone.
 // Members are the ranks of the group, numbered from its first one. Local ranks are the ranks of this process.
 //
-// All processes construct it on the main thread. The threads of the replicas use it, and the communication thread uses
-// the functions that mention it. An ended process blocks no other: waiting threads throw when the run has failed.
+// All processes construct it on the main thread. The threads of the replicas use it. The communication thread calls
+// all_ready(), signal_exchanged(), notify() and abort(). An ended process blocks no other: waiting threads throw when
+// the run has failed.
 
 #include <atomic>
 #include <memory>
@@ -37,7 +38,8 @@ class SharedMemoryGroup {
 
   /// Memory for the gradients of a local rank that the other members can access.
   std::unique_ptr<backend::Buffer> memory(int local_rank, backend::Device& device, std::size_t bytes);
-  /// Called once per local rank on its thread. Returns true for the last one, after which arenas() is complete.
+  /// Called once per local rank on its thread. The last call gathers over all processes of the run, so it blocks; it
+  /// returns true, and arenas() is complete.
   bool attach(int local_rank, float* gradients);
   /// Gradient arenas by member. Valid when all local ranks are attached.
   const std::vector<float*>& arenas() const { return arenas_; }
@@ -46,7 +48,7 @@ class SharedMemoryGroup {
   void signal_ready(int local_rank);            ///< one more bucket is complete in the arena of the local rank
   bool all_ready(std::uint64_t buckets);        ///< whether that many are complete in all members; any thread
   void signal_summed(int local_rank);           ///< the local rank has summed its part of one more bucket
-  void signal_exchanged();                      ///< one more bucket is summed over all groups; communication thread
+  void signal_exchanged();                      ///< one more bucket is summed over all groups; leader only
   void wait_for_ready(std::uint64_t buckets);   ///< until all_ready()
   void wait_for_summed(std::uint64_t buckets);  ///< until all members have summed that many
   void wait_for_exchanged(std::uint64_t buckets);

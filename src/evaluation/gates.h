@@ -23,7 +23,8 @@ struct GateOptions {
 class Gates {
  public:
   /// Reads the gates from --gates, else from the config; there are none without `evaluated`. `on`: the data set to
-  /// evaluate. Checks that the folders of the baseline and of other runs exist. Throws Error{kUsage}, Error{kData}.
+  /// evaluate. Checks that the folders of the baseline and of other runs exist, and for speed.of_baseline that their
+  /// eval.json has a speed. Throws Error{kUsage}, Error{kData}.
   Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on,
         bool evaluated = true);
 
@@ -37,7 +38,8 @@ class Gates {
   std::vector<Verdict> skipped_verdicts() const;
   /// For a run that ended early: marks the gates as skipped ("passed": null in gates.json, skipped in the JUnit XML).
   void mark_skipped() { skipped_ = true; }
-  /// Prints and writes verdicts, also those of --assert; gates.json into `folder`. Throws Error{kCheck} if one failed.
+  /// Writes verdicts, also those of --assert, as JUnit XML and annotations if requested; with gates also prints them
+  /// and writes gates.json into `folder`. Throws Error{kCheck} if one failed.
   void conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
                 const std::string& folder) const;
 

@@ -60,8 +60,8 @@ struct StepSums {
   std::vector<double> outputs{};
   std::int64_t samples = 0;
   double penalty = 0;  ///< regularizers' value before the step, not multiplied by samples; counted once (rank 0)
-  /// Whether the update was skipped because the loss or the gradients were not finite. Always false in mixed_float16,
-  /// where skipped steps are part of the search for the scale.
+  /// Whether the update was skipped because the loss or the gradients were not finite, in this step or, without
+  /// continue_after_nonfinite, an earlier one. Always false in mixed_float16, where skipped steps search for the scale.
   bool left_out = false;
   double seconds = 0;                  ///< time in which the replica itself computed in a step; not summed
   std::uint32_t control_requests = 0;  ///< control requests of the processes (ReplicaSet::set_control_requests), OR-ed
@@ -126,7 +126,7 @@ class Replica {
   /// Number of alternating sets of buffers for batches.
   static constexpr int kSets = 2;
   /// Number of HostBuffers (page-locked, for the state and sums of a step) in a ring: at least one per queued step. A
-  /// multiple of kSets, so that each is always used with the same set.
+  /// multiple of kSets, so that recorded steps always use each with the same set.
   static constexpr std::size_t kHostBuffers = 4;
   static_assert(kHostBuffers >= kMaxQueued && kHostBuffers % kSets == 0);
 
@@ -158,7 +158,7 @@ class Replica {
 
   backend::Stream& stream();  ///< compute stream
   /// Waits for queued work, even if it fails and without the stream's watcher, and destroys recordings. Required before
-  /// the sink's drain, and before replicas that share memory are destroyed.
+  /// Connector::drain, and before replicas that share memory are destroyed.
   void drain() noexcept;
   const StepTimes& times() const;
   bool replayed() const;                             ///< whether the last step was one launch of a recording

@@ -5,8 +5,8 @@
 // slot's thread. After construction only add_dataset(), set_observer() and the profiler allocate memory.
 //
 // A replica has one StepRunner per slot. All are called concurrently with the same functions and slices, because they
-// wait for each other (slot_sync.h). The primary slot, slot 0, has the state of the whole replica: the gradients, the
-// sums that are read, and the counts of masks.
+// wait for each other (slot_sync.h); penalty() and mark_gradients_not_finite() are for the primary slot only. That one,
+// slot 0, has the state of the whole replica: the gradients, the sums that are read, and the counts of masks.
 
 #include <functional>
 #include <memory>
@@ -45,7 +45,8 @@ class StepRunner {
   void add_dataset(int number, const DeviceDataset& dataset) { batches_.add_dataset(number, dataset); }
   /// Queues the copy of a slice to a set of buffers, after the last use of that set. Overlaps with other work.
   void stage(const BatchView& slice, int set);
-  /// Makes the training ops read the staged slice.
+  /// Waits for all slots, refreshes the weights of a secondary slot, packs changed weights, and makes the training ops
+  /// read the staged slice.
   void begin(const BatchView& slice, int set);
   /// No work queued later reads the slice. Ends the pass in all slots.
   void release(int set);
@@ -55,7 +56,8 @@ class StepRunner {
   void count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                    const std::function<int()>& next_set);
 
-  // The functions up to penalty() queue work on the stream without waiting. All of it may be recorded.
+  // The functions up to penalty() queue work on the stream. They do not wait for the device, but may wait for other
+  // slots and replicas. All of the work may be recorded.
   /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
   void forward(const BatchView& slice, const StepInputs& in);
   /// Backward of the last forward. Calls `after_item` after each item of the plan. A slice without rows yields zero
