@@ -119,7 +119,7 @@ bench::PredictionRequest parse_prediction(const std::string& text) {
     const auto found = keys().find(key);
     if (found == keys().end())
       refuse_prediction(
-          fmt::format("unknown key '{}'{}; expected {}", key, did_you_mean(key, names), join(names, ", ")));
+          fmt::format("unknown key '{}'{}; expected one of {}", key, did_you_mean(key, names), join(names, ", ")));
     if (equals == std::string::npos) refuse_prediction(fmt::format("{} has no value, as in {}=...", key, key));
     if (std::ranges::find(given, key) != given.end()) refuse_prediction(fmt::format("{} is given twice", key));
     given.push_back(key);

@@ -181,7 +181,7 @@ Typed Family::read(const Node& node, Reader& reader) const {
     } else if (const std::size_t dot = reader.key().rfind('.'); dot != std::string::npos)
       if (const std::string meant = reader.key().substr(dot + 1); find_synonym(meant, what_) != nullptr)
         hint = fmt::format("; '{}' is read as the name of an output{}", meant, hint_for(meant, what_));
-    if (hint.empty()) hint = "; expected " + join(written_names(what_, types_), ", ");
+    if (hint.empty()) hint = "; expected one of " + join(written_names(what_, types_), ", ");
     reader.error(mark, fmt::format("unknown {} '{}'{}", what_, name, hint));
     return {};
   }

@@ -63,7 +63,7 @@ struct Reading {
     const Field* field = positional_field(fields);
     if (field == nullptr) {
       const Mark& at = value.mark().known() ? value.mark() : where;
-      fail(at, fields.empty() ? fmt::format("takes no {}s, found {}", word_for_key(name), value.describe())
+      fail(at, fields.empty() ? fmt::format("has no {}s, found {}", word_for_key(name), value.describe())
                               : fmt::format("expected a mapping such as {{{}: ...}}, found {}", fields.front().name,
                                             value.describe()));
       for (const Field& f : fields) seen.insert(&f);  // suppresses errors about missing keys
@@ -96,7 +96,9 @@ struct Reading {
     const auto gone = std::find_if(deprecated_key.begin(), deprecated_key.end(),
                                    [&](const auto& one) { return one.first == entry.key; });
     std::string hint = gone != deprecated_key.end() ? "; " + gone->second : hint_for(entry.key, name, known);
-    if (hint.empty()) hint = names.empty() ? "; there are none" : "; expected " + join(names, ", ");
+    if (hint.empty())
+      hint = names.empty() ? "; there are none"
+                           : (names.size() == 1 ? "; expected " : "; expected one of ") + join(names, ", ");
     fail(entry.mark, fmt::format("unknown {} '{}'{}", word_for_key(name), entry.key, hint));
     const Synonym* synonym = find_synonym(entry.key, name, known);
     const std::string near = synonym == nullptr ? nearest(entry.key, known) : std::string(synonym->answer);

@@ -194,7 +194,7 @@ void report(const YAML::ParserException& e, const SourceText& source, const Even
     Diagnostic& error =
         diagnostics.error(at, shell ? fmt::format("'${{' does not work inside {{}}: write $NAME without the braces")
                                     : fmt::format("expected ',' or '{}' before this", close));
-    if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the opening '{}' is", open));
+    if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the opening '{}'", open));
   };
 
   if (says(say::END_OF_MAP_FLOW)) return unclosed('{', '}');

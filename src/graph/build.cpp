@@ -80,7 +80,7 @@ void check_keys(const config::Node& model, Reader& reader) {
     if (std::find(kKeys.begin(), kKeys.end(), entry.key) == kKeys.end()) {
       const std::string hint = config::hint_for(entry.key, "model", kKeys);
       reader.error(entry.mark, fmt::format("unknown key '{}'{}", entry.key,
-                                           hint.empty() ? "; expected " + join(kKeys, ", ") : hint));
+                                           hint.empty() ? "; expected one of " + join(kKeys, ", ") : hint));
     }
 }
 

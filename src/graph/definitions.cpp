@@ -89,7 +89,7 @@ bool good_type_name(const config::Node::Entry& entry, const char* what, Reader& 
   const bool good = !entry.key.empty() && entry.key[0] >= 'a' && entry.key[0] <= 'z' && name_error(entry.key).empty();
   if (!good)
     reader.error(entry.mark,
-                 fmt::format("{} '{}': the name must start with a lower-case letter and hold letters, digits, '_', "
+                 fmt::format("{} '{}': the name must start with a lower-case letter and contain letters, digits, '_', "
                              "'-' and '.' (built-in layers start with a capital)",
                              what, entry.key));
   return good;

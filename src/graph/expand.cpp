@@ -282,7 +282,7 @@ int Expander::add_node(int layer, const Sources& inputs, std::vector<nn::OutputD
 
 void Expander::declare(Scope& scope, const std::string& local, Port port, const config::Mark& mark) {
   if (scope.is_input(local)) {
-    reader_.error(mark, fmt::format("the step's name is '{}', as that of an input of {} '{}'; rename it", local,
+    reader_.error(mark, fmt::format("the name '{}' is already that of an input of {} '{}'; rename the step", local,
                                     scope.kind, scope.type));
     return;
   }

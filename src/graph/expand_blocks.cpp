@@ -236,7 +236,7 @@ bool Expander::only_reserved(const config::Node& arguments, const std::vector<st
   for (const auto& entry : arguments.entries()) {
     if (std::find(allowed.begin(), allowed.end(), entry.key) != allowed.end()) continue;
     std::string meant = hint.empty() ? config::hint_for(entry.key, "block", allowed) : hint;
-    if (meant.empty()) meant = "; expected " + join(allowed, ", ");
+    if (meant.empty()) meant = (allowed.size() == 1 ? "; expected " : "; expected one of ") + join(allowed, ", ");
     reader_.error(entry.mark, fmt::format("unknown argument '{}'{}", entry.key, meant));
     good = false;
   }

@@ -206,8 +206,8 @@ std::optional<std::map<std::string, config::Node>> network_values(const Network&
       std::vector<std::string> all = names;
       all.insert(all.end(), ignored.begin(), ignored.end());
       const std::string hint = config::hint_for(entry.key, network.name, all);
-      reader.error(entry.mark, fmt::format("unknown argument '{}'{}; {} takes {}", entry.key, hint, network.name,
-                                           join(names, ", ")));
+      reader.error(entry.mark, fmt::format("unknown argument '{}'{}; {} has the arguments {}", entry.key, hint,
+                                           network.name, join(names, ", ")));
       ignored.push_back(entry.key);
       known = false;
     }

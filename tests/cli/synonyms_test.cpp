@@ -190,9 +190,10 @@ TEST(Synonyms, AreFoundInOtherForms) {
       {"model: {layers: [{Input: [1, 28, 28]}, {Conv2D: {filters: 3, kernel_size: 3}}]}\n",
        "window 3x3 is larger than the input 1x28; channels come last: did you mean [28, 28, 1]?"},
       {in_layers("{Dense: 1}") + "gates: {metrics: {accuracy: 0.9}}\n", "a mapping such as {at_least: 0.9}"},
-      {in_train("loss: mse, zzz: 1"), "unknown key 'zzz'; expected epochs, steps, batch_size"},
-      {in_train("loss: qqq"), "expected binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy,"},
-      {in_train("loss: mse, metrics: [qqq]"), "expected auc, accuracy,"},
+      {in_train("loss: mse, zzz: 1"), "unknown key 'zzz'; expected one of epochs, steps, batch_size"},
+      {in_train("loss: qqq"),
+       "expected one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy,"},
+      {in_train("loss: mse, metrics: [qqq]"), "expected one of auc, accuracy,"},
   };
   for (const Typed& one : all) EXPECT_THAT(said_of(one.config), HasSubstr(one.said)) << one.config;
   EXPECT_THAT(said_of("model: {layers: [{Input: {shape: (28, 28, 1)}}, {Dense: 1}]}\n"), HasSubstr("\n1 error;"));

@@ -24,7 +24,7 @@ const std::vector<SchemaCase>& conv_cases() {
        {"1:10: Conv2D 'conv1': unknown argument 'filter'; did you mean 'filters'?"}},  // and not as missing
       {"Conv2D: {filters: 3, nme: x}", {"1:22: Conv2D 'conv1': unknown argument 'nme'; did you mean 'name'?"}},
       {"Conv2D: {filters: 3, zzz: x}",
-       {"1:22: Conv2D 'conv1': unknown argument 'zzz'; expected filters, strides, padding, activation, axes, "
+       {"1:22: Conv2D 'conv1': unknown argument 'zzz'; expected one of filters, strides, padding, activation, axes, "
         "schedule, pool"}},
       {"Conv2D:", {"1:1: Conv2D 'conv1': missing argument 'filters'"}},
       {"Conv2D: many", {"1:9: Conv2D 'conv1': filters must be an integer, found 'many'"}},
@@ -50,7 +50,7 @@ const std::vector<SchemaCase>& conv_cases() {
        {"1:19: Conv2D 'conv1': unknown variable '$DPTRAIN_NO'; give it with --var DPTRAIN_NO=... or in the "
         "environment"}},
       {"Conv2D: {filters: 1, schedule: Foo}",
-       {"1:32: Conv2D 'conv1': unknown schedule 'Foo'; expected Constant, ExponentialDecay"}},
+       {"1:32: Conv2D 'conv1': unknown schedule 'Foo'; expected one of Constant, ExponentialDecay"}},
       {"Conv2D: {filters: 1, schedule: {Constant: {value: x}}}",
        {"1:51: Conv2D 'conv1': Constant: value must be a number, found 'x'"}},
       {"Conv2D: {filters: 1, schedule: {ExponentialDecay: {decay_steps: 5 eons}}}",

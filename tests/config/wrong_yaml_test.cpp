@@ -110,7 +110,7 @@ TEST(WrongYaml, ShowsAnUnclosedBracket) {
             "test.yaml:2:2: error: expected ',' or '}' before this\n"
             "    2 | c: 2\n"
             "      |  ^\n"
-            "  note: the opening '{' is at test.yaml:1:4\n"
+            "  note: the opening '{' at test.yaml:1:4\n"
             "1 error; nothing was run (exit 2)");
 }
 

@@ -67,7 +67,8 @@ TEST(TerminalWrap, KeepsACommandAfterAShortGap) {
 
 TEST(TerminalWrap, IsNeverWiderThanTheTerminal) {
   const std::string text =
-      "configs/a.yaml:12:7: error: unknown loss 'mes'; known are Größe, 花花花花花花花花花花花花花花花花花花, and\n"
+      "configs/a.yaml:12:7: error: unknown loss 'mes'; expected one of Größe, 花花花花花花花花花花花花花花花花花花, "
+      "and\n"
       "  evaluate dptrain eval runs/a-name-of-forty-characters-or-so-it-seems/001\n"
       "  best     val_accuracy 0.9123 in epoch 9,  val_loss 0.25 in epoch 7";
   for (std::size_t columns = 4; columns < 100; ++columns) {

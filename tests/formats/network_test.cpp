@@ -284,11 +284,12 @@ layers:
 TEST(Network, RejectsInvalidArguments) {
   const auto errors = [](const std::string& text) { return build_text("layers: [" + text + "]").errors; };
   EXPECT_EQ(errors("{VGG16: {weights: imagenet}}"),
-            "1:19 VGG16: unknown argument 'weights'; weights are named under model.weights; VGG16 takes include_top, "
-            "input_shape, pooling, classes, classifier_activation\n");
-  EXPECT_EQ(errors("{ResNet50: {alpha: 1}}"),
-            "1:22 ResNet50: unknown argument 'alpha'; ResNet50 takes include_top, input_shape, pooling, classes, "
-            "classifier_activation\n");
+            "1:19 VGG16: unknown argument 'weights'; weights are named under model.weights; VGG16 has the arguments "
+            "include_top, input_shape, pooling, classes, classifier_activation\n");
+  EXPECT_EQ(
+      errors("{ResNet50: {alpha: 1}}"),
+      "1:22 ResNet50: unknown argument 'alpha'; ResNet50 has the arguments include_top, input_shape, pooling, classes, "
+      "classifier_activation\n");
   EXPECT_EQ(errors("{Xception: {input_shape: [64, 64, 3]}}"),
             "1:35 Xception: input_shape must be an image [height, width, channels] of at least 71x71, found 64x64x3\n");
   EXPECT_EQ(errors("{MobileNet: {pooling: mean, classes: 0, include_top: maybe}}"),

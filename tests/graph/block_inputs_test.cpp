@@ -179,7 +179,7 @@ TEST(BlockInputs, RejectsInvalidDefinitions) {
   EXPECT_EQ(errors("[x, y]", "{Dense: {name: y, units: 4}}"),
             "1:54 Dense 'y': name must be another than 'y', an input of block 'b', found 'y'\n");
   EXPECT_EQ(errors("[flatten, y]", "Flatten, {Add: {inputs: [flatten, y]}}"),
-            "1:45 Flatten 'flatten': the step's name is 'flatten', as that of an input of block 'b'; rename it\n");
+            "1:45 Flatten 'flatten': the name 'flatten' is already that of an input of block 'b'; rename the step\n");
   EXPECT_EQ(errors("[x, y]", "{Dense: {units: $y_chanels}}"),
             "1:55 Dense 'dense': unknown variable '$y_chanels'; did you mean '$y_channels'?\n");
   EXPECT_EQ(errors("[x, x]", "Flatten"), "1:26 block 'b': input 'x' is named twice\n");

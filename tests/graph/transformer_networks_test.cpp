@@ -164,7 +164,7 @@ TEST(TransformerNetworks, RejectsInvalidArguments) {
             "Dense above that gives other features\n");
   EXPECT_EQ(
       errors("{Transformer: {num_layers: 0, dropout: 1, activation: gleu, heads: 2}}"),
-      "1:70 Transformer: unknown argument 'heads'; Transformer takes include_top, input_shape, num_layers, "
+      "1:70 Transformer: unknown argument 'heads'; Transformer has the arguments include_top, input_shape, num_layers, "
       "num_heads, intermediate_dim, dropout, activation, layer_norm_epsilon, normalize_first, position_embedding, "
       "pooling, classes, classifier_activation\n"
       "1:37 Transformer: num_layers must be >= 1, found 0\n"
@@ -184,9 +184,10 @@ layers:
           .errors,
       "6:37 ViT: num_heads must divide hidden_dim, found 5 for 192; take a divisor, or as hidden_dim a multiple of "
       "num_heads, such as 64 features for each head\n  in block 'eyes', used at net.yaml:9:5\n");
-  EXPECT_EQ(errors("{VGG16: {num_heads: 3}}"),
-            "1:19 VGG16: unknown argument 'num_heads'; VGG16 takes include_top, input_shape, pooling, classes, "
-            "classifier_activation\n");
+  EXPECT_EQ(
+      errors("{VGG16: {num_heads: 3}}"),
+      "1:19 VGG16: unknown argument 'num_heads'; VGG16 has the arguments include_top, input_shape, pooling, classes, "
+      "classifier_activation\n");
 }
 
 }  // namespace

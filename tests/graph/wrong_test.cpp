@@ -139,9 +139,8 @@ TEST(Wrong, Blocks) {
       {"blocks: {a: {layers: [{Dense: 3}, b]}, b: {layers: [a]}}\nlayers: [{Input: [4]}, a]",
        "1:53 a: block 'a' uses itself: a > b > a\n"},
       {"blocks: {Vgg: {layers: [{Dense: 3}]}}\nlayers: [{Input: [4]}, {Dense: 3}]",
-       "1:10 model: block 'Vgg': the name must start with a lower-case letter and hold letters, digits, '_', '-' and "
-       "'.' (built-in "
-       "layers start with a capital)\n"},
+       "1:10 model: block 'Vgg': the name must start with a lower-case letter and contain letters, digits, '_', '-' "
+       "and '.' (built-in layers start with a capital)\n"},
       {"blocks: {a: {param: {n: 1}, layers: [{Dense: 3}]}}\nlayers: [{Input: [4]}, a]",
        "1:14 block 'a': unknown key 'param'; did you mean 'params'?\n"},
       {"blocks: {a: {params: {name: 1}, layers: [{Dense: 3}]}}\nlayers: [{Input: [4]}, a]",

@@ -163,8 +163,8 @@ TEST(Bidirectional, RejectsUnsupportedLayers) {
             "Bidirectional: layer must be LSTM, GRU or SimpleRNN, found Dense\n");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, go_backwards: true}}}").errors,
             "Bidirectional: layer must not be backwards: the wrapper adds that direction; remove go_backwards\n");
-  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, name: inner}}}").errors.substr(0, 61),
-            "Bidirectional: LSTM: unknown argument 'name'; expected units,");
+  EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: {units: 5, name: inner}}}").errors.substr(0, 68),
+            "Bidirectional: LSTM: unknown argument 'name'; expected one of units,");
   EXPECT_EQ(read_layer("Bidirectional: {layer: {LSTM: 5}, merge_mode: null}").errors,
             "Bidirectional: merge_mode must be concat, sum, mul or ave, found nothing\n");
   EXPECT_TRUE(is_random(layer_of("Bidirectional: {layer: {LSTM: {units: 5, dropout: 0.1}}}")));
