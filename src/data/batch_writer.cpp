@@ -141,7 +141,7 @@ void BatchWriter::check_sizes(const Input& input) const {
   };
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
-  std::string example;
+  std::string place, found;              // of an example
   std::optional<Shape> resized;          // size after the transforms, if they change it
   const int rank = input.wanted.rank();  // images or clips
   const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };
@@ -152,22 +152,25 @@ void BatchWriter::check_sizes(const Input& input) const {
     ++seen;
     if (fits(shape) || fits(turned(shape))) continue;  // or after a quarter turn
     if (++unfit > 1) continue;
-    example = fmt::format("{} is {}", source_->label_place(index), size(shape));
+    place = source_->label_place(index);
+    found = size(shape);
     if (const Shape made = pipeline_of(input).output(shape); made.rank() == rank && size(made) != size(shape))
       resized = made;
   }
   if (2 * unfit <= seen) return;
   if (resized)
-    throw Error(ErrorKind::kData,
-                fmt::format("data.transforms resize to {} ({}), but the model expects {}; write height: {}, width: {} "
-                            "in those that set a size, for train and for eval, or change the Input to {}",
-                            size(*resized), example, size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
-                            size(*resized)));
-  throw Error(ErrorKind::kData, fmt::format("the sizes of {0} differ from the {1} of the model: {2}; add `Resizing: "
-                                            "{{height: {3}, width: {4}}}` to data.transforms, for a trained model with "
-                                            "--set 'data.transforms.eval.+={{Resizing: {{height: {3}, width: {4}}}}}'",
-                                            is_clip(input.wanted) ? "clips" : "images", size(input.wanted), example,
-                                            input.wanted[rank - 3], input.wanted[rank - 2]));
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("data.transforms turn {} ({}) into {}, but the model expects {}; write height: {}, width: {} "
+                    "in those that set a size, for train and for eval, or change the Input to {}",
+                    place, found, size(*resized), size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
+                    size(*resized)));
+  throw Error(ErrorKind::kData,
+              fmt::format("the sizes of {0} differ from the {1} of the model: {2} is {3}; add `Resizing: "
+                          "{{height: {4}, width: {5}}}` to data.transforms, for a trained model with "
+                          "--set 'data.transforms.eval.+={{Resizing: {{height: {4}, width: {5}}}}}'",
+                          is_clip(input.wanted) ? "clips" : "images", size(input.wanted), place, found,
+                          input.wanted[rank - 3], input.wanted[rank - 2]));
 }
 
 bool BatchWriter::is_copy() const {

@@ -132,9 +132,9 @@ class MemoryStore final : public CacheStore {
   }
   void say_full() {
     std::call_once(full_, [&] {
-      log::warn(
-          fmt::format("data.loader.cache is full: {} hold {} of {} samples; the others are read again in each epoch",
-                      limit_text(), count_.load(), samples_.size()));
+      log::warn(fmt::format(
+          "data.loader.cache is full: {} have room for {} of {} samples; the others are read again in each epoch",
+          limit_text(), count_.load(), samples_.size()));
     });
   }
 

@@ -194,8 +194,10 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
                         percentile(scan.frames, 50));
   constexpr std::size_t kMisnamed = 10;
   if (!scan.misnamed.empty())
-    text += fmt::format("{} in another format than the suffix (read anyway):\n",
-                        scan.misnamed.size() == 1 ? "one file is" : fmt::format("{} files are", scan.misnamed.size()));
+    text += scan.misnamed.size() == 1
+                ? "one file has another format than its suffix says (read anyway):\n"
+                : fmt::format("{} files have another format than their suffixes say (read anyway):\n",
+                              scan.misnamed.size());
   for (std::size_t i = 0; i < std::min(kMisnamed, scan.misnamed.size()); ++i) text += "  " + scan.misnamed[i] + "\n";
   if (scan.misnamed.size() > kMisnamed) text += fmt::format("  and {} more\n", scan.misnamed.size() - kMisnamed);
   text += fmt::format("damaged  {}\n", with_commas(static_cast<std::int64_t>(scan.damaged.size())));

@@ -149,7 +149,7 @@ void decide(Column& column, std::int64_t rows) {
   switch (column.type) {
     case data::table::ColumnType::kNumber: column.use = Use::kNumber; return;
     case data::table::ColumnType::kDate: column.use = Use::kDate; return;
-    case data::table::ColumnType::kId: return leave_out("a different one in each row");
+    case data::table::ColumnType::kId: return leave_out("a different value in each row");
     case data::table::ColumnType::kText:
       if (facts.mean_length < kShortestText) return leave_out("names, or texts too short to be of use");
       column.use = Use::kWords;

@@ -89,7 +89,7 @@ run 3 data scan photos
 says "photos: 44 samples, 3 classes"
 says "empty         0    0.0 %"
 says "formats  jpeg 41, png 1"
-says "one file is in another format than the suffix"
+says "one file has another format than its suffix says"
 says "photos/light/png.jpg: png"
 says "damaged  3"
 says "photos/light/cut.jpg: byte 180: Premature end of JPEG file"

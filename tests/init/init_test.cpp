@@ -63,7 +63,7 @@ TEST_F(InitTest, AcceptsColumnsOfAnyName) {
   EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("0", "1"));
   EXPECT_EQ(sources.train->size() + sources.validation->size() + sources.test->size(), 400);
   EXPECT_THAT(drafted.yaml, HasSubstr("TextVectorization"));
-  EXPECT_THAT(drafted.findings, Contains(HasSubstr("left out: a different one in each row")));
+  EXPECT_THAT(drafted.findings, Contains(HasSubstr("left out: a different value in each row")));
 }
 
 TEST_F(InitTest, TheInputIsAsWideAsTheColumnsOfTheTrainingRows) {

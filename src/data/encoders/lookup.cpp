@@ -248,7 +248,7 @@ class IntegerLookup final : public WordEncoder {
     return formats::PreparedColumn{column, std::move(look)};
   }
   std::string describe() const override {
-    return fmt::format("{} whole numbers{}", numbers_.size(),
+    return fmt::format("{}{}", counted(numbers_.size(), "whole number"),
                        unknown_ == 0 ? "" : fmt::format(" and {} for unknown numbers", unknown_));
   }
   nlohmann::json fitted_state() const override {

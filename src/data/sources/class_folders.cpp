@@ -67,9 +67,8 @@ void check_channels(ColorMode color, const char* what, int rank, const ModelSide
   const std::int64_t wanted = model.input_shapes[0].back();
   for (const auto& [other, name] : config::EnumNames<ColorMode>::names)
     if (channels_of(other) == wanted && other != color)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("color_mode: {} have {} channels, the model expects {}; write color_mode: {}", what,
-                              channels_of(color), wanted, name));
+      throw Error(ErrorKind::kUsage, fmt::format("{} are read with {}, the model expects {}; write color_mode: {}",
+                                                 what, counted(channels_of(color), "channel"), wanted, name));
 }
 
 ClassSamples class_samples(const std::string& directory, std::vector<std::string> classes, const char* what,
@@ -120,8 +119,8 @@ void IgnoredFiles::add(const char* name) {
 
 void IgnoredFiles::log_warning(const std::string& directory, const char* what) const {
   if (count_ > 0)
-    log::warn(fmt::format("{}: {} {} skipped: no {} suffix (e.g. {})", directory, with_commas(count_),
-                          count_ == 1 ? "file is" : "files are", what, first_));
+    log::warn(fmt::format("{}: {} {} skipped, such as {}: no {} suffix", directory, with_commas(count_),
+                          count_ == 1 ? "file is" : "files are", first_, what));
 }
 
 }  // namespace dptrain::data

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/table/date.h"
 #include "data/table/fields.h"
@@ -183,9 +184,9 @@ void CsvFeature::require_files() const {
   }
   if (first < 0) return;
   throw Error(ErrorKind::kData,
-              fmt::format("{}: column '{}': no such file: {}, and no file of the {} rows checked exists; expected "
+              fmt::format("{}: column '{}': no such file: {}, and no file of the {} checked exists; expected "
                           "absolute paths, or paths relative to the folder of the table",
-                          rows_->table.place(first), printable(name_), path(first), looked_at));
+                          rows_->table.place(first), printable(name_), path(first), counted(looked_at, "row")));
 }
 
 std::string CsvFeature::line(std::size_t width) const {

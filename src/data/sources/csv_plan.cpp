@@ -166,7 +166,7 @@ void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, Dete
     const bool numbers = columns.facts(name).numbers;
     if (column.type == table::ColumnType::kText) column.type = table::ColumnType::kCategory;
     if (column.type == table::ColumnType::kDate)
-      throw Error(ErrorKind::kUsage, fmt::format("labels names the column '{}', which holds dates", name));
+      throw Error(ErrorKind::kUsage, fmt::format("labels names the column '{}', which contains dates", name));
     if (encoder != spec.columns.end()) {
       label.classes = label_vocabulary(name, encoder->second);
       if (use == LabelUse::kNumbers && column.type == table::ColumnType::kCategory && label.classes.empty() &&
@@ -248,10 +248,12 @@ void check_no_label_is_input(const CSVSpec& spec, const FittedCsv& fitted_state)
   if (!spec.inputs.groups.empty()) return;
   for (const std::string& label : flat(spec.labels.groups))
     if (std::ranges::find(fitted_state.columns, label, &FittedCsv::Column::name) != fitted_state.columns.end())
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("labels names the column '{}', which is an input of the model of the initial weights; "
-                              "list the inputs without it, as in `inputs: [COLUMN, ...]`, and train again",
-                              printable(label)));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format(
+              "labels names the column '{}', which is an input of the model that the initial weights belong to; "
+              "list the inputs without it, as in `inputs: [COLUMN, ...]`, and train again",
+              printable(label)));
 }
 
 void check_against_config(const CSVSpec& spec, const FittedCsv& fitted_state) {

@@ -12,6 +12,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "core/threads.h"
 #include "data/sources/csv_columns.h"
@@ -234,10 +235,11 @@ class CsvSamples final : public CsvBase {
                       found.rank() == 3 ? "[height, width, channels]" : "[frames, height, width, channels]"));
     if (wanted.back() != found.back())
       fail(fmt::format(
-          "color_mode has {} channels, the model expects {}; write color_mode: grayscale, rgb or rgba for 1, 3 or 4",
-          found.back(), wanted.back()));
+          "files are read with {}, the model expects {}; write color_mode: grayscale, rgb or rgba for 1, 3 or 4",
+          counted(found.back(), "channel"), wanted.back()));
     if (found.rank() == 4 && wanted[0] != found[0])
-      fail(fmt::format("clips have {} frames, the model expects {}; write frames: {}", found[0], wanted[0], wanted[0]));
+      fail(fmt::format("clips have {}, the model expects {}; write frames: {}", counted(found[0], "frame"), wanted[0],
+                       wanted[0]));
   }
 
   void write_floats(const Input& input, std::int64_t row, float* out) const {

@@ -223,7 +223,7 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   if (fstat(file.get(), &info) != 0) fail(-1, "cannot read: " + error_text(errno));
   if (!S_ISREG(info.st_mode)) fail(-1, "is not a file");
   if (info.st_size > kMostFileBytes)
-    fail(-1, fmt::format("has {} bytes, at most {} are read", with_commas(info.st_size), with_commas(kMostFileBytes)));
+    fail(-1, fmt::format("has {} bytes; the limit is {}", with_commas(info.st_size), with_commas(kMostFileBytes)));
   bytes.resize(static_cast<std::size_t>(info.st_size));
   std::size_t have = 0;
   while (have < bytes.size()) {

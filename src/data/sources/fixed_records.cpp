@@ -299,7 +299,7 @@ std::string check(const FixedRecordsSpec& spec) {
     return fmt::format("label_bytes must be 0, 1, 2 or 4, found {}", spec.label_bytes);
   double elements = 1;
   for (const std::int64_t extent : spec.shape) {
-    if (extent < 1) return fmt::format("shape must hold numbers >= 1, found {}", extent);
+    if (extent < 1) return fmt::format("shape must contain only numbers >= 1, found {}", extent);
     elements *= static_cast<double>(extent);
   }
   if (elements > 1e12) return "shape is too large: more than 1e12 elements";

@@ -144,7 +144,7 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
     array.set = Handle(H5Dopen2(file, name.c_str(), access), H5Dclose, array.place, "open");
   }
   if (array.kind != H5T_INTEGER && array.kind != H5T_FLOAT) fail(array.place, "contains neither integers nor floats");
-  const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "tell its shape");
+  const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "read its shape");
   std::vector<hsize_t> extents(H5S_MAX_RANK);
   const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   if (rank < 1) fail(array.place, "is a single value; expected one row per sample");
@@ -160,7 +160,7 @@ Stored open_array(hid_t file, const std::string& file_name, const std::string& n
 
 /// Reads `count` rows from `first` on, converted to the memory type. Under the lock.
 void read_rows(const Stored& array, std::int64_t first, std::int64_t count, hid_t memory_type, void* to) {
-  const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "tell its shape");
+  const Handle space(H5Dget_space(array.set), H5Sclose, array.place, "read its shape");
   const int rank = H5Sget_simple_extent_ndims(space);
   std::vector<hsize_t> start(static_cast<std::size_t>(rank), 0), extent(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space, extent.data(), nullptr);

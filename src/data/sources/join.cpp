@@ -11,6 +11,7 @@
 #include "config/json_fragment.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 
 namespace dptrain::config {
@@ -94,9 +95,8 @@ std::shared_ptr<const Source> open_join(const JoinSpec& spec, const ModelSide& m
     const auto account = opened.back().source->bad_samples();
     if (account && !account->all().empty())
       fail_at(parts[i].set, ErrorKind::kData,
-              fmt::format(
-                  "{} rows are skipped, which would shift the rows after them against the other parts; repair them: {}",
-                  account->all().size(), account->all().front().str()));
+              fmt::format("skipping {} would shift later rows against the other parts; repair the data: {}",
+                          counted(account->all().size(), "row"), account->all().front().str()));
   }
   return join_sources(std::move(opened), spec.labels);
 }

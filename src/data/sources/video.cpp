@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"
 #include "data/sources/class_folders.h"
@@ -62,8 +63,8 @@ void check_model(const VideoSpec& spec, const ModelSide& model) {
                                                "input is {}; give the Input a shape of four axes",
                                                wanted.str()));
   if (wanted[0] != spec.frames)
-    throw Error(ErrorKind::kUsage, fmt::format("clips have {} frames, the model expects {}; write frames: {}",
-                                               spec.frames, wanted[0], wanted[0]));
+    throw Error(ErrorKind::kUsage, fmt::format("clips have {}, the model expects {}; write frames: {}",
+                                               counted(spec.frames, "frame"), wanted[0], wanted[0]));
 }
 
 std::shared_ptr<const Source> open_video(const VideoSpec& spec, const ModelSide& model, Role) {

@@ -23,7 +23,8 @@ void complete_names(std::vector<std::string>& names, const std::string& file) {
     const auto [first, fresh] = seen.emplace(names[i], i);
     if (!fresh)
       throw Error(ErrorKind::kData, fmt::format("{}:1:1: found the name '{}' for columns {} and {}, expected different "
-                                                "names; if the first row is not a header, write `header: false`",
+                                                "names; if the first row is not a header, write "
+                                                "`header: false` in the arguments of CSV",
                                                 file, printable(names[i]), first->second + 1, i + 1));
   }
 }

@@ -89,7 +89,7 @@ dptrain::config::Schema dptrain::data::with_clip_keys(config::Schema schema) {
   add(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
   add(key("exif", &ClipReading::exif)
           .doc("rotate: turn frames upright by the orientation in the file; ignore: as stored"));
-  add(key("start", &ClipReading::start).doc("where a training clip begins; random: drawn anew in every epoch"));
+  add(key("start", &ClipReading::start).doc("where a training clip begins; random: drawn again in every epoch"));
   add(key("short_clips", &ClipReading::short_clips).doc("for clips with too few frames: repeat the last one, or fail"));
   return schema;
 }

@@ -201,7 +201,7 @@ TEST_F(CsvFilesTest, ChecksTheModelBeforeReadingFiles) {
       HasSubstr("test.yaml:1:1: error: CSV: column 'photo' contains file names, but shares the input with other "
                 "columns; use a separate input, as in `inputs: {photo: photo, others: [...]}`, or `inputs: photo`"));
   EXPECT_THAT(refusal(kPhotos, model_of(Shape{4, 5, 1}, Shape{2})),
-              HasSubstr("color_mode has 3 channels, the model expects 1"));
+              HasSubstr("files are read with 3 channels, the model expects 1"));
   EXPECT_THAT(refusal(kPhotos, model_of(Shape{7}, Shape{2})),
               HasSubstr("each file is an image of 3 axes, the model's input is float32 of 7; give the Input a shape as "
                         "[height, width, channels]"));

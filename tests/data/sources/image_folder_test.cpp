@@ -120,7 +120,7 @@ TEST_F(ImageFolders, RejectsChannelsThatDoNotFitTheModel) {
   ImageFolderSpec gray = spec();
   gray.color_mode = ColorMode::kGrayscale;
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(gray, 2); }),
-              HasSubstr("color_mode: images have 1 channels, the model expects 3; write color_mode: rgb"));
+              HasSubstr("images are read with 1 channel, the model expects 3; write color_mode: rgb"));
 }
 
 TEST_F(ImageFolders, NothingThere) {
@@ -308,7 +308,7 @@ TEST_F(ImageFolders, PhotosOfOtherSizesRequireResizing) {
   resizing.height = resizing.width = 8;
   EXPECT_EQ(loader({transform_family().make(resizing)}), 6);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { loader({transform_family().make(resizing)}, 16); }),
-              testing::AllOf(HasSubstr("data.transforms resize to 8x8 ("), HasSubstr("the model expects 16x16"),
+              testing::AllOf(HasSubstr("a/0.png (12x20) into 8x8, but the model expects 16x16"),
                              HasSubstr("write height: 16, width: 16"), HasSubstr("or change the Input to 8x8")));
   for (int i = 0; i < 30; ++i) put(fmt::format("a/fits{}.png", i), png_bytes(gradient(8, 8)));
   EXPECT_EQ(loader({}), 36);  // on_error covers a few images that do not fit

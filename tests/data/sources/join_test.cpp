@@ -141,8 +141,7 @@ TEST_F(JoinTest, RejectsSkippedRowsOfAPart) {
       refusal("Join: {of: {a: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind, columns: {age: Normalization}, "
               "on_error: skip}}, b: {Numpy: {inputs: FOLDERimages.npy}}}}",
               ErrorKind::kData),
-      HasSubstr("error: CSV: 1 rows are skipped, which would shift the rows after them against the other parts; repair "
-                "them: "));
+      HasSubstr("error: CSV: skipping 1 row would shift later rows against the other parts; repair the data: "));
 }
 
 TEST_F(JoinTest, SkipsSamplesWithAnUnreadableImage) {

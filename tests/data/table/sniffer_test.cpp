@@ -219,7 +219,7 @@ TEST(Sniffer, ErrorsNamePositionAndRemedy) {
   EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
   EXPECT_EQ(look_error(of("x,x\n1,2\n")),
             "a.csv:1:1: found the name 'x' for columns 1 and 2, expected different names; if the first row is not a "
-            "header, write `header: false`");
+            "header, write `header: false` in the arguments of CSV");
   EXPECT_NE(
       look_error(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
       std::string::npos);
