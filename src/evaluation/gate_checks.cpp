@@ -86,11 +86,11 @@ std::vector<Verdict> check_share_gates(const std::vector<ShareGate>& gates, cons
     verdict.proven = verdict.failed || (sides[i].at_most ? verdict.interval->high <= sides[i].limit
                                                          : verdict.interval->low >= sides[i].limit);
     if (verdict.failed)
-      verdict.message =
-          fmt::format("{} is {:.4f} of {} samples, with confidence no {} than {:.4f}; the limit is {} {}", gate.name,
-                      verdict.found, with_commas(std::llround(gate.samples)), sides[i].at_most ? "less" : "more",
-                      sides[i].at_most ? verdict.interval->low : verdict.interval->high,
-                      sides[i].at_most ? "at most" : "at least", shortest(sides[i].limit));
+      verdict.message = fmt::format(
+          "{} is {:.4f} of {} samples, at the required confidence no {} than {:.4f}; the limit is {} {}", gate.name,
+          verdict.found, with_commas(std::llround(gate.samples)), sides[i].at_most ? "less" : "more",
+          sides[i].at_most ? verdict.interval->low : verdict.interval->high, sides[i].at_most ? "at most" : "at least",
+          shortest(sides[i].limit));
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
@@ -134,7 +134,7 @@ DropVerdicts check_drop_gates(const std::vector<DropGate>& gates, double confide
     verdict.proven = verdict.failed || verdict.interval->high < gates[i].limit.value;
     if (verdict.failed)
       verdict.message = fmt::format(
-          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; chance alone explains it with p = {:.2g}, at most "
+          "{} is {:.4f}, {:.4f} less than the baseline's {:.4f}; p = {:.2g} for chance alone, at most the level "
           "{:.2g}; the limit is a drop of {}",
           gates[i].name, gates[i].counts.share(), drop.found, gates[i].counts.baseline_share(), drop.p, levels[i],
           shortest(gates[i].limit.value));

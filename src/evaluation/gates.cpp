@@ -133,7 +133,7 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
     if (!limit) return;
     const std::string gate = of_output(output.name, name);
     if (count == 0) {  // no samples
-      notes_.push_back(gate + ": it has no samples, so it is not judged");
+      notes_.push_back(gate + ": skipped, because it has no samples");
       return;
     }
     if (score && count > 0 && output.classes.one_per_sample())
@@ -258,7 +258,8 @@ std::vector<Verdict> Gates::skipped_verdicts() const {
        .limit = "done",
        .failed = true,
        .message =
-           "gates skipped: the evaluation at the end of the run was stopped or failed; judge them with dptrain eval"}};
+           "gates could not be checked: the evaluation at the end of the run was stopped or failed; check them with "
+           "dptrain eval --gates"}};
 }
 
 void Gates::conclude(const std::vector<Verdict>& verdicts, const experiment::Experiment& experiment,
