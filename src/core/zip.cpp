@@ -157,7 +157,7 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
                                 const std::string& name, std::uint64_t highest_ratio) {
   if (member.size > kFreeBytes && member.size / highest_ratio > member.packed)
     file.refuse(fmt::format(
-        "contains {} deflated to {} of {} bytes: more than the possible {} to 1, so the file is damaged or malicious",
+        "contains {} deflated to {} of {} bytes: such a file compresses at most {} to 1, so it is damaged or malicious",
         name, member.packed, member.size, highest_ratio));
   std::vector<std::byte> packed = file.read(data, member.packed), all;
   std::span<std::byte> in(packed);

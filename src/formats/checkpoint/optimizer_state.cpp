@@ -107,8 +107,8 @@ class Reading {
       const Shape& shape = shape_of_.at(name);
       if (values.shape() != shape)
         contents_.file().refuse(
-            fmt::format("contains the optimizer state of another model: '{}' is {} in the file, {} in this model", name,
-                        values.shape().str(), shape.str()));
+            fmt::format("has an optimizer state that does not fit this model: '{}' is {} in the file, {} in this model",
+                        name, values.shape().str(), shape.str()));
       state.slots.push_back({name, shape, values.floats()});
     }
     return state;
@@ -173,8 +173,8 @@ class Reading {
     const bool scalar = others > slots && variables_[1].values.shape().rank() == 0;
     if (others < slots || others - slots > most || (others > slots && !scalar && !product))
       contents_.file().refuse(
-          fmt::format("contains the optimizer state of another model: it has {} variables, but the trained weights and "
-                      "settings of the config need {}",
+          fmt::format("has an optimizer state that does not fit: it has {} variables, the trained weights and "
+                      "optimizer settings of the config need {}",
                       others, slots));
     return scalar ? 2 : 1;
   }

@@ -259,8 +259,8 @@ std::uint64_t Hdf5Dataset::length() const {
   const bool fits = elements() <= layout.size / size && elements() <= file().size() / size &&
                     (layout.is_compact || file().contains(layout.address, elements() * size));
   if (elements() != 0 && !fits)
-    file().damaged(
-        fmt::format("'/{}' does not have the {} elements of {} bytes in its header", path_, elements(), size));
+    file().damaged(fmt::format("'/{}' is smaller than the {} elements of {} bytes that its header declares", path_,
+                               elements(), size));
   return elements() * size;
 }
 

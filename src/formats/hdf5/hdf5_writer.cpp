@@ -180,7 +180,7 @@ std::span<const std::byte> Hdf5Writer::bytes() {
   checked(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), "flush a file in memory");
   const ssize_t size = checked(H5Fget_file_image(impl_->file, nullptr, 0), "read the size of a file in memory");
   void* handle = nullptr;  // where the memory driver stores the address of its buffer
-  checked(H5Fget_vfd_handle(impl_->file, H5P_DEFAULT, &handle), "return the buffer of a file in memory");
+  checked(H5Fget_vfd_handle(impl_->file, H5P_DEFAULT, &handle), "get the buffer of a file in memory");
   impl_->lock.unlock();  // other users of HDF5 need not wait while the caller writes the bytes to disk
   return {*static_cast<const std::byte* const*>(handle), static_cast<std::size_t>(size)};
 }

@@ -146,7 +146,7 @@ constexpr std::int64_t kReach = 8;
 constexpr std::size_t kFewest = 3;  ///< lengths that must fit the model, at least
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it the file has the config's length", why));
+  throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it sequences have the config's length", why));
 }
 
 /// Whether the input has ids or steps of features.
@@ -268,7 +268,7 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
     Graph made = model_graph(other, opset, options);
     if (const auto where = difference(graph, made))
       refuse(
-          fmt::format("the node '{}' depends on the length: it differs for {} steps and for {}", *where, next, length));
+          fmt::format("the node '{}' depends on the length: it differs between {} and {} steps", *where, next, length));
     last.emplace(next, std::move(made));
     ++tried;
   }
