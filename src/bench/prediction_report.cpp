@@ -245,7 +245,7 @@ class Predictor {
     const bool given = request_.inner && request_.inner_latency;
     const std::string from = given ? "as given"
                              : request_.on_gpus()
-                                 ? "assumed unless inner= and inner_latency= are given"
+                                 ? "values not given with inner= and inner_latency= are assumed"
                                  : fmt::format("measured between {} processes here", std::min(ranks, kMostSideBySide));
     report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
                                               link.bytes_per_second * 1e-9, link.latency * 1e6, from));

@@ -108,7 +108,7 @@ void tune_convolutions(const experiment::Experiment& experiment, const session::
   session::keep_conv_choices(file, names);
   print_fitted(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
                            best * 1e3));
-  log::info(fmt::format("kept {} choices in {}", names.size(), file));
+  log::info(fmt::format("saved {} choices in {}", names.size(), file));
 }
 
 struct BenchFlags {
@@ -288,9 +288,9 @@ void check_predict(const BenchFlags& flags, const distributed::Processes* proces
   if (processes != nullptr && processes->count() > 1)
     throw Error(ErrorKind::kUsage, "--predict starts the processes that it measures itself; run it without a launcher");
   if ((!flags.sweeps.empty() && !sweeps_processes) || flags.layers || flags.data != "synthetic")
-    throw Error(
-        ErrorKind::kUsage,
-        "--predict needs synthetic data, and cannot be combined with --layers or a --sweep other than processes=1,2");
+    throw Error(ErrorKind::kUsage,
+                "--predict needs synthetic data, and cannot be combined with --layers or a --sweep of anything but "
+                "processes (as in processes=1,2)");
 }
 
 int run(const BenchFlags& flags, const Context& context, distributed::Processes* processes) {
@@ -389,7 +389,8 @@ void add_bench(App& app) {
   command.option("--output", "DIR", flags->output, "where the files go (bench)");
   command.option(
       "--predict", "KEY=VALUE,...", flags->predict,
-      "predict instead of measuring: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 (CPUs)");
+      "predict the time of a step on a cluster: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 "
+      "(CPUs)");
   command.section("Kernels of the CPU")
       .flag("--kernels", flags->kernels,
             "time each kernel by itself, convolutions of CONFIG or of configs/bench/ with every algorithm, and compare "

@@ -145,7 +145,8 @@ int average(const CkptFlags& flags) {
     if (formats::read_class_names(file) != class_names || formats::read_fitted_state(file) != fitted_state)
       throw Error(
           ErrorKind::kCheckpoint,
-          fmt::format("{} and {} have different classes or vocabularies; only models of the same data have a mean",
+          fmt::format("{} and {} differ in their classes or in the fitted state of their data; only models of the same "
+                      "data have a mean",
                       files.front(), file));
   graph::Model model = graph::make_model(experiment::keras_graph(files.front(), input_shape(flags)), 0);
   formats::load_average(files, model);
@@ -173,7 +174,7 @@ int run(const CkptFlags& flags) {
 void add_ckpt(App& app) {
   const auto flags = std::make_shared<CkptFlags>();
   Command& command =
-      app.command("ckpt", "show what a checkpoint holds, how two differ, the mean of several; convert Keras files");
+      app.command("ckpt", "show what a checkpoint contains, how two differ, the mean of several; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
       "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model "

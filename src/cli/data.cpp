@@ -252,11 +252,11 @@ int run(const DataCommandFlags& flags) {
 
 void add_data(App& app) {
   const auto flags = std::make_shared<DataCommandFlags>();
-  Command& command = app.command("data", "what a data set holds, its statistics, and what augmentation makes of it");
+  Command& command = app.command("data", "what a data set contains, its statistics, and what augmentation makes of it");
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
       "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
-      "are; of a table what its columns hold and become. preview draws samples as training sees them in several "
+      "are; of a table what its columns contain and become. preview draws samples as training sees them in several "
       "epochs, "
       "of clips a row of frames, and prints rows of a table without such.");
   command.example("scan flowers/train")

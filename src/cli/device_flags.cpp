@@ -111,7 +111,8 @@ void DeviceFlags::add(Command& command) {
       .option("--gpus", "IDS", gpus,
               "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: the GPUs of each "
               "replica; 0,0: two replicas on one GPU; none: the CPU")
-      .option("--slots", "a=0,b=1", slots, "device of its replica for each slot of the model (`device:`), from 0")
+      .option("--slots", "a=0,b=1", slots,
+              "for each slot of the model (`device:`), the index of its device in the replica, from 0")
       .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }

@@ -96,7 +96,8 @@ void add_export(App& app) {
   command.section("Export")
       .whole("--opset", "N", flags->opset, "ONNX: version of the operator set, 13 to 21 (17)")
       .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
-      .flag("--with-transforms", flags->transforms, "ONNX: the file takes raw pixels, or a table's columns as they are")
+      .flag("--with-transforms", flags->transforms,
+            "ONNX: the file expects raw pixels, or a table's columns as they are")
       .flag("--free-steps", flags->free_steps, "ONNX: sequences of any length, where no layer depends on it")
       .flag("--ema", flags->ema, "the averages of an optimizer with use_ema: true");
   flags->overrides.add(command);

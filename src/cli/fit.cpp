@@ -88,8 +88,8 @@ Resume find_resume(const FitFlags& flags, const experiment::Experiment& experime
                             "--resume=PATH, or use --resume=auto, which starts a new run if there is none",
                             experiment.config.name, experiment.config.run_dir.value));
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start fresh without it, "
-                          "or use --resume=auto, which starts a new run if there is none",
+              fmt::format("--resume: {} has no checkpoints/{}; name a file with --resume=PATH, start a new run without "
+                          "--resume, or use --resume=auto, which starts a new run if there is no checkpoint",
                           run, file));
 }
 
@@ -516,8 +516,9 @@ void add_fit(App& app) {
       .exclusive({"--resume", "--init-from"})
       .exclusive({"--resume", "--init-optimizer"})
       .exclusive({"--resume", "--overwrite"})
-      .optional_value("--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
-                      "run a learning-rate range test of --steps (100) steps and print a suggestion")
+      .optional_value(
+          "--find-lr", "LOW..HIGH", "1e-7..10", flags->find_lr,
+          "instead of training, run a learning-rate range test of --steps (100) steps and print a suggestion")
       .exclusive({"--find-lr", "--resume", "--dry-run"})
       .exclusive({"--find-lr", "--overwrite"});
   add_training_flags(command, *flags);

@@ -297,8 +297,8 @@ void add_predict(App& app) {
               "IDX (plain or .gz), .npy, .npz or HDF5 file")
       .required()
       .choice("--on-error", {"fail", "skip"}, flags->on_error,
-              "on images that cannot be read: fail (exit 3), or skip them with a warning (default: as the data set of "
-              "the checkpoint)")
+              "on images, clips and rows of tables that cannot be read: fail (exit 3), or skip them with a warning "
+              "(default: as the data set of the checkpoint)")
       .option("--keep", "COLUMN", flags->keep,
               "columns of a table to copy next to the answers: names with commas between them, or all")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")

@@ -114,7 +114,8 @@ TEST(PredictionTable, ReportsThatNothingWasMeasured) {
   const std::string table = prediction_table(weak);
   EXPECT_TRUE(table.starts_with("predicted, not measured: tiny.yaml\n"));
   EXPECT_THAT(table, HasSubstr("a step of one replica with 12 samples takes 100 ms, as given"));
-  EXPECT_THAT(table, HasSubstr("within a node messages reach 150 GB/s, latency 2 us, assumed"));
+  EXPECT_THAT(table, HasSubstr("within a node messages reach 150 GB/s, latency 2 us, values not given with inner= and "
+                               "inner_latency= are assumed"));
   EXPECT_THAT(table, HasSubstr("each node has one link of 0.125 GB/s to the others, latency 3 us, as given"));
   EXPECT_THAT(table, HasSubstr("the batch grows with the replicas"));
   EXPECT_THAT(table, Not(HasSubstr("predicted/")));

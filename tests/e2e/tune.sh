@@ -9,7 +9,7 @@ say "tuning times every pass and keeps the fastest"
 run 0 bench tiny.yaml --tune --cpus 2x1
 says 'forward 16x16x3 to 14x14x16'
 says 'weights 7x7x16 to 7x7x16'
-says "kept 5 choices in $cache"
+says "saved 5 choices in $cache"
 [ -s "$cache" ] || fail "there is no $cache"
 [ "$(ls -A "$work/cache/dptrain")" = conv.json ] || fail "temporaries are left beside the cache"
 
