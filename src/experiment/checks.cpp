@@ -27,7 +27,8 @@ void check_virtual_shards(config::Reader& reader, const config::Mark& place, con
                        shards));
   if (file.train.accumulate_steps.value_or(1) > 1)
     refuse(
-        "cannot be combined with accumulate_steps: shards are micro-batches already; use more shards to save memory");
+        "cannot be combined with accumulate_steps: shards are micro-batches already; remove accumulate_steps, and use "
+        "more shards to save memory");
   const std::vector<double>& weights = file.parallel.split.weights;
   if (file.parallel.split.automatic ||
       std::ranges::any_of(weights, [&](double weight) { return weight != weights.front(); }))

@@ -82,7 +82,7 @@ std::shared_ptr<backend::ConvChoices> open_conv_choices(const experiment::Runtim
   if (devices.on_gpus()) return nullptr;
   const std::string file = conv_cache_file(runtime);
   if (file.empty()) return std::make_shared<backend::ConvChoices>();
-  Machines machines = read(file, "convolutions are chosen by rule; bench --tune writes it anew");
+  Machines machines = read(file, "convolutions are chosen by rule; bench --tune writes a new one");
   return std::make_shared<backend::ConvChoices>(std::move(machines[this_machine()]));
 }
 

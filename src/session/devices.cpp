@@ -203,7 +203,7 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
   if (distinct(gpus) == gpus.size()) return distributed::make_nccl(ids_of(gpus), options);
   if (options.tree_order)
     throw Error(ErrorKind::kUsage,
-                fmt::format("parallel.virtual_shards: {}: take a GPU for each replica, as in 0,1, or one for "
+                fmt::format("parallel.virtual_shards: {}: use a GPU for each replica, as in 0,1, or one for "
                             "all, as in 0,0",
                             names(gpus)));
   return distributed::make_shared_gpus(ids_of(gpus), options);

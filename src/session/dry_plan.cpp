@@ -8,6 +8,7 @@
 #include "backend/measured_loss.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "experiment/checks.h"
 #include "experiment/objectives.h"
@@ -204,8 +205,8 @@ std::uint64_t DryPlan::all_bytes() const {
 std::string DryPlan::text() const {
   std::string text = plan::print(plan, memory, choices, slots, other_memories);
   if (micro_batches > 1)
-    text +=
-        fmt::format("a step has {} micro-batches of {} rows (train.accumulate_steps)\n", micro_batches, memory.rows);
+    text += fmt::format("a step has {} of {} (train.accumulate_steps)\n", counted(micro_batches, "micro-batch"),
+                        counted(memory.rows, "row"));
   if (staging_bytes == 0) return text;
   std::vector<std::array<std::string, 3>> lines{
       {"staging", human_bytes(staging_bytes), "batches in transfer: two sets of inputs and labels"}};
@@ -227,8 +228,9 @@ int virtual_shards(const experiment::ParallelSection& parallel, int ranks) {
   if (std::has_single_bit(static_cast<unsigned>(ranks)) && ranks <= shards) return shards;
   std::vector<std::string> fitting;
   for (int replicas = 1; replicas < shards; replicas *= 2) fitting.push_back(std::to_string(replicas));
-  throw Error(ErrorKind::kUsage, fmt::format("parallel.virtual_shards: {} needs {} or {} replicas, found {}", shards,
-                                             join(fitting, ", "), shards, ranks));
+  const std::string fewer = fitting.empty() ? "" : join(fitting, ", ") + " or ";
+  throw Error(ErrorKind::kUsage, fmt::format("parallel.virtual_shards: {} needs {}{}, found {}", shards, fewer,
+                                             counted(shards, "replica"), ranks));
 }
 
 std::int64_t slices_of_replica(const experiment::ConfigFile& config, int ranks, std::int64_t micro_batches) {
@@ -306,9 +308,9 @@ std::string memory_advice(const experiment::Experiment& experiment, const Device
   const std::uint64_t share =
       usable(memory_share(devices, *make_device(devices, 0, runtime_options(experiment.config))));
   std::string text = fmt::format(
-      "\n  a replica needs {} for weights, gradients and optimizer, and {} for activations and scratch of {} rows; "
+      "\n  a replica needs {} for weights, gradients and optimizer, and {} for activations and scratch of {}; "
       "available: {}",
-      human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), dry.memory.rows,
+      human_bytes(dry.replica_bytes - dry.batch_bytes), human_bytes(dry.batch_bytes), counted(dry.memory.rows, "row"),
       human_bytes(share));
   if (dry.replica_bytes <= share)
     return text + "\n  this should be enough: other programs may have taken memory meanwhile";

@@ -37,7 +37,7 @@ std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPre
   if (!prefix.none.empty()) return prefix.none;
   if (data_draws) return "the clips of data.train start at random frames in every epoch (write start: middle)";
   if (const std::string name = random_transform(config); !name.empty())
-    return fmt::format("data.transforms.train has {}, which draws anew in every epoch", name);
+    return fmt::format("data.transforms.train has {}, which draws again in every epoch", name);
   return "";
 }
 

@@ -125,7 +125,7 @@ TEST(Devices, RejectMixturesThatCannotBeConnected) {
                     [&] {
                       session::make_connector(on(DeviceKind::kCuda, {0, 0, 1}), sharded.config.parallel, true);
                     }),
-            "parallel.virtual_shards: gpu:0, gpu:0, gpu:1: take a GPU for each replica, as in 0,1, or one for all, as "
+            "parallel.virtual_shards: gpu:0, gpu:0, gpu:1: use a GPU for each replica, as in 0,1, or one for all, as "
             "in 0,0");
 }
 

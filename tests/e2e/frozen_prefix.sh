@@ -92,7 +92,7 @@ run 0 ckpt diff emu-whole/model.h5 emu-cached/model.h5
 
 say "where it does not apply: one line, or an error when it was asked for"
 run 0 fit frozen.yaml --cpus 1x1 --run-dir random --steps 2 --set "data.transforms={train: [{RandomFlip: horizontal}, {Rescaling: 1/255}], eval: [{Rescaling: 1/255}]}"
-says "not cached: data.transforms.train has RandomFlip, which draws anew in every epoch"
+says "not cached: data.transforms.train has RandomFlip, which draws again in every epoch"
 run 2 fit frozen.yaml --cpus 1x1 --run-dir asked --steps 2 --set runtime.cache_frozen_prefix=memory --set "data.transforms={train: [{RandomFlip: horizontal}, {Rescaling: 1/255}], eval: [{Rescaling: 1/255}]}"
 says "runtime.cache_frozen_prefix: data.transforms.train has RandomFlip"
 run 0 fit frozen.yaml --cpus 1x1 --run-dir single --epochs 1 --steps 2

@@ -66,7 +66,7 @@ TEST(PrefixCache, AutoReportsTheReasonInOneLine) {
     return decision.line;
   };
   EXPECT_EQ(why({"data.transforms={train: [RandomFlip: horizontal]}"}),
-            "not cached: data.transforms.train has RandomFlip, which draws anew in every epoch");
+            "not cached: data.transforms.train has RandomFlip, which draws again in every epoch");
   EXPECT_EQ(why({}, {.samples = 40, .epochs = 1, .free_memory = 1 << 30}), "not cached: the run has no second epoch");
   EXPECT_EQ(
       why({}, {.samples = 40, .epochs = 3, .free_memory = 2 * kBytes - 2}),
