@@ -101,7 +101,7 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
     session::SampleReader reader(samples, experiment, model, *input, true);
     for (const WorstSample& sample : output.worst) all.push_back(reader.read(sample.index, 0));
   } catch (const std::exception& unreadable) {
-    log::warn(fmt::format("the worst samples could not be drawn: {}", unreadable.what()));
+    log::warn(fmt::format("cannot draw the worst samples: {}", unreadable.what()));
     return std::nullopt;
   }
   const session::Shades shades = session::shades_of(all);

@@ -22,7 +22,7 @@ std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
   constexpr int kRgb = 3;
   if (stbi_write_png_to_func(append, &bytes, static_cast<int>(picture.width), static_cast<int>(picture.height), kRgb,
                              picture.rgb.data(), static_cast<int>(picture.width) * kRgb) == 0)
-    throw Error(ErrorKind::kMemory, "the picture could not be compressed as PNG");
+    throw Error(ErrorKind::kMemory, "cannot compress the picture as PNG");
   return bytes;
 }
 

@@ -112,7 +112,7 @@ std::vector<plot::LegendEntry> keys_of(const Sweep& sweep) {
   using Sample = plot::LegendEntry::Sample;
   std::vector<plot::LegendEntry> keys{{.name = "a trial", .sample = Sample::kMark}};
   if (!sweep.plan.rungs.empty()) {
-    keys.push_back({.name = "left behind by halving", .sample = Sample::kMark});
+    keys.push_back({.name = "stopped by halving", .sample = Sample::kMark});
     keys.back().style.hollow = true;
   }
   if (best_of(sweep)) keys.push_back({.name = "the best", .sample = Sample::kRing});

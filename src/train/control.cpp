@@ -53,7 +53,7 @@ std::optional<plot::RgbImage> Control::sample_sheet(std::int64_t samples, std::i
     samples = std::min(samples, source->size());
     for (std::int64_t i = 0; i < samples; ++i) values.push_back(samples_->read(i * source->size() / samples, epoch));
   } catch (const std::exception& unreadable) {
-    log::warn(fmt::format("samples could not be drawn: {}", unreadable.what()));
+    log::warn(fmt::format("cannot draw samples: {}", unreadable.what()));
     return std::nullopt;
   }
   const Shape& shape = model.input_shapes[*input];

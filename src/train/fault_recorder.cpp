@@ -28,7 +28,7 @@ void FaultRecorder::record_fault(const std::string& what, const BadStep* step) t
   }
   if (!fault || !run_.directory.is_here()) return;
   write_fault(folder, *fault);
-  log::warn(fmt::format("{}; dptrain replay {} does that step again", describe(*fault), folder));
+  log::warn(fmt::format("{}; dptrain replay {} repeats that step", describe(*fault), folder));
 } catch (const std::exception& error) {
   log::warn(fmt::format("cannot write the folder of the fault: {}", error.what()));
 }

@@ -111,7 +111,7 @@ const formats::NamedArray& array(const Arrays& arrays, const std::string& name) 
     throw Error(
         ErrorKind::kCheckpoint,
         fmt::format("the checkpoint has no optimizer state '{}'; it was written with another optimizer or model. "
-                    "--init-from takes its weights alone",
+                    "--init-from starts from its weights alone",
                     name));
   return *found;
 }
@@ -150,7 +150,7 @@ void compare_data(const json& trainer, const session::Session& session) {
                                                     before, seed, before));
   const std::string data = session.data_fingerprint();
   if (const auto before = trainer.value("data", data); before != data)
-    log::warn(fmt::format("the training data changed since the checkpoint (was {}, now {})", before, data));
+    log::warn(fmt::format("the training data have changed since the checkpoint (were {}, now {})", before, data));
 }
 
 /// Labels are class indices: other classes, or another order, would change their meaning.
@@ -344,7 +344,7 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
                        BestValues& best) {
   if (state.trainer.empty())
     throw Error(ErrorKind::kCheckpoint,
-                "the checkpoint holds weights only and cannot be resumed; --init-from starts from its weights");
+                "the checkpoint contains weights only and cannot be resumed; --init-from starts from its weights");
   try {
     const json trainer = json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
     Position position;

@@ -30,7 +30,7 @@ const char* advice(cudaError_t status) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidKernelImage:
     case cudaErrorUnsupportedPtxVersion:
-      return "; this dptrain has no machine code for this GPU, and the driver cannot compile its PTX: update the "
+      return "; this dptrain has no machine code for this GPU and no PTX that the driver can compile: update the "
              "driver, or build with CMAKE_CUDA_ARCHITECTURES for the GPU";
     default: return "";
   }

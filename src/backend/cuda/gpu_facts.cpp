@@ -120,8 +120,8 @@ std::string why_no_gpu() {
   if (std::string why = why_no_driver(cuda::driver_version(), CUDART_VERSION); !why.empty()) return why;
   if (gpu_count() > 0) return "";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return visible == nullptr ? "the NVIDIA driver detects no GPU"
-                            : fmt::format("the NVIDIA driver detects no GPU (CUDA_VISIBLE_DEVICES='{}')", visible);
+  return visible == nullptr ? "the NVIDIA driver reports no GPU"
+                            : fmt::format("the NVIDIA driver reports no GPU (CUDA_VISIBLE_DEVICES='{}')", visible);
 }
 
 bool gpus_are_peers(int from, int to) {
