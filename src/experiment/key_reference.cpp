@@ -204,7 +204,7 @@ class Writer {
     std::string type = type_text(entry.value);
     // The schema has numbers for values with a unit, such as "10s" and "1 GiB".
     if (type == "number" || type == "integer")
-      if (standard != nullptr && standard->is_scalar() && standard->quoted()) type += " with a unit";
+      if (standard != nullptr && standard->str().find(' ') != std::string::npos) type += " with a unit";
     return fmt::format("| {} | {} | {} | {} |\n", code(entry.key), cell(type),
                        is_required ? "required" : cell(default_text(entry.value)),
                        cell(description == nullptr ? "" : description->str()));
