@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "config/node.h"
 #include "core/error.h"
@@ -36,8 +37,13 @@ constexpr FamilyPage kFamilies[] = {
     {"transform", "transforms.md", "Transforms", "transform"},
     {"callback", "callbacks.md", "Callbacks", "callback"},
 };
-constexpr const char* kPrefix = "#/$defs/";
-constexpr std::size_t kMostWords = 14;  ///< longer lists of words are shortened
+constexpr std::string_view kDefinitions = "#/$defs/";
+constexpr std::size_t kMaxWords = 14;  ///< longer lists of words are shortened
+
+/// The name in "$defs" that a reference ends with; "" for others.
+std::string definition_of(const std::string& reference) {
+  return reference.starts_with(kDefinitions) ? reference.substr(kDefinitions.size()) : "";
+}
 
 const FamilyPage* family_of(const std::string& definition) {
   const auto found = std::ranges::find(kFamilies, definition, &FamilyPage::definition);
@@ -45,7 +51,7 @@ const FamilyPage* family_of(const std::string& definition) {
 }
 
 /// The text of a table's cell.
-std::string cell(std::string text) {
+std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
   return out;
@@ -95,8 +101,7 @@ class Writer {
 
   /// The objects with properties that a value can be, itself, in a list or as choices, without members of families.
   std::vector<const Node*> objects_of(const Node& node) const {
-    const std::string reference = text_of(node, "$ref");
-    if (reference.starts_with(kPrefix) && family_of(reference.substr(8)) != nullptr) return {};
+    if (family_of(definition_of(text_of(node, "$ref"))) != nullptr) return {};
     const Node& found = resolved(node);
     if (found.find("properties") != nullptr) return {&found};
     if (const Node* items = found.find("items")) return objects_of(*items);
@@ -127,8 +132,8 @@ class Writer {
   static std::string words(const Node& choices) {
     std::vector<std::string> all;
     for (const Node& word : choices.items()) all.push_back(code(word.str()));
-    if (all.size() > kMostWords) {
-      all.resize(kMostWords);
+    if (all.size() > kMaxWords) {
+      all.resize(kMaxWords);
       all.emplace_back("...");
     }
     return join(all, ", ");
@@ -136,12 +141,9 @@ class Writer {
 
   /// "integer >= 1", "`same`, `valid`", "list of numbers"; "" for what every value may be (a variable).
   std::string type_text(const Node& node) const {
-    const std::string reference = text_of(node, "$ref");
-    if (reference.starts_with(kPrefix)) {
-      const std::string name = reference.substr(8);
-      if (name == "activation") return "activation";
-      if (const FamilyPage* family = family_of(name)) return fmt::format("[{}]({})", family->word, family->file);
-    }
+    const std::string definition = definition_of(text_of(node, "$ref"));
+    if (definition == "activation") return definition;
+    if (const FamilyPage* family = family_of(definition)) return fmt::format("[{}]({})", family->word, family->file);
     const Node& found = resolved(node);
     if (const Node* choices = found.find("enum")) return words(*choices);
     if (const Node* choices = found.find("anyOf")) {

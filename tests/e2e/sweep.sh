@@ -103,6 +103,9 @@ run 0 sweep small.yaml --vary train.optimizer.learning_rate=1e30,0.05 --cpus 2x1
 says 'trial 1: failed: '
 [ "$(column failing/sweep.csv status | tr '\n' ' ')" = 'done failed ' ] || fail "status"
 run 6 sweep small.yaml --vary train.optimizer.learning_rate=1e30,1e31 --cpus 2x1 --run-dir hopeless
+run 0 sweep small.yaml --vary model.weights=null,/nowhere.h5 --cpus 2x1 --run-dir unreadable
+says 'trial 2: failed: exit 2: --set:1:15: '
+[ ! -e unreadable/002.error.json ] || fail "the file of the error remains"
 
 say "halving goes on from checkpoints"
 run 0 sweep small.yaml "${vary[@]}" --trials 4 --strategy halving --eta 2 --epochs 4 --cpus 2x1 --run-dir halved

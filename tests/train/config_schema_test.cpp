@@ -1,12 +1,13 @@
 // The JSON Schema of configs agrees with the reader, as far as a schema can express its checks.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -16,13 +17,22 @@
 #include "config/bundled.h"
 #include "config/diagnostics.h"
 #include "config/source_text.h"
+#include "data/sources/dataset.h"
+#include "data/transform.h"
 #include "experiment/experiment.h"
+#include "experiment/key_reference.h"
+#include "nn/loss.h"
+#include "nn/metric.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
 #include "support/test_data.h"
 
 namespace dptrain::train {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
 
 /// The part of draft 2020-12 that the schema uses; throws for other keywords.
 class Validator {
@@ -238,6 +248,53 @@ TEST(ConfigSchema, RejectsInvalidValues) {
                                               "window_larger_than_input",
                                               "wrong_duration"};
   EXPECT_EQ(accepted, beyond_a_schema);
+}
+
+// The reference of keys (experiment/key_reference.h) is made from the schema.
+
+std::string page(const std::string& file) {
+  for (const experiment::ReferencePage& page : experiment::key_reference())
+    if (page.file == file) return page.text;
+  ADD_FAILURE() << "no page " << file;
+  return "";
+}
+
+/// The part of a page below a heading.
+std::string part(const std::string& file, const std::string& heading) {
+  const std::string text = page(file);
+  const std::size_t begin = text.find("\n## " + heading + "\n");
+  EXPECT_NE(begin, std::string::npos) << heading;
+  return begin == std::string::npos ? "" : text.substr(begin, text.find("\n## ", begin + 1) - begin);
+}
+
+TEST(KeyReference, NamesTypeRangeDefaultAndMeaning) {
+  EXPECT_THAT(part("optimizers.md", "Adam"),
+              HasSubstr("| `learning_rate` | number or [schedule](schedules.md) | `0.001` | "));
+  EXPECT_THAT(part("optimizers.md", "Adam"), HasSubstr("| `use_ema` | boolean | `false` | whether "));
+  EXPECT_THAT(part("layers.md", "Dense"), HasSubstr("| `units` | integer >= 1 | required | number of outputs |"));
+  EXPECT_THAT(part("layers.md", "Dense"),
+              HasSubstr("| `kernel_initializer` | [initializer](initializers.md) | `GlorotUniform` | "));
+  EXPECT_THAT(part("losses.md", "BinaryCrossentropy"), HasSubstr("Also: `binary_crossentropy`"));
+  EXPECT_THAT(part("sections.md", "train"), HasSubstr("| `log_every` | number with a unit | `50 steps` | "));
+}
+
+TEST(KeyReference, HasATablePerSectionAndChoice) {
+  EXPECT_THAT(part("sections.md", "data.loader.cache"), AllOf(HasSubstr("| `memory` | "), HasSubstr("| `disk` | ")));
+  EXPECT_THAT(part("sections.md", "gates.metrics.<name>"), HasSubstr("| `at_least` | "));
+  EXPECT_THAT(part("sections.md", "model.weights"), HasSubstr("| `skip_mismatch` | "));
+}
+
+TEST(KeyReference, HasEveryTypeOfTheFamilies) {
+  for (const auto& [file, names] :
+       std::map<std::string, std::vector<std::string>>{{"optimizers.md", nn::optimizer_family().names()},
+                                                       {"losses.md", nn::loss_family().names()},
+                                                       {"metrics.md", nn::metric_family().names()},
+                                                       {"schedules.md", nn::schedule_family().names()},
+                                                       {"datasets.md", data::dataset_family().names()},
+                                                       {"transforms.md", data::transform_family().names()}}) {
+    const std::string text = page(file);
+    for (const std::string& name : names) EXPECT_THAT(text, HasSubstr("\n## " + name + "\n")) << file;
+  }
 }
 
 }  // namespace
