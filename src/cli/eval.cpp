@@ -85,7 +85,7 @@ int run(const EvalFlags& flags, const Context& context, distributed::Processes* 
   std::vector<evaluation::Verdict> verdicts =
       evaluation::verdicts_of(assertions, evaluation::result_values(evaluation_result));
   if (gates->present())
-    std::ranges::move(gates->evaluate(evaluated, session.plan(), session.model().parameters()),
+    std::ranges::move(gates->verdicts(evaluated, session.plan(), session.model().parameters()),
                       std::back_inserter(verdicts));
   gates->conclude(verdicts, evaluation.source().experiment, folder.string());
   return 0;

@@ -272,11 +272,11 @@ void check_run_end(evaluation::Gates& gates, const std::vector<evaluation::Asser
     log::warn("gates skipped: the run did not complete");
     gates.mark_skipped();
   } else if (gates.present()) {
-    std::vector<evaluation::Verdict> more = gates.skipped_verdicts();
+    std::vector<evaluation::Verdict> more = gates.verdicts_without_evaluation();
     if (last) {
       const evaluation::EvaluatedModel evaluated{session.experiment(), last->checkpoint, last->evaluation_result,
                                                  session.source("validation")};
-      more = gates.evaluate(evaluated, session.plan(), session.model().parameters());
+      more = gates.verdicts(evaluated, session.plan(), session.model().parameters());
     }
     std::ranges::move(more, std::back_inserter(verdicts));
   }

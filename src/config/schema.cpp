@@ -47,7 +47,7 @@ bool is_positional_type(const Node& arguments, const std::vector<Field>& fields)
 struct Reading {
   const std::string& name;
   const std::vector<Field>& fields;
-  const std::vector<std::pair<std::string, std::string>>& deprecated_key;
+  const std::vector<std::pair<std::string, std::string>>& rejected_keys;
   Reader& reader;
   void* spec;
   std::set<const Field*> seen = {};
@@ -93,9 +93,9 @@ struct Reading {
     for (const Field& field : fields) names.push_back(field.name);
     known.insert(known.end(), names.begin(), names.end());
     for (const Field& field : fields) known.insert(known.end(), field.aliases.begin(), field.aliases.end());
-    const auto gone = std::find_if(deprecated_key.begin(), deprecated_key.end(),
-                                   [&](const auto& one) { return one.first == entry.key; });
-    std::string hint = gone != deprecated_key.end() ? "; " + gone->second : hint_for(entry.key, name, known);
+    const auto rejected = std::find_if(rejected_keys.begin(), rejected_keys.end(),
+                                       [&](const auto& one) { return one.first == entry.key; });
+    std::string hint = rejected != rejected_keys.end() ? "; " + rejected->second : hint_for(entry.key, name, known);
     if (hint.empty())
       hint = names.empty() ? "; there are none"
                            : (names.size() == 1 ? "; expected " : "; expected one of ") + join(names, ", ");
@@ -119,7 +119,7 @@ bool Schema::read(const Node& arguments, const Mark& where, Reader& reader, void
                   const std::vector<std::string>& ignored) const {
   const Node found = reader.substituted(arguments);
   const Reader::Subject subject(reader, subject_of(reader, name_));
-  Reading reading{name_, fields_, former_, reader, spec};
+  Reading reading{name_, fields_, rejected_keys_, reader, spec};
   if (found.is_map() && !is_positional_type(found, fields_))
     reading.keys(found, ignored);
   else if (!found.is_null())

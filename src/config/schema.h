@@ -140,9 +140,11 @@ class Schema {
     return *this;
   }
   /// A key that is rejected; `words` describe what to write instead.
-  void add_former(std::string key, std::string words) { former_.emplace_back(std::move(key), std::move(words)); }
-  Schema&& deprecated_key(std::string key, std::string words) && {
-    add_former(std::move(key), std::move(words));
+  void add_rejected_key(std::string key, std::string words) {
+    rejected_keys_.emplace_back(std::move(key), std::move(words));
+  }
+  Schema&& rejected_key(std::string key, std::string words) && {
+    add_rejected_key(std::move(key), std::move(words));
     return std::move(*this);
   }
   /// A rule over several keys: returns "" or the message.
@@ -172,7 +174,7 @@ class Schema {
  private:
   std::string name_;
   std::vector<Field> fields_;
-  std::vector<std::pair<std::string, std::string>> former_;
+  std::vector<std::pair<std::string, std::string>> rejected_keys_;
   std::vector<std::function<std::string(const void*)>> rules_;
   std::function<std::shared_ptr<void>()> make_;
 };

@@ -46,8 +46,8 @@ class TypeBuilder {
   }
   Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
   /// A key that is rejected; `advice` describes what to write instead.
-  Derived&& deprecated_key(std::string key, std::string advice) {
-    type_->schema.add_former(std::move(key), std::move(advice));
+  Derived&& rejected_key(std::string key, std::string advice) {
+    type_->schema.add_rejected_key(std::move(key), std::move(advice));
     return self();
   }
   /// A rule over several keys: returns "" or the message.

@@ -61,11 +61,12 @@ std::optional<experiment::Limit> limit_of(const experiment::GatesSection& sectio
 
 }  // namespace
 
-Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on, bool evaluated)
+Gates::Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& data_set,
+             bool has_evaluation)
     : flags_(flags),
       section_(flags.file ? std::optional(experiment::load_gates(*flags.file)) : experiment.config.gates),
-      set_(on == default_set(experiment) ? "" : on) {
-  if (!evaluated) section_.reset();
+      set_(data_set == default_set(experiment) ? "" : data_set) {
+  if (!has_evaluation) section_.reset();
   if (!section_) return;
   for (const config::Path& folder : section_->baseline) runs_.push_back({.folder = folder, .of_baseline = true});
   for (const config::Path& folder : section_->runs) runs_.push_back({.folder = folder});
@@ -106,7 +107,7 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
   diagnostics.throw_if_errors();
 }
 
-std::vector<Verdict> Gates::evaluate(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters) {
+std::vector<Verdict> Gates::verdicts(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters) {
   std::vector<Verdict> verdicts = check_limits(evaluated, plan);
   append(verdicts, compare_with_baseline(evaluated));
   append(verdicts, check_speed_and_size(evaluated, parameters));
@@ -251,7 +252,7 @@ std::vector<Verdict> Gates::check_speed_and_size(const EvaluatedModel& evaluated
   return verdicts;
 }
 
-std::vector<Verdict> Gates::skipped_verdicts() const {
+std::vector<Verdict> Gates::verdicts_without_evaluation() const {
   return {
       {.gate = "evaluation",
        .found = std::nan(""),

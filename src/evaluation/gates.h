@@ -22,20 +22,20 @@ struct GateOptions {
 
 class Gates {
  public:
-  /// Reads the gates from --gates, else from the config; there are none without `evaluated`. `on`: the data set to
-  /// evaluate. Checks that the folders of the baseline and of other runs exist, and for speed.of_baseline that their
+  /// Reads the gates from --gates, else from the config; there are none without `has_evaluation`. `data_set`: the one
+  /// to evaluate. Checks that the folders of the baseline and of other runs exist, and for speed.of_baseline that their
   /// eval.json has a speed. Throws Error{kUsage}, Error{kData}.
-  Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& on,
-        bool evaluated = true);
+  Gates(const GateOptions& flags, const experiment::Experiment& experiment, const std::string& data_set,
+        bool has_evaluation = true);
 
   bool present() const { return section_.has_value(); }
   /// Call before the evaluation. Throws Error{kUsage} for unknown metrics and classes, and for limits of classes if no
   /// output has classes.
   void check(const plan::Plan& plan, const std::vector<Classes>& classes) const;
   /// Requires present(). Throws Error{kData} if a baseline was evaluated on other samples.
-  std::vector<Verdict> evaluate(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters);
+  std::vector<Verdict> verdicts(const EvaluatedModel& evaluated, const plan::Plan& plan, std::int64_t parameters);
   /// The failed verdict of a completed run whose evaluation was stopped or failed.
-  std::vector<Verdict> skipped_verdicts() const;
+  std::vector<Verdict> verdicts_without_evaluation() const;
   /// For a run that ended early: marks the gates as skipped ("passed": null in gates.json, skipped in the JUnit XML).
   void mark_skipped() { skipped_ = true; }
   /// Writes verdicts, also those of --assert, as JUnit XML and annotations if requested; with gates also prints them

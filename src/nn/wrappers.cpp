@@ -70,7 +70,7 @@ const Registered kBidirectional =
                         .doc("LSTM, GRU or SimpleRNN; the wrapper makes a copy for each direction"))
         .key(
             key("merge_mode", &BidirectionalSpec::merge_mode).doc("how the outputs of the two directions are combined"))
-        .deprecated_key("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
+        .rejected_key("backward_layer", "both directions have the settings of 'layer', each with weights of its own")
         .inputs(1, 5)
         .outputs(outputs)
         .weights(weights)

@@ -220,7 +220,7 @@ const RegisteredCallback kModelCheckpoint =
         .key(key("initial_value_threshold", &ModelCheckpointSpec::initial_value_threshold)
                  .doc("best value at the start"))
         .key(key("max_to_keep", &ModelCheckpointSpec::max_to_keep).at_least(1).doc("number of files that are kept"))
-        .deprecated_key("period", "write save_freq: N epochs")
+        .rejected_key("period", "write save_freq: N epochs")
         .check(check_checkpoint)
         .runs<ModelCheckpoint>();
 
