@@ -65,7 +65,7 @@ ComparedSession::ComparedSession(const experiment::Experiment& experiment, const
                            .device_datasets = options.device_datasets}) {}
 
 runtime::StepSums ComparedSession::step(const data::Batch& batch, std::int64_t number) {
-  return session.replicas().step(batch.host(),
+  return session.replicas().step(batch.view(),
                                  {number, session.scheduled_rate(nn::Progress::at_step(number)), batch.rows()});
 }
 
@@ -81,7 +81,7 @@ runtime::StepSums ComparedSession::step_from(const graph::Model& weights, const 
 }
 
 runtime::StepSums ComparedSession::evaluate(const data::Batch& batch) {
-  return session.replicas().evaluate(batch.host());
+  return session.replicas().evaluate(batch.view());
 }
 
 std::int64_t ComparedSession::skipped() {

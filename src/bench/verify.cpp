@@ -147,7 +147,7 @@ double dry_run(session::Session& session) {
   data::Loader& loader = session.train_loader();
   loader.seek(0, 0);
   const data::Batch batch = loader.next();
-  return session.replicas().gradients(batch.host(), batch.rows(), 0).loss / static_cast<double>(batch.rows());
+  return session.replicas().gradients(batch.view(), batch.rows(), 0).loss / static_cast<double>(batch.rows());
 }
 
 }  // namespace dptrain::bench

@@ -23,7 +23,7 @@
 #include "core/log_fields.h"
 #include "core/text.h"
 #include "core/trace.h"
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "evaluation/assertion.h"
 #include "evaluation/gates.h"
 #include "experiment/run_files.h"

@@ -239,7 +239,7 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     const auto loader = open_input(join(flags.inputs, ", "), block, session);
     loader->seek(0, 0);
     for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
-      session.replicas().predict(batch.host(), {places.begin(), places.end()});
+      session.replicas().predict(batch.view(), {places.begin(), places.end()});
       std::string rows;
       for (std::int64_t r = 0; r < batch.own().count; ++r) {
         const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];

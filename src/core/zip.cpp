@@ -262,7 +262,7 @@ class Record {
   std::vector<std::byte> bytes_;
 };
 
-struct MemberOffset {
+struct MemberEntry {
   const ZipMember& member;
   std::uint32_t crc = 0;
   std::uint64_t header = 0;  ///< offset of its local header
@@ -270,7 +270,7 @@ struct MemberOffset {
 };
 
 /// The fields that both headers of a member share, from the version to the length of its name.
-void put_common(Record& record, const MemberOffset& placed, std::uint64_t extra) {
+void put_common(Record& record, const MemberEntry& placed, std::uint64_t extra) {
   const std::uint64_t size = placed.wide ? kZip32Limit : placed.member.bytes.size();
   record.u16(placed.wide ? kZip64 : kPlain);
   record.u16(0);  // no flags
@@ -284,7 +284,7 @@ void put_common(Record& record, const MemberOffset& placed, std::uint64_t extra)
   record.u16(extra);
 }
 
-std::vector<std::byte> local_header(const MemberOffset& placed) {
+std::vector<std::byte> local_header(const MemberEntry& placed) {
   Record record;
   record.u32(zip::kLocal);
   put_common(record, placed, placed.wide ? 20 : 0);
@@ -297,7 +297,7 @@ std::vector<std::byte> local_header(const MemberOffset& placed) {
   return record.take();
 }
 
-void put_directory_entry(Record& record, const MemberOffset& placed) {
+void put_directory_entry(Record& record, const MemberEntry& placed) {
   record.u32(zip::kCentral);
   record.u16(placed.wide ? kZip64 : kPlain);
   put_common(record, placed, placed.wide ? 28 : 0);
@@ -336,7 +336,7 @@ ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit)
   Record directory;
   std::uint64_t at = 0;
   bool wide = false;
-  std::vector<MemberOffset> placed;
+  std::vector<MemberEntry> placed;
   for (const ZipMember& member : members) {
     placed.push_back({member, crc32(member.bytes), at, member.bytes.size() >= limit || at >= limit});
     all.headers.push_back(local_header(placed.back()));

@@ -37,24 +37,24 @@ const void* Batch::labels(int which) const {
   return buffer_ && !buffer_->labels.empty() ? buffer_->labels[static_cast<std::size_t>(which)].data() : nullptr;
 }
 
-BatchView Batch::host() const {
+BatchView Batch::view() const {
   if (!buffer_) return {};
   const Buffer& buffer = *buffer_;
   const RowRange range = own();
-  BatchView host{.rows = range.count,
+  BatchView view{.rows = range.count,
                  .first_row = range.first,
                  .batch = buffer.positions,
                  .dataset = buffer.dataset,
                  .epoch = buffer.epoch,
                  .number = buffer.number};
   for (std::size_t i = 0; i < buffer.inputs.size(); ++i)
-    host.inputs.push_back({buffer.inputs[i].data(), buffer.input_bytes[i]});
-  for (std::size_t i = 0; i < buffer.rows.size(); ++i) host.raw.push_back({buffer.rows[i].data(), buffer.row_bytes[i]});
+    view.inputs.push_back({buffer.inputs[i].data(), buffer.input_bytes[i]});
+  for (std::size_t i = 0; i < buffer.rows.size(); ++i) view.raw.push_back({buffer.rows[i].data(), buffer.row_bytes[i]});
   for (std::size_t i = 0; i < buffer.labels.size(); ++i)
-    host.labels.push_back({buffer.labels[i].data(), buffer.label_bytes[i]});
-  host.sample_weights = column(buffer.sample_weights.data());
-  host.samples = column(buffer.samples.data());
-  return host;
+    view.labels.push_back({buffer.labels[i].data(), buffer.label_bytes[i]});
+  view.sample_weights = column(buffer.sample_weights.data());
+  view.samples = column(buffer.samples.data());
+  return view;
 }
 
 const std::vector<std::int64_t>& Batch::indices() const {

@@ -66,7 +66,7 @@ struct Batch::Buffer {
 /// Unused buffers. Any thread.
 class BufferPool {
  public:
-  BufferPool() { free_.reserve(kRoom); }
+  BufferPool() { free_.reserve(kReserved); }
 
   /// Null if there is none.
   std::shared_ptr<Batch::Buffer> take() {
@@ -82,7 +82,7 @@ class BufferPool {
   }
 
  private:
-  static constexpr std::size_t kRoom = 64;  // more than usual prefetching, so that give() does not allocate
+  static constexpr std::size_t kReserved = 64;  // more than usual prefetching, so that give() does not allocate
   std::mutex mutex_;
   std::vector<std::shared_ptr<Batch::Buffer>> free_;
 };

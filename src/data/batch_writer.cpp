@@ -17,8 +17,8 @@ int source_input(const Source& source, const ModelSide& model, std::size_t which
   std::vector<std::string> names;
   for (int i = 0; i < source.inputs(); ++i) names.push_back(source.input_name(i));
   if (names.size() == 1 && names[0].empty() && model.input_shapes.size() == 1) return 0;
-  const std::string& wanted = model.input_names[which];
-  const auto found = std::find(names.begin(), names.end(), wanted);
+  const std::string& expected = model.input_names[which];
+  const auto found = std::find(names.begin(), names.end(), expected);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   if (names.size() == 1 && names[0].empty())
     throw Error(
@@ -27,14 +27,14 @@ int source_input(const Source& source, const ModelSide& model, std::size_t which
             "the model has the inputs {}, but the data set has one without a name; write inputs as {{name: file}}",
             join(model.input_names, ", ")));
   throw Error(ErrorKind::kData, fmt::format("the data set has no input '{}', which the model expects; it has {}{}",
-                                            wanted, join(names, ", "), did_you_mean(wanted, names)));
+                                            expected, join(names, ", "), did_you_mean(expected, names)));
 }
 
 namespace {
 
 /// Appends an axis of size 1 if the model has it: [28, 28] becomes [28, 28, 1] for [.., .., 1].
-Shape with_channel(const Shape& sample, const Shape& wanted) {
-  if (sample.rank() == 0 || sample.rank() + 1 != wanted.rank() || wanted.back() != 1) return sample;
+Shape with_channel(const Shape& sample, const Shape& expected) {
+  if (sample.rank() == 0 || sample.rank() + 1 != expected.rank() || expected.back() != 1) return sample;
   std::vector<std::int64_t> dims = sample.dims();
   dims.push_back(1);
   return Shape(std::move(dims));
@@ -62,7 +62,7 @@ BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline
     throw Error(ErrorKind::kData, fmt::format("the data set has {} inputs, but the model has {}", source_->inputs(),
                                               model.input_shapes.size()));
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs_.push_back(match(model, i));
-  if (form_ == BatchForm::kRows) raw_ = rows_in_memory();
+  if (form_ == BatchForm::kRows) source_rows_ = rows_in_memory();
   if (pipeline_.mixes()) parts_ = pipeline_.parts();
   for (LabelForm& label : labels) {
     if (!parts_.empty() && label.kind == nn::LabelKind::kClass)
@@ -74,29 +74,30 @@ BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline
 BatchWriter::Input BatchWriter::match(const ModelSide& model, std::size_t which) const {
   Input input;
   input.from = source_input(*source_, model, which);
-  input.wanted = model.input_shapes[which];
-  input.elements = input.wanted.elements();
+  input.model_shape = model.input_shapes[which];
+  input.elements = input.model_shape.elements();
   input.type = model.input_type(which);
   input.id_limit = model.id_limit(which);
   if (input.type != DType::kF32) return match_exact(input, model.input_names[which]), input;
   input.is_transformed = pipeline_.empty() || model.is_transformed(which);
   const Pipeline& pipeline = pipeline_of(input);
   const Shape found = source_->input_shape(input.from);
-  input.sample = with_channel(found, input.wanted);
+  input.sample = with_channel(found, input.model_shape);
   pipeline.check_mixing(!source_->has_one_shape(input.from));
   const Shape made = pipeline.output(input.sample);
-  if (made.rank() > 0 && made != input.wanted) {
+  if (made.rank() > 0 && made != input.model_shape) {
     const std::string name = source_->input_name(input.from);
-    const bool rows = made.rank() == 1 && input.wanted.rank() == 1;  // a table: its columns determine the width
-    throw Error(ErrorKind::kData,
-                fmt::format("samples{} are {}{}, the model expects {}{}", name.empty() ? "" : " of " + name,
-                            found.str(), made == input.sample ? "" : ", after the transforms " + made.str(),
-                            input.wanted.str(), rows ? fmt::format("; write `Input: {{shape: [{}]}}`", made[0]) : ""));
+    const bool rows = made.rank() == 1 && input.model_shape.rank() == 1;  // a table: its columns determine the width
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("samples{} are {}{}, the model expects {}{}", name.empty() ? "" : " of " + name, found.str(),
+                    made == input.sample ? "" : ", after the transforms " + made.str(), input.model_shape.str(),
+                    rows ? fmt::format("; write `Input: {{shape: [{}]}}`", made[0]) : ""));
   }
   if (found.rank() == 0) check_sizes(input);
   input.u8 = source_->u8_rows(input.from);
   input.f32 = source_->f32_rows(input.from);
-  input.is_final = pipeline.empty() && found == input.wanted && source_->can_read_exact(input.from, DType::kF32);
+  input.is_final = pipeline.empty() && found == input.model_shape && source_->can_read_exact(input.from, DType::kF32);
   return input;
 }
 
@@ -107,9 +108,9 @@ void BatchWriter::match_exact(Input& input, const std::string& name) const {
                                                "cannot be mixed; remove MixUp and CutMix",
                                                name, name_of(input.type)));
   input.sample = source_->input_shape(input.from);
-  if (input.sample != input.wanted)
+  if (input.sample != input.model_shape)
     throw Error(ErrorKind::kData, fmt::format("samples of '{}' are {}, the model expects {}", name, input.sample.str(),
-                                              input.wanted.str()));
+                                              input.model_shape.str()));
   if (!source_->can_read_exact(input.from, input.type))
     throw Error(ErrorKind::kData, fmt::format("the model's input '{}' is {}, but the data set does not contain "
                                               "integers for it; store them as {}, or give the Input dtype: float32",
@@ -137,18 +138,18 @@ void BatchWriter::check_sizes(const Input& input) const {
   constexpr std::int64_t kPeeked = 16;
   const auto fits = [&](const Shape& shape) {
     const Shape made = pipeline_of(input).output(shape);
-    return made.rank() == 0 || made == input.wanted;
+    return made.rank() == 0 || made == input.model_shape;
   };
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
-  std::string place, found;              // of an example
-  std::optional<Shape> resized;          // size after the transforms, if they change it
-  const int rank = input.wanted.rank();  // images or clips
+  std::string place, found;                   // of an example
+  std::optional<Shape> resized;               // size after the transforms, if they change it
+  const int rank = input.model_shape.rank();  // images or clips
   const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t index = i * source_->size() / samples;
     const Shape shape = source_->peek_shape(index, input.from);
-    if (shape.rank() != input.wanted.rank() || rank < 3 || rank > 4) continue;
+    if (shape.rank() != input.model_shape.rank() || rank < 3 || rank > 4) continue;
     ++seen;
     if (fits(shape) || fits(turned(shape))) continue;  // or after a quarter turn
     if (++unfit > 1) continue;
@@ -163,14 +164,14 @@ void BatchWriter::check_sizes(const Input& input) const {
         ErrorKind::kData,
         fmt::format("data.transforms turn {} ({}) into {}, but the model expects {}; write height: {}, width: {} "
                     "in those that set a size, for train and for eval, or change the Input to {}",
-                    place, found, size(*resized), size(input.wanted), input.wanted[rank - 3], input.wanted[rank - 2],
-                    size(*resized)));
+                    place, found, size(*resized), size(input.model_shape), input.model_shape[rank - 3],
+                    input.model_shape[rank - 2], size(*resized)));
   throw Error(ErrorKind::kData,
               fmt::format("the sizes of {0} differ from the {1} of the model: {2} is {3}; add `Resizing: "
                           "{{height: {4}, width: {5}}}` to data.transforms, for a trained model with "
                           "--set 'data.transforms.eval.+={{Resizing: {{height: {4}, width: {5}}}}}'",
-                          is_clip(input.wanted) ? "clips" : "images", size(input.wanted), place, found,
-                          input.wanted[rank - 3], input.wanted[rank - 2]));
+                          is_clip(input.model_shape) ? "clips" : "images", size(input.model_shape), place, found,
+                          input.model_shape[rank - 3], input.model_shape[rank - 2]));
 }
 
 bool BatchWriter::is_copy() const {
@@ -179,7 +180,7 @@ bool BatchWriter::is_copy() const {
                                   [](const Input& input) { return in_memory(input) && input.is_transformed; });
 }
 
-bool BatchWriter::is_quick() const {
+bool BatchWriter::reads_without_transforms() const {
   return std::ranges::all_of(inputs_, [](const Input& in) { return in.is_final || in.type != DType::kF32; });
 }
 
@@ -194,7 +195,7 @@ std::shared_ptr<Batch::Buffer> BatchWriter::make_buffer(std::int64_t rows, const
   else
     buffer->samples = {allocate, rows};
   if (form_ == BatchForm::kRows)
-    for (const RowsInMemory& input : raw_) {
+    for (const RowsInMemory& input : source_rows_) {
       buffer->rows.emplace_back(allocate, rows * static_cast<std::int64_t>(input.row_bytes()));
       buffer->row_bytes.push_back(input.row_bytes());
     }
@@ -252,10 +253,10 @@ std::vector<RowsInMemory> BatchWriter::rows_in_memory() const {
 }
 
 void BatchWriter::copy_rows(std::int64_t index, std::int64_t row, Batch::Buffer& buffer) const {
-  for (std::size_t i = 0; i < raw_.size(); ++i) {
-    const std::size_t bytes = raw_[i].row_bytes();
+  for (std::size_t i = 0; i < source_rows_.size(); ++i) {
+    const std::size_t bytes = source_rows_[i].row_bytes();
     std::memcpy(buffer.rows[i].data() + static_cast<std::size_t>(row) * bytes,
-                raw_[i].rows + static_cast<std::size_t>(source_->row(index)) * bytes, bytes);
+                source_rows_[i].rows + static_cast<std::size_t>(source_->row(index)) * bytes, bytes);
   }
 }
 
@@ -286,7 +287,7 @@ void BatchWriter::fill_input(const Input& input, std::int64_t index, std::int64_
   const ImageView view = view_sample(input, index, key, scratch.image);
   try {
     const trace::Span span("data", "transform", index);
-    pipeline_of(input).write(view, key, scratch.pipeline, input.wanted, out);
+    pipeline_of(input).write(view, key, scratch.pipeline, input.model_shape, out);
   } catch (const Error& unfit) {  // such as an image of another size: treated as a damaged sample
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
     throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
@@ -313,7 +314,7 @@ ImageView BatchWriter::view_sample(const Input& input, std::int64_t index, const
     source_->read(index, input.from, image, hint);
     view = view_of(image);
   }
-  view.shape = with_channel(view.shape, input.wanted);
+  view.shape = with_channel(view.shape, input.model_shape);
   return view;
 }
 

@@ -47,14 +47,14 @@ class BatchWriter {
   /// their channels.
   bool is_copy() const;
   /// Whether the source writes all inputs in the form of the model.
-  bool is_quick() const;
+  bool reads_without_transforms() const;
 
  private:
   struct Input {
     int from = 0;               ///< index in the source
     Shape sample;               ///< shape before the pipeline; rank 0 if samples differ
-    Shape wanted;               ///< shape of the model's input
-    std::int64_t elements = 0;  ///< elements of `wanted`
+    Shape model_shape;          ///< shape of the model's input
+    std::int64_t elements = 0;  ///< elements of `model_shape`
     DType type = DType::kF32;   ///< as ModelSide::input_types
     std::int64_t id_limit = 0;  ///< as ModelSide::id_limits
 
@@ -105,7 +105,7 @@ class BatchWriter {
   std::uint64_t seed_;
   BatchForm form_;
   std::vector<Input> inputs_;
-  std::vector<RowsInMemory> raw_;  ///< BatchForm::kRows
+  std::vector<RowsInMemory> source_rows_;  ///< BatchForm::kRows
 };
 
 }  // namespace dptrain::data

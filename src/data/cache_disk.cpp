@@ -124,7 +124,7 @@ class CachePart {
   void map_index();
   void map_whole();
   void give_shape(const Array& sample);
-  void set_flag(std::size_t i, CacheFlag what);
+  void complete_sample(std::size_t i, CacheFlag what);
   void finish();
 
   const std::string file_, part_;
@@ -341,14 +341,14 @@ void CachePart::store_sample(std::size_t index, const Array& sample) {
               bytes);
   const std::uint32_t crc = cache_crc(row(index), bytes);
   std::memcpy(index_.get() + layout_.crcs + index * sizeof crc, &crc, sizeof crc);
-  set_flag(index, kThere);
+  complete_sample(index, kThere);
 }
 
 void CachePart::mark_unreadable(std::size_t index) {
-  if (!is_finished()) set_flag(index, kUnreadable);
+  if (!is_finished()) complete_sample(index, kUnreadable);
 }
 
-void CachePart::set_flag(std::size_t index, CacheFlag what) {
+void CachePart::complete_sample(std::size_t index, CacheFlag what) {
   std::uint8_t missing = kMissing;
   if (!flag(index).compare_exchange_strong(missing, what)) return;
   if (std::atomic_ref(header().tried).fetch_add(1) + 1 == samples_ && is_shaped()) finish();

@@ -285,7 +285,7 @@ DataStats data_stats(const Source& source, int input, const Pipeline& pipeline, 
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Sums& sums = all[i];
     if (sums.pixels == 0) {
-      ++stats.left_out;
+      ++stats.unreadable;
       continue;
     }
     if (total.empty()) total.resize(sums.channels.size());
@@ -311,7 +311,7 @@ DataStats data_stats(const Source& source, int input, const Pipeline& pipeline, 
 
 std::string stats_report(const std::string& name, const DataStats& stats, const std::string& values) {
   std::string text = fmt::format("{}: {} samples{}, {} pixels, {}\n", name, with_commas(stats.samples),
-                                 stats.left_out == 0 ? "" : fmt::format(" ({} cannot be read)", stats.left_out),
+                                 stats.unreadable == 0 ? "" : fmt::format(" ({} cannot be read)", stats.unreadable),
                                  with_commas(stats.pixels), values);
   text += "  channel          mean    deviation     smallest      largest\n";
   for (std::size_t c = 0; c < stats.mean.size(); ++c)

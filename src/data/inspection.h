@@ -41,7 +41,7 @@ DataScan scan(const Source& source);
 std::string scan_report(const std::string& name, const DataScan& scan);
 
 struct DataStats {
-  std::int64_t samples = 0, left_out = 0;                 ///< left out: unreadable
+  std::int64_t samples = 0, unreadable = 0;
   std::int64_t pixels = 0;                                ///< number of summed pixels, which count alike
   std::vector<double> mean{}, variance{}, low{}, high{};  ///< per channel, the last axis
   std::vector<std::int64_t> heights{}, widths{};          ///< of the images as read, sorted

@@ -68,20 +68,20 @@ void LabelWriter::check_all() const {
     if (const auto index = (bad - all) / found_; bad != all + count) check_probabilities(index, all + index * found_);
     return;
   }
-  std::vector<float> room, row(row_bytes() / sizeof(float));
+  std::vector<float> scratch, row(row_bytes() / sizeof(float));
   for (std::int64_t i = 0; i < source_->size(); ++i) {
     if (one_class_ && form_.width > 1)
       checked_class(i);
     else
-      write(i, room, reinterpret_cast<std::byte*>(row.data()));
+      write(i, scratch, reinterpret_cast<std::byte*>(row.data()));
   }
 }
 
-void LabelWriter::write(std::int64_t index, std::vector<float>& room, std::byte* out) const {
+void LabelWriter::write(std::int64_t index, std::vector<float>& scratch, std::byte* out) const {
   if (classes())
-    classes_of(index, room, reinterpret_cast<std::int32_t*>(out));
+    classes_of(index, scratch, reinterpret_cast<std::int32_t*>(out));
   else
-    values_of(index, room, reinterpret_cast<float*>(out));
+    values_of(index, scratch, reinterpret_cast<float*>(out));
 }
 
 std::int64_t LabelWriter::checked_class(std::int64_t index) const {
@@ -103,20 +103,20 @@ std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
   return static_cast<std::int32_t>(value);
 }
 
-void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::int32_t* out) const {
+void LabelWriter::classes_of(std::int64_t index, std::vector<float>& scratch, std::int32_t* out) const {
   if (one_class_) {
     *out = static_cast<std::int32_t>(checked_class(index));
     return;
   }
-  room.resize(static_cast<std::size_t>(found_));
-  source_->label_values(index, room.data(), which_);
+  scratch.resize(static_cast<std::size_t>(found_));
+  source_->label_values(index, scratch.data(), which_);
   const bool one_hot = found_ != form_.positions;
   for (std::int64_t at = 0; at < form_.positions; ++at) {
     if (!one_hot) {
-      out[at] = whole_class(room[static_cast<std::size_t>(at)], index);
+      out[at] = whole_class(scratch[static_cast<std::size_t>(at)], index);
       continue;
     }
-    const std::int64_t place = one_hot_position(room.data() + at * classes_each(), classes_each());
+    const std::int64_t place = one_hot_position(scratch.data() + at * classes_each(), classes_each());
     if (place < 0)
       throw Error(ErrorKind::kData, fmt::format("{}: the row is not one-hot; expected a single 1 among zeros, or a "
                                                 "loss of rows, such as categorical_crossentropy",
@@ -125,7 +125,7 @@ void LabelWriter::classes_of(std::int64_t index, std::vector<float>& room, std::
   }
 }
 
-void LabelWriter::values_of(std::int64_t index, std::vector<float>& room, float* out) const {
+void LabelWriter::values_of(std::int64_t index, std::vector<float>& scratch, float* out) const {
   if (one_class_ && form_.width == 1) {
     out[0] = static_cast<float>(source_->label_class(index, which_));
   } else if (one_class_) {
@@ -134,11 +134,11 @@ void LabelWriter::values_of(std::int64_t index, std::vector<float>& room, float*
   } else if (found_ == form_.width) {
     source_->label_values(index, out, which_);
   } else {  // one class per position
-    room.resize(static_cast<std::size_t>(found_));
-    source_->label_values(index, room.data(), which_);
+    scratch.resize(static_cast<std::size_t>(found_));
+    source_->label_values(index, scratch.data(), which_);
     std::fill_n(out, form_.width, 0.0F);
     for (std::int64_t at = 0; at < found_; ++at)
-      out[at * classes_each() + whole_class(room[static_cast<std::size_t>(at)], index)] = 1.0F;
+      out[at * classes_each() + whole_class(scratch[static_cast<std::size_t>(at)], index)] = 1.0F;
   }
   if (form_.probabilities) check_probabilities(index, out);
 }

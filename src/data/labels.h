@@ -39,17 +39,17 @@ class LabelWriter {
 
   /// Checks the classes and probabilities of all samples, so that bad ones fail before training. Throws Error{kData}.
   void check_all() const;
-  /// Writes row_bytes(). `room`: scratch of the thread, for reuse. Throws Error{kData} for a class that the output does
-  /// not have, and for a value outside 0..1 if probabilities are required.
-  void write(std::int64_t index, std::vector<float>& room, std::byte* out) const;
+  /// Writes row_bytes(). `scratch`: memory of the thread, for reuse. Throws Error{kData} for a class that the output
+  /// does not have, and for a value outside 0..1 if probabilities are required.
+  void write(std::int64_t index, std::vector<float>& scratch, std::byte* out) const;
 
  private:
   std::int64_t classes_each() const { return form_.width / form_.positions; }
   std::int64_t checked_class(std::int64_t index) const;
   /// Class number from a float.
   std::int32_t whole_class(float value, std::int64_t index) const;
-  void classes_of(std::int64_t index, std::vector<float>& room, std::int32_t* out) const;
-  void values_of(std::int64_t index, std::vector<float>& room, float* out) const;
+  void classes_of(std::int64_t index, std::vector<float>& scratch, std::int32_t* out) const;
+  void values_of(std::int64_t index, std::vector<float>& scratch, float* out) const;
   void check_probabilities(std::int64_t index, const float* values) const;
 
   std::shared_ptr<const Source> source_;

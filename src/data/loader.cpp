@@ -27,7 +27,7 @@ int auto_workers(const LoaderOptions& options, bool is_copy) {
   if (options.workers > 0) return options.workers;
   if (is_copy) return 1;  // memory is the limit
   const int cores = machine::cpus();
-  if (options.alone) return std::max(1, cores);
+  if (options.uses_all_cores) return std::max(1, cores);
   const int left = options.busy_threads > 0 ? cores - options.busy_threads : cores / 2;
   return std::clamp(left, 1, kMostAutoWorkers);
 }
@@ -42,9 +42,10 @@ int auto_prefetch(const LoaderOptions& options, std::int64_t batch, int workers)
 
 /// Samples that a worker takes at a time.
 std::int64_t piece_size(std::int64_t batch, int workers, const BatchWriter& batch_writer) {
-  constexpr std::int64_t kLargest = 8, kLargestOfQuick = 256;
+  constexpr std::int64_t kLargest = 8, kLargestWithoutTransforms = 256;
   if (batch_writer.is_copy()) return batch;
-  return std::clamp<std::int64_t>(batch / (4 * workers), 1, batch_writer.is_quick() ? kLargestOfQuick : kLargest);
+  return std::clamp<std::int64_t>(batch / (4 * workers), 1,
+                                  batch_writer.reads_without_transforms() ? kLargestWithoutTransforms : kLargest);
 }
 
 /// Orders of the epochs in flight. Any thread; the first call makes an order while others wait for it.
@@ -116,7 +117,7 @@ struct Loader::Impl {
         batch_writer(source, std::move(pipeline), model, std::move(labels), options.seed, options.form),
         account(source->bad_samples()),
         workers(auto_workers(options, batch_writer.is_copy())),
-        numbered(options.numbered),
+        sets_number(options.sets_number),
         max_rows(std::max({std::int64_t{1}, options.max_share, share_of(std::min(batch_size, samples), 0).count})),
         piece(piece_size(max_rows, workers, batch_writer)),
         ring(static_cast<std::size_t>(auto_prefetch(options, max_rows, workers))),
@@ -227,7 +228,7 @@ struct Loader::Impl {
   void describe(Batch::Buffer& buffer, const Position& at, std::int64_t end, const RowRange& own,
                 const std::vector<std::int64_t>* order) const {
     buffer.epoch = at.epoch;
-    buffer.number = numbered ? number_of(at) : -1;
+    buffer.number = sets_number ? number_of(at) : -1;
     buffer.first = at.first;
     buffer.end = end;
     buffer.share = own;
@@ -386,7 +387,7 @@ struct Loader::Impl {
   const BatchWriter batch_writer;
   const std::shared_ptr<BadSamples> account;  // used by the trainer's thread only
   const int workers;
-  const bool numbered;
+  const bool sets_number;
   const std::int64_t max_rows;  // rows of the largest batch in this process
   const std::int64_t piece;
 

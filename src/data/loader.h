@@ -7,7 +7,7 @@
 // processes each has a loader of the same batches, which makes only the rows of its share.
 //
 //   Loader loader(source, pipeline, model, labels, {.batch_size = 256});
-//   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) replicas.step(batch.host(), inputs);
+//   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) replicas.step(batch.view(), inputs);
 //   loader.next_epoch();
 
 #include <cstddef>
@@ -52,8 +52,8 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   int workers = 0;       ///< 0: auto (1 if samples are only copied, else the cores that the replicas leave, 1 to 16)
   int busy_threads = 0;  ///< threads of the replicas, for auto; 0: unknown, half of the cores
-  bool alone = false;    ///< nothing else computes: auto uses all cores
-  int prefetch = 0;      ///< batches ahead; 0: auto (2 to 4, more if they are small)
+  bool uses_all_cores = false;  ///< nothing else computes: auto uses all cores
+  int prefetch = 0;             ///< batches ahead; 0: auto (2 to 4, more if they are small)
   /// Memory of the inputs and labels; empty: ordinary memory. For GPUs it is page-locked, so that copies are
   /// asynchronous. The allocator must outlive the loader and its batches.
   Allocate allocate{};
@@ -63,7 +63,7 @@ struct LoaderOptions {
   /// deterministic; any thread. Not set: all positions.
   std::function<RowRange(std::int64_t positions, std::int64_t number)> share{};
   std::int64_t max_share = 0;  ///< largest share, if shares change with the number; 0: that of batch 0
-  bool numbered = false;       ///< sets BatchView::number, which counts batches over all epochs
+  bool sets_number = false;    ///< sets BatchView::number, which counts batches over all epochs
   /// Required with a share if the source leaves samples out. next() calls it once per batch, in order.
   AgreeOnBad agree{};
 };
@@ -91,7 +91,7 @@ class Batch {
   const void* labels(int which = 0) const;  ///< int32 [own, positions] or float [own, width]; null without labels
   /// The own rows for the replicas, in memory of the Allocate: inputs for BatchForm::kFloats, else samples, and for
   /// kRows also the source's rows. Valid as long as the batch.
-  BatchView host() const;
+  BatchView view() const;
 
   struct Buffer;
 

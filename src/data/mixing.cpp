@@ -60,7 +60,7 @@ void BatchWriter::fill_mixed(std::int64_t index, std::int64_t epoch, std::int64_
       }
       Array& image = scratch.mixes[0].mixed;
       mix_input(input, last, index, epoch, scratch, image);
-      parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.wanted,
+      parts_[last].rest.write(view_of(image), key_of(index, epoch), scratch.pipeline, input.model_shape,
                               float_row(buffer, i, row));
     }
   } catch (const PartnerError&) {

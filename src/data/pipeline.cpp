@@ -78,22 +78,23 @@ std::size_t Pipeline::unfolded() const {
   return count;
 }
 
-void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const {
-  if (const Shape made = output(in.shape); made != wanted) {
-    const int rank = wanted.rank();
-    const bool size = made.rank() == wanted.rank() && rank >= 3 && made.back() == wanted.back() &&
-                      (!is_clip(wanted) || made[0] == wanted[0]);
+void Pipeline::write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& expected,
+                     float* out) const {
+  if (const Shape made = output(in.shape); made != expected) {
+    const int rank = expected.rank();
+    const bool size = made.rank() == expected.rank() && rank >= 3 && made.back() == expected.back() &&
+                      (!is_clip(expected) || made[0] == expected[0]);
     throw Error(
         ErrorKind::kData,
         fmt::format(
-            "sample {} is {} after the transforms, the model expects {}{}", key.sample, made.str(), wanted.str(),
+            "sample {} is {} after the transforms, the model expects {}{}", key.sample, made.str(), expected.str(),
             size ? fmt::format("; `Resizing: {{height: {}, width: {}}}` in data.transforms makes all of one size",
-                               wanted[rank - 3], wanted[rank - 2])
+                               expected[rank - 3], expected[rank - 2])
                  : ""));
   }
   if (!is_clip(in.shape)) return write_image(in, key, scratch, out);
   for (std::int64_t f = 0; f < in.shape[0]; ++f)
-    write_image(frame_of(in, f), key, scratch, out + f * (wanted.elements() / wanted[0]));
+    write_image(frame_of(in, f), key, scratch, out + f * (expected.elements() / expected[0]));
 }
 
 /// Combines the transforms from index `count` on, which only map channels or mirror.

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "data/encoders/encoder.h"
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "data/sources/image_folder.h"
 #include "data/sources/join.h"
 #include "data/sources/text.h"
@@ -64,12 +64,12 @@ PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vec
 
 class FittedTable {
  public:
-  FittedTable(const CSVSpec& spec, const std::string& fitted_state) : fitted_state_(FittedCsv::of(fitted_state)) {
+  FittedTable(const CSVSpec& spec, const std::string& fitted_state) : layout_(CsvLayout::of(fitted_state)) {
     missing_ = spec.missing_values.value_or(table::default_missing_words());
   }
 
   const ColumnGroups::Group& group(const ModelSide& model, std::size_t which) const {
-    const auto& groups = fitted_state_.inputs;
+    const auto& groups = layout_.inputs;
     if (groups.size() == 1 && groups[0].name.empty() && model.input_shapes.size() == 1) return groups[0];
     const auto found = std::ranges::find(groups, model.input_names[which], &ColumnGroups::Group::name);
     if (found == groups.end())
@@ -79,12 +79,12 @@ class FittedTable {
     return *found;
   }
 
-  const FittedCsv::Column& column(const std::string& name) const { return fitted_state_.column(name); }
+  const CsvLayout::Column& column(const std::string& name) const { return layout_.column(name); }
 
   PreparedInput input(const ColumnGroups::Group& group) const {
     PreparedInput input{.raw = {}, .bytes = false, .columns = {}, .steps = {}, .missing = missing_};
     for (const std::string& name : group.columns) {
-      const FittedCsv::Column& column = fitted_state_.column(name);
+      const CsvLayout::Column& column = layout_.column(name);
       const auto encoder = restore(column.encoder, nlohmann::json::parse(column.fitted_state));
       auto prepared = encoder->prepared(name);
       if (!prepared)
@@ -96,7 +96,7 @@ class FittedTable {
   }
 
  private:
-  FittedCsv fitted_state_;
+  CsvLayout layout_;
   std::vector<std::string> missing_;
 };
 

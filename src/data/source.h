@@ -230,17 +230,17 @@ struct DatasetConfig {
 struct RoleSelection {
   bool train = true, validation = true, test = true;
 };
-/// Adds an error with its place for each missing file or folder of the wanted data sets.
-void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, config::Diagnostics& diagnostics);
+/// Adds an error with its place for each missing file or folder of the selected data sets.
+void find_missing(const DatasetConfig& datasets, const RoleSelection& selection, config::Diagnostics& diagnostics);
 
-/// Opens the data sets of the wanted roles (null: absent) and applies the Splits of all roles, so that a sample's role
-/// does not depend on `wanted`. Data sets that must be fitted use `model.fitted_state`, or if it is empty are fitted to
-/// the samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
+/// Opens the data sets of the selected roles (null: absent) and applies the Splits of all roles, so that a sample's
+/// role does not depend on `selection`. Data sets that must be fitted use `model.fitted_state`, or if it is empty are
+/// fitted to the samples of data.train outside the Splits. Throws Error{kData} or kUsage with places.
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                     const RoleSelection& wanted = {});
+                     const RoleSelection& selection = {});
 /// `--data synthetic`: uses Synthetic for data.train and every other data set that is present. Keeps a Synthetic as is.
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                          const RoleSelection& wanted = {});
+                          const RoleSelection& selection = {});
 /// Arguments of every data set.
 struct DatasetCommon {
   std::optional<std::int64_t> take;  ///< number of samples from the beginning, or all if there are fewer

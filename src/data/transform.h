@@ -88,9 +88,9 @@ class Pipeline {
 
   /// Shape of the result; rank 0: unknown. Throws Error{kUsage} at the mark of a transform that does not fit the shape.
   Shape output(const Shape& input) const;
-  /// Runs all transforms and writes the result to `out`. Throws Error{kData} if its shape is not `wanted`. Trailing
+  /// Runs all transforms and writes the result to `out`. Throws Error{kData} if its shape is not `expected`. Trailing
   /// transforms that only map channels or mirror are merged into the one before them.
-  void write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& wanted, float* out) const;
+  void write(const ImageView& in, const DrawKey& key, Scratch& scratch, const Shape& expected, float* out) const;
   /// As write(), in place: `image` becomes f32.
   void apply(Array& image, Array& spare, const DrawKey& key) const;
   /// Runs all transforms in place, without a final conversion: u8 stays u8 unless a transform produces floats.

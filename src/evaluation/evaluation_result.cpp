@@ -133,7 +133,7 @@ bool gather_answers(session::Session& session, data::Loader& loader, const std::
   loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
     if (!should_continue()) return false;
-    session.replicas().predict(batch.host(), places);
+    session.replicas().predict(batch.view(), places);
     for (Gathered& one : gathered) one.add(batch, outputs[static_cast<std::size_t>(one.loss->output)]);
   }
   return true;

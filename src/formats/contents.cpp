@@ -61,7 +61,7 @@ FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
   Hdf5Writer texts(0);
   for (const auto& [key, value] : file.metadata) {
     if (key == "model_config") texts.text_attribute("", key, value);
-    if ((key == keras::kLearned || key == keras::kClassNamesOfOutputs) && !value.empty()) texts.text(key, value);
+    if ((key == keras::kFittedStateKey || key == keras::kClassNamesOfOutputs) && !value.empty()) texts.text(key, value);
     if (key != keras::kClassNames) continue;
     const nlohmann::json names = nlohmann::json::parse(
         shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
@@ -165,8 +165,8 @@ ClassNames FileContents::class_names() const {
 }
 
 std::string FileContents::fitted_state() const {
-  using keras::kLearned;
-  std::string text = root.contains(kLearned) ? root.dataset(kLearned).text_value() : "";
+  using keras::kFittedStateKey;
+  std::string text = root.contains(kFittedStateKey) ? root.dataset(kFittedStateKey).text_value() : "";
   check_depth(text, "the fitted state of its data");
   return text;
 }

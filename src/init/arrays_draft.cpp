@@ -19,7 +19,7 @@ using data::ArrayInFile;
 constexpr std::array kInputNames{"x", "inputs", "input", "data", "images", "image", "features", "samples"};
 constexpr std::array kLabelNames{"y", "labels", "label", "targets", "target", "classes", "class", "outputs"};
 constexpr std::int64_t kMostArrayClasses = 1000;
-constexpr std::int64_t kArrayRowsLookedAt = 20'000;
+constexpr std::int64_t kSampledArrayRows = 20'000;
 
 /// "x" for "train/x" and "x_train"; `role` of both is "train".
 struct SplitName {
@@ -66,7 +66,7 @@ class ArraysDraft {
     if (train_.inputs.empty()) fail("no array is called y, labels or target, with as many rows as another one");
     validation_ = find("validation"), test_ = find("test");
     row_ = array(train_.inputs).row;
-    look_at_labels();
+    inspect_labels();
   }
 
   Draft take() const {
@@ -117,7 +117,7 @@ class ArraysDraft {
     return {.inputs = inputs->name, .labels = labels->name, .rows = labels->rows};
   }
 
-  void look_at_labels() {
+  void inspect_labels() {
     data::HDF5DatasetSpec spec;
     spec.file.value = request_.path;
     spec.inputs.arrays = {{"", train_.inputs}};
@@ -142,7 +142,7 @@ class ArraysDraft {
     }
     if (ids()) {
       std::vector<std::int32_t> row(static_cast<std::size_t>(row_.elements()));
-      const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kArrayRowsLookedAt);
+      const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kSampledArrayRows);
       for (std::int64_t i = 0; i < source_->size(); i += step) {
         source_->read_exact(i, 0, DType::kI32, row.data());
         const auto [least, most] = std::ranges::minmax(row);

@@ -13,7 +13,7 @@
 namespace dptrain::init {
 namespace {
 
-constexpr std::int64_t kClipsLookedAt = 20;  // decodes all of their frames
+constexpr std::int64_t kSampledClips = 20;  // decodes all of their frames
 constexpr std::int64_t kFewFrames = 8, kFrames = 16, kLargestStride = 4;
 constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to kSmallClips pixels keep their size
 
@@ -43,7 +43,7 @@ class ClipsDraft {
  private:
   void measure() {
     std::vector<std::int64_t> lengths, heights, widths;
-    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kClipsLookedAt);
+    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kSampledClips);
     for (std::int64_t i = 0; i < source_->size(); i += step) try {
         const auto clip = source_->inspect(i);
         if (!clip) continue;

@@ -15,7 +15,7 @@
 namespace dptrain::init {
 namespace {
 
-constexpr std::int64_t kPhotosLookedAt = 200;
+constexpr std::int64_t kSampledPhotos = 200;
 
 class PhotosDraft {
  public:
@@ -41,7 +41,7 @@ class PhotosDraft {
  private:
   void measure() {
     std::vector<Shape> shapes;
-    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kPhotosLookedAt);
+    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kSampledPhotos);
     for (std::int64_t i = 0; i < source_->size(); i += step)
       if (const Shape shape = source_->peek_shape(i); shape.rank() >= 2) shapes.push_back(shape);
     if (shapes.empty())

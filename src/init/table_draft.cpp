@@ -39,7 +39,7 @@ struct PhotoColumns {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kRowsRead = 2'000, kRowsLookedAt = 100;
+constexpr std::int64_t kRowsRead = 2'000, kSampledRows = 100;
 constexpr double kNearlyAll = 0.9;
 
 /// Columns in which nearly all sampled fields of the first rows are paths of existing image files, absolute or relative
@@ -57,7 +57,7 @@ PhotoColumns find_photo_columns(const std::string& path, const data::table::Sche
   data::table::RowStream stream(path, nothing, {.skip = true}, kept);
   data::table::Table rows;
   if (!stream.next(rows, kRowsRead)) return found;
-  const std::int64_t step = std::max<std::int64_t>(1, rows.rows() / kRowsLookedAt);
+  const std::int64_t step = std::max<std::int64_t>(1, rows.rows() / kSampledRows);
   std::error_code ignored;
   for (std::size_t c = 0; c < kept.names.size(); ++c) {
     std::int64_t named = 0, there = 0;
@@ -170,10 +170,10 @@ class TableDraft {
  public:
   explicit TableDraft(const DraftRequest& request) : request_(request), test_(test_beside(request.path)) {
     sniff();
-    rows_ = looked_.rows;
-    for (std::size_t i = 0; i < looked_.schema.columns.size(); ++i)
-      columns_.push_back({looked_.schema.columns[i].name, &looked_.facts[i], looked_.schema.columns[i].type});
-    const PhotoColumns photos = find_photo_columns(request.path, looked_.schema);
+    rows_ = sniffed_.rows;
+    for (std::size_t i = 0; i < sniffed_.schema.columns.size(); ++i)
+      columns_.push_back({sniffed_.schema.columns[i].name, &sniffed_.facts[i], sniffed_.schema.columns[i].type});
+    const PhotoColumns photos = find_photo_columns(request.path, sniffed_.schema);
     for (Column& column : columns_)
       if (std::ranges::find(photos.names, column.name) != photos.names.end()) column.use = Use::kPhotos;
     if (!photos.names.empty()) photo_ = photo_size(photos.shapes);
@@ -210,8 +210,8 @@ class TableDraft {
   /// Rows and cells that on_error: skip leaves out.
   std::vector<std::string> skipped() const {
     std::vector<std::string> skipped;
-    if (looked_.bad_rows > 0)
-      skipped.push_back(fmt::format("{} rows that break the form of the file", with_commas(looked_.bad_rows)));
+    if (sniffed_.bad_rows > 0)
+      skipped.push_back(fmt::format("{} rows that break the form of the file", with_commas(sniffed_.bad_rows)));
     if (lacks_labels()) skipped.push_back(fmt::format("{} rows without a label", with_commas(target_->facts->missing)));
     for (const Column& column : columns_)
       if (const std::int64_t mismatches = column.facts->mismatches; mismatches > 0 && is_typed(column))
@@ -257,22 +257,22 @@ class TableDraft {
   /// Sets `decimal` or `thousands` if all numbers of a column have the form 1,234; the separator decides which.
   void sniff() {
     data::table::SniffOptions options{.rows = kSniffedRows};
-    looked_ = data::table::sniff({request_.path}, options);
-    const std::vector<data::table::Column>& columns = looked_.schema.columns;
+    sniffed_ = data::table::sniff({request_.path}, options);
+    const std::vector<data::table::Column>& columns = sniffed_.schema.columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].type == data::table::ColumnType::kNumber && !looked_.facts[i].format_problem.empty())
-        (looked_.schema.dialect.separator == ',' ? thousands_ : decimal_) = ",";
+      if (columns[i].type == data::table::ColumnType::kNumber && !sniffed_.facts[i].format_problem.empty())
+        (sniffed_.schema.dialect.separator == ',' ? thousands_ : decimal_) = ",";
     if (decimal_) options.dialect.decimal = ',';
     if (thousands_) options.dialect.thousands = ',';
     if (decimal_ || thousands_)
-      looked_ = data::table::sniff({request_.path}, options);
+      sniffed_ = data::table::sniff({request_.path}, options);
     else
       decimal_ = common_decimal();
   }
   /// "," if every decimal mark is a comma.
   std::optional<std::string> common_decimal() const {
     std::optional<std::string> decimal;
-    for (const data::table::Column& column : looked_.schema.columns) {
+    for (const data::table::Column& column : sniffed_.schema.columns) {
       if (column.type != data::table::ColumnType::kNumber) continue;
       if (column.numbers.decimal == '.') return std::nullopt;
       decimal = ",";
@@ -320,10 +320,10 @@ class TableDraft {
 
   std::vector<std::string> seen() const {
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("{}: {}{} of {}, separated by {}, {}", request_.path, looked_.all ? "" : "at least ",
+    lines.push_back(fmt::format("{}: {}{} of {}, separated by {}, {}", request_.path, sniffed_.all ? "" : "at least ",
                                 counted(rows_, "row"), counted(columns_.size(), "column"),
-                                data::table::separator_name(looked_.schema.dialect.separator),
-                                looked_.schema.dialect.header ? "with a header" : "without a header"));
+                                data::table::separator_name(sniffed_.schema.dialect.separator),
+                                sniffed_.schema.dialect.header ? "with a header" : "without a header"));
     std::vector<std::string> names;
     for (const Column& column : columns_) names.push_back(printable(column.name));
     const std::size_t width = column_width(names);
@@ -478,7 +478,7 @@ class TableDraft {
 
   const DraftRequest& request_;
   std::optional<std::string> test_;
-  data::table::SniffResult looked_;
+  data::table::SniffResult sniffed_;
   std::optional<std::string> decimal_, thousands_;  ///< as keys of CSV
   std::int64_t rows_ = 0;
   std::vector<Column> columns_;

@@ -16,7 +16,7 @@
 namespace dptrain::init {
 namespace {
 
-constexpr std::int64_t kTextsLookedAt = 1000;
+constexpr std::int64_t kSampledTexts = 1000;
 constexpr std::int64_t kVocabulary = 20'000, kMostWords = 500;
 constexpr std::size_t kCovered = 95;  // percent of the texts that fit completely
 
@@ -36,7 +36,7 @@ class TextsDraft {
     spec.on_error.skip = true;
     source_ = open_train(data::dataset_family().make(std::move(spec)));
     std::vector<std::int64_t> lengths;
-    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kTextsLookedAt);
+    const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kSampledTexts);
     for (std::int64_t i = 0; i < source_->size(); i += step) lengths.push_back(words_in(source_->label_place(i)));
     std::ranges::sort(lengths);
     longest_ = lengths.back();

@@ -25,11 +25,11 @@ class BatchQueue {
 
   /// Queue an optimizer step, or forward and loss in inference mode. Not while full().
   void step(SharedBatch batch, const StepInputs& in) {
-    replicas_.queue_step(batch->host(), in);
+    replicas_.queue_step(batch->view(), in);
     batches_.push_back(std::move(batch));
   }
   void evaluate(SharedBatch batch) {
-    replicas_.queue_evaluation(batch->host());
+    replicas_.queue_evaluation(batch->view());
     batches_.push_back(std::move(batch));
   }
 

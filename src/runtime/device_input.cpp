@@ -14,11 +14,11 @@ constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 }  // namespace
 
 DeviceInput::DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const DeviceDataset& dataset,
-                         std::int64_t rows, int sets, const std::vector<bool>& wanted)
+                         std::int64_t rows, int sets, const std::vector<bool>& is_used)
     : device_(device), stream_(stream) {
   for (const DeviceDataset::Input& from : dataset.inputs) {
     Input& input = inputs_.emplace_back();
-    if (!wanted[inputs_.size() - 1]) continue;
+    if (!is_used[inputs_.size() - 1]) continue;
     input.row_bytes = static_cast<std::size_t>(from.program.in_elements()) * size_of(from.type);
     input.pass = backend::make_pixel_pass(
         {.program = from.program, .type = from.type, .compute = compute, .rows = rows}, device);

@@ -16,10 +16,10 @@ namespace dptrain::runtime {
 
 class DeviceInput {
  public:
-  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until resident samples are copied. `wanted`: per
-  /// input of the model, whether to make it.
+  /// For batches of up to `rows` rows in `sets` sets of buffers. Waits until resident samples are copied. `is_used`:
+  /// per input of the model, whether to make it.
   DeviceInput(DType compute, backend::Device& device, backend::Stream& stream, const DeviceDataset& dataset,
-              std::int64_t rows, int sets, const std::vector<bool>& wanted);
+              std::int64_t rows, int sets, const std::vector<bool>& is_used);
 
   /// Queues the work that makes `outputs` from the slice. `outputs`: one per input of the model, null if it is not
   /// made.

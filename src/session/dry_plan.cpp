@@ -138,8 +138,8 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& devic
 }
 
 /// Fills `result.inputs`: memory on the device for the data sets that can be opened.
-void look_at_data(const experiment::Experiment& experiment, const DeviceRequest& request, const backend::Device& device,
-                  std::int64_t rows, DryPlan& result) {
+void plan_device_datasets(const experiment::Experiment& experiment, const DeviceRequest& request,
+                          const backend::Device& device, std::int64_t rows, DryPlan& result) {
   const std::uint64_t share = device.memory_available() / sharers_of_a_gpu(request);
   // The whole batch, as in the decision at the start of a run.
   const std::int64_t batch =
@@ -193,7 +193,8 @@ void make_dry_plan(const experiment::Experiment& experiment, const DeviceRequest
     if (device->reads_host_memory()) result.batch_bytes += other.arena_bytes + other.packed_bytes;
   result.replica_bytes = weight_bytes(result, trains, gradient_arenas(config, request.replicas, result.micro_batches)) +
                          result.batch_bytes;
-  if (options.data && trains && !device->reads_host_memory()) look_at_data(experiment, request, *device, rows, result);
+  if (options.data && trains && !device->reads_host_memory())
+    plan_device_datasets(experiment, request, *device, rows, result);
 }
 
 std::uint64_t DryPlan::all_bytes() const {

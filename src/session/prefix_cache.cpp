@@ -90,9 +90,9 @@ runtime::SetOptions set_options(const experiment::ConfigFile& config, int replic
 }
 
 /// Runs batches through the prefix and stores its outputs.
-class FeatureFiller {
+class FeatureWriter {
  public:
-  FeatureFiller(const plan::Plan& plan, runtime::ReplicaSet& replicas, std::int64_t global_batch)
+  FeatureWriter(const plan::Plan& plan, runtime::ReplicaSet& replicas, std::int64_t global_batch)
       : plan_(plan), replicas_(replicas) {
     for (const int output : plan.outputs)
       rows_.emplace_back(static_cast<std::size_t>(global_batch) * plan::host_row_bytes(plan.tensors[at(output)]));
@@ -105,7 +105,7 @@ class FeatureFiller {
       outputs.push_back(rows.data());
       row.push_back(rows.data());
     }
-    replicas_.predict(batch.host(), outputs);
+    replicas_.predict(batch.view(), outputs);
     for (const std::int64_t index : batch.own_indices()) {
       features.keep(index, row);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan::host_row_bytes(plan_.tensors[at(plan_.outputs[i])]);
@@ -175,11 +175,11 @@ std::optional<std::vector<std::shared_ptr<const data::Source>>> compute_features
                                set_options(config, request.replicas, global_batch, jobs));
   replicas.push(model);
 
-  FeatureFiller batch_writer(plan, replicas, global_batch);
+  FeatureWriter feature_writer(plan, replicas, global_batch);
   std::int64_t done = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (data::Batch batch = jobs[i].loader->next(); batch.rows() > 0; batch = jobs[i].loader->next()) {
-      batch_writer.fill(batch, *all[i]);
+      feature_writer.fill(batch, *all[i]);
       done += batch.rows();
       if (!should_continue(done)) return std::nullopt;
     }

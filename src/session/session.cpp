@@ -128,7 +128,7 @@ void Session::decide_prefix(const SessionOptions& options) {
 void Session::share_batches(data::LoaderOptions& options) const {
   if (processes_ == nullptr) return;
   options.agree = agree_on_bad(*processes_);
-  if (options.numbered && balance_) {
+  if (options.sets_number && balance_) {
     options.max_share = devices_.replicas * balance_->max_rows();
     options.share = [world = world_, local_ranks = devices_.replicas, balance = balance_](std::int64_t positions,
                                                                                           std::int64_t number) {

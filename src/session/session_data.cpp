@@ -189,10 +189,10 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.seed = experiment_.config.seed;
   options.workers = section.loader.workers.value.value_or(0);
   options.prefetch = section.loader.prefetch.value.value_or(0);
-  options.alone = loader_only_;
+  options.uses_all_cores = loader_only_;
   options.busy_threads = setting_.busy_threads;
   options.allocate = setting_.allocate;
-  options.numbered = !plan.in_order;
+  options.sets_number = !plan.in_order;
   setting_.share_batches(options);
   options.form = plan.form;
   options.dataset = plan.dataset;

@@ -34,7 +34,7 @@ std::optional<Error> run_until_error(session::Session& session, Position positio
       continue;
     }
     const runtime::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
-    session.replicas().step(batch.host(), in);
+    session.replicas().step(batch.view(), in);
     ++position.step;
     position.samples = batch.end();
   }
@@ -110,7 +110,7 @@ Fault examine(session::Session& session, const data::Batch& batch, const runtime
               double loss, const std::string& what) {
   Fault fault{.what = what, .step = in.number + 1, .epoch = epoch + 1, .loss = loss};
   fault.devices = session.devices();
-  fault.first = session.replicas().find_not_finite(batch.host(), in);
+  fault.first = session.replicas().find_not_finite(batch.view(), in);
   if (fault.first) fault.place = place_of(*fault.first, session.model().graph);
   fault.samples = samples_of(session, batch);
   return fault;
@@ -245,7 +245,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
     throw Error(ErrorKind::kData,
                 fmt::format("{}: the data set gives other samples than in the run; it has changed", folder));
   const runtime::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
-  const runtime::StepSums sums = session.replicas().step(batch.host(), in);
+  const runtime::StepSums sums = session.replicas().step(batch.view(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
   result.finite = std::isfinite(loss) && !sums.left_out;
   result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);

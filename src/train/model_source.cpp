@@ -8,7 +8,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "formats/checkpoint/weights.h"
 #include "nn/optimizer.h"
 #include "train/position.h"

@@ -11,7 +11,7 @@
 #include "core/json_depth.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "nn/optimizer.h"
 #include "session/conv_cache.h"
 #include "session/session.h"

@@ -105,7 +105,7 @@ std::vector<double> losses(const std::string& policy, std::int64_t epochs) {
     session.train_loader().seek(epoch, 0);
     for (std::int64_t step = 0; step < session.steps_per_epoch(); ++step, ++number) {
       const data::Batch batch = session.train_loader().next();
-      sum += session.replicas().step(batch.host(), {number, 0.02, batch.rows()}).loss;
+      sum += session.replicas().step(batch.view(), {number, 0.02, batch.rows()}).loss;
       samples += batch.rows();
     }
     all.push_back(sum / static_cast<double>(samples));

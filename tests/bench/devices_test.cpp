@@ -74,7 +74,7 @@ TEST(BoundReplicas, ComputeTheSameAndKeepTheCallersAffinity) {
     const data::Batch batch = session.train_loader().next();
     std::vector<double> all;
     for (int step = 0; step < 3; ++step)
-      all.push_back(session.replicas().step(batch.host(), {step, 0.05, batch.rows()}).loss);
+      all.push_back(session.replicas().step(batch.view(), {step, 0.05, batch.rows()}).loss);
     return std::pair(all, session.device_lines());
   };
   const auto free = losses(bound);

@@ -123,7 +123,7 @@ std::pair<std::vector<double>, std::vector<std::vector<float>>> epoch_on(const s
   std::vector<double> losses;
   std::int64_t step = 0;
   for (data::Batch batch = session.train_loader().next(); batch.rows() > 0; batch = session.train_loader().next()) {
-    losses.push_back(session.replicas().step(batch.host(), {step, 0.05, batch.rows()}).loss);
+    losses.push_back(session.replicas().step(batch.view(), {step, 0.05, batch.rows()}).loss);
     ++step;
   }
   session.replicas().pull(session.model());

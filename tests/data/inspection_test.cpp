@@ -100,7 +100,7 @@ TEST(DataStats, DescribeTransformedValues) {
 
 TEST(DataStats, SkipUnreadableSamples) {
   const DataStats found = data_stats(Numbers(3, 1), 0, Pipeline());
-  EXPECT_EQ(found.left_out, 1);
+  EXPECT_EQ(found.unreadable, 1);
   EXPECT_EQ(found.pixels, 12);
   EXPECT_NEAR(found.mean[0], 11, 1e-12);
   EXPECT_THROW(data_stats(Numbers(1, 0), 0, Pipeline()), Error);
@@ -109,7 +109,7 @@ TEST(DataStats, SkipUnreadableSamples) {
 
 TEST(DataStats, ReportEndsWithTheNormalization) {
   DataStats stats{.samples = 3,
-                  .left_out = 1,
+                  .unreadable = 1,
                   .pixels = 12,
                   .mean = {1.5},
                   .variance = {0.25},

@@ -58,7 +58,7 @@ TEST(LoaderLabels, OfPositions) {
     o.shuffle.kind = Shuffle::Kind::kNone;
     Loader loader(source, {}, kLoaderModel, {{.output = "digits", .kind = kind, .width = 6, .positions = 2}}, o);
     const Batch batch = loader.next();
-    const BatchView rows = batch.host();
+    const BatchView rows = batch.view();
     std::vector<float> found;
     for (int i = 0; i < (kind == LabelKind::kClass ? 4 : 12); ++i)
       found.push_back(kind == LabelKind::kClass ? static_cast<float>(rows.labels[0].as<std::int32_t>()[i])

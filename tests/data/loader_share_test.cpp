@@ -64,13 +64,13 @@ struct Part {
 };
 
 Part part_of(const Batch& batch) {
-  const BatchView host = batch.host();
+  const BatchView view = batch.view();
   Part part{.first = batch.first(), .end = batch.end(), .indices = batch.indices(), .own = batch.own()};
-  EXPECT_EQ(host.first_row, part.own.first);
-  EXPECT_EQ(host.rows, part.own.count);
-  EXPECT_EQ(host.positions().count, part.end - part.first);
-  EXPECT_EQ(host.positions().rows(), batch.rows());
-  part.missing = host.positions().missing;
+  EXPECT_EQ(view.first_row, part.own.first);
+  EXPECT_EQ(view.rows, part.own.count);
+  EXPECT_EQ(view.positions().count, part.end - part.first);
+  EXPECT_EQ(view.positions().rows(), batch.rows());
+  part.missing = view.positions().missing;
   part.samples.assign(batch.own_indices().begin(), batch.own_indices().end());
   part.inputs.assign(batch.input(0), batch.input(0) + part.own.count * kWidth);
   const auto* const labels = static_cast<const std::int32_t*>(batch.labels());
@@ -134,7 +134,7 @@ TEST(LoaderShare, ChangingSharesTileTheBatches) {
   std::vector<std::int64_t> counts, numbers;
   for (std::int64_t p = 0; p < 2; ++p) {
     LoaderOptions options = loader_options(kBatch, 2);
-    options.numbered = true;
+    options.sets_number = true;
     // In the second epoch, the first process has more rows than in a full batch of the first.
     options.share = [p](std::int64_t positions, std::int64_t number) {
       const std::int64_t first = number < kBatches ? positions / 3 : positions - 1;
@@ -144,7 +144,7 @@ TEST(LoaderShare, ChangingSharesTileTheBatches) {
     processes.push_back(parts_of(loader, 3));
     loader.seek(1, kBatch);
     const Batch batch = loader.next();
-    numbers.push_back(batch.host().number);
+    numbers.push_back(batch.view().number);
     counts.push_back(batch.own().count);
   }
   expect_tiles(processes, whole);
@@ -227,14 +227,14 @@ TEST(LoaderShare, DevicesGetTheIndicesOfTheirSamples) {
     const auto order = Loader::order(25, {}, 11, 0);
     for (std::int64_t first = 0; first < 25; first += 7) {
       const Batch batch = loader.next();
-      const BatchView host = batch.host();
-      EXPECT_EQ(host.dataset, 4);
-      ASSERT_EQ(host.rows, options.share(batch.end() - batch.first(), 0).count);
-      for (std::int64_t row = 0; row < host.rows; ++row) {
-        const std::int64_t sample = order[static_cast<std::size_t>(first + host.first_row + row)];
-        EXPECT_EQ(host.samples.as<std::int64_t>()[row], sample);
+      const BatchView view = batch.view();
+      EXPECT_EQ(view.dataset, 4);
+      ASSERT_EQ(view.rows, options.share(batch.end() - batch.first(), 0).count);
+      for (std::int64_t row = 0; row < view.rows; ++row) {
+        const std::int64_t sample = order[static_cast<std::size_t>(first + view.first_row + row)];
+        EXPECT_EQ(view.samples.as<std::int64_t>()[row], sample);
         if (form == BatchForm::kSamples) continue;
-        EXPECT_EQ(host.raw[0].as<float>()[row * kWidth + 5], static_cast<float>(100 * sample + 5));
+        EXPECT_EQ(view.raw[0].as<float>()[row * kWidth + 5], static_cast<float>(100 * sample + 5));
       }
     }
   }

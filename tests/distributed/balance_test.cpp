@@ -47,7 +47,7 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
   set.push(model);
   for (std::int64_t number = 0; number < kBalancedSteps; ++number) {
     const SampleBatch batch(kBalancedRows, 6, 3, static_cast<std::uint64_t>(number));
-    BatchView rows = batch.host();
+    BatchView rows = batch.view();
     if (balance) {  // only the rows that a loader of this process delivers
       rows = runtime::take(rows, runtime::share_of(world, local_ranks, balance->weights_at(number), kBalancedRows));
       rows.batch = BatchPositions{.count = kBalancedRows};

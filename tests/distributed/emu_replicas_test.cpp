@@ -57,7 +57,7 @@ class Locked {
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  BatchView host() const {
+  BatchView view() const {
     return {.rows = rows_,
             .inputs = {column(inputs_->as<float>(), static_cast<std::int64_t>(count_) / rows_)},
             .labels = {column(labels_->as<std::int32_t>())}};
@@ -92,16 +92,16 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   for (int number = 0; number < run.steps; ++number) {
     const std::int64_t rows = number + 1 == run.steps ? last : run.batch;
     const Locked batch({rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number)}, set.device(0));
-    o.sums.push_back(set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = rows}));
+    o.sums.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = rows}));
   }
   set.pull(o.model);
   o.state = set.pull_state();
   o.hashes.resize(run.devices.size());
   set.on_each([&](int rank, runtime::Replica& r) { o.hashes[static_cast<std::size_t>(rank)] = r.arenas().hash(); });
   const SampleBatch other(7, kSmallNetInput, 3, 99);
-  o.evaluated = set.evaluate(other.host());
+  o.evaluated = set.evaluate(other.view());
   o.predicted.resize(7 * 3);
-  set.predict(other.host(), o.predicted.data());
+  set.predict(other.view(), o.predicted.data());
   return o;
 }
 
@@ -199,10 +199,10 @@ TEST(EmuReplicas, AFailureOfOneWakesAllOthers) {
                           {.weights = {1, 1, 1}, .batch_sizes = {6}, .optimizer = sgd()});
   set.push(model);
   const SampleBatch good(6, kSmallNetInput, 3), large(60, kSmallNetInput, 3);
-  set.step(good.host(), {.number = 0, .learning_rate = 0.1, .valid = 6});
+  set.step(good.view(), {.number = 0, .learning_rate = 0.1, .valid = 6});
   const auto fails = [&](const SampleBatch& batch, std::int64_t number, const char* words) {
     try {
-      set.step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = batch.rows});
+      set.step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = batch.rows});
       ADD_FAILURE() << "expected an error";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr(words));

@@ -105,7 +105,7 @@ FrozenOutcome train_whole(const std::string& device, int replicas, DType compute
   Machine machine(model, device, replicas, plan::Part::kWhole, {}, compute);
   const std::vector<SampleBatch> data = batches();
   std::vector<BatchView> inputs;
-  for (const SampleBatch& batch : data) inputs.push_back(batch.host());
+  for (const SampleBatch& batch : data) inputs.push_back(batch.view());
   return train(machine, model, inputs);
 }
 
@@ -124,7 +124,7 @@ FrozenOutcome train_on_features(const std::string& device, int replicas, DType c
         rows.emplace_back(
             static_cast<std::size_t>(prefix.plan->tensors[static_cast<std::size_t>(output)].elements(batch.rows)), NAN);
       for (std::vector<float>& row : rows) places.push_back(row.data());
-      prefix.set->predict(batch.host(), {places.begin(), places.end()});
+      prefix.set->predict(batch.view(), {places.begin(), places.end()});
     }
   }
   std::vector<BatchView> inputs;

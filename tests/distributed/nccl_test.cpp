@@ -68,7 +68,7 @@ struct Fixture {
   }
   void step(std::int64_t number) {
     const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
-    set->step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
+    set->step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
   }
   Error error_of_step(std::int64_t number) {
     return error_thrown([&] { step(number); });
@@ -98,7 +98,7 @@ graph::Model trained_locally(int replicas, int steps) {
   set.push(model);
   for (std::int64_t number = 0; number < steps; ++number) {
     const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
-    set.step(batch.host(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
+    set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
   }
   graph::Model now = model;
   set.pull(now);
@@ -164,7 +164,7 @@ TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
   Fixture f(3, nccl, options);
   const SampleBatch batch(kNcclRows, 6, 3, 0);
   std::vector<std::vector<float>> parts(3), sums(3);
-  f.set->gradients(batch.host(), kNcclRows, 0);
+  f.set->gradients(batch.view(), kNcclRows, 0);
   f.set->on_each([&](int rank, runtime::Replica& replica) { parts[at(rank)] = replica.arenas().pull_gradients(); });
   f.step(0);
   f.set->on_each([&](int rank, runtime::Replica& replica) { sums[at(rank)] = replica.arenas().pull_gradients(); });
@@ -312,7 +312,7 @@ TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {
   EXPECT_GT(visits[0], 0);
   const std::int64_t fewer = kNcclRows - 1;  // another number of rows, which needs kernels to be loaded again
   const SampleBatch batch(fewer, 6, 3);
-  f.set->step(batch.host(), {.number = 1, .learning_rate = 0.05, .valid = fewer});
+  f.set->step(batch.view(), {.number = 1, .learning_rate = 0.05, .valid = fewer});
   EXPECT_THAT(apart, ::testing::IsEmpty());
   f.step(2);  // from here on replicas pass their buckets while others compute
   EXPECT_THAT(apart, ::testing::Not(::testing::IsEmpty()));
@@ -362,7 +362,7 @@ TEST(Nccl, HasNoDeadlineBetweenSteps) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     stuck = false;
   });
-  EXPECT_NO_THROW(f.set->evaluate(batch.host()));
+  EXPECT_NO_THROW(f.set->evaluate(batch.view()));
   free.join();
 }
 

@@ -190,13 +190,13 @@ class Trained {
     SampleBatch batch(kPackedRows, kPackedWidth, 3, static_cast<std::uint64_t>(number_));
     if (bad) batch.inputs[3] = NAN;
     const runtime::StepSums sums =
-        set_->step(batch.host(), {.number = number_++, .learning_rate = 0.05, .valid = kPackedRows});
+        set_->step(batch.view(), {.number = number_++, .learning_rate = 0.05, .valid = kPackedRows});
     return {sums.loss, sums.left_out};
   }
-  double evaluate() { return set_->evaluate(SampleBatch(kPackedRows, kPackedWidth, 3, 99).host()).loss; }
+  double evaluate() { return set_->evaluate(SampleBatch(kPackedRows, kPackedWidth, 3, 99).view()).loss; }
   std::vector<float> predict() {
     std::vector<float> all(kPackedRows * 3);
-    set_->predict(SampleBatch(kPackedRows, kPackedWidth, 3, 98).host(), all.data());
+    set_->predict(SampleBatch(kPackedRows, kPackedWidth, 3, 98).view(), all.data());
     return all;
   }
 

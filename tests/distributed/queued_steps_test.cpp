@@ -53,7 +53,7 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
   for (int number = 0; number < kQueuedSteps; ++number) {
     const std::int64_t rows = number == 5 ? 4 : kQueuedRows;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-    set.queue_step(batches.back().host(), {.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows});
+    set.queue_step(batches.back().view(), {.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows});
     while (set.queued() >= ahead) {
       append(set.collect(), o.sums);
       batches.pop_front();
@@ -105,7 +105,7 @@ TEST(QueuedSteps, AreBounded) {
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.arenas().push(model);
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
-  const std::vector<BatchView> slices{batch.host().sub(0, kQueuedRows)};
+  const std::vector<BatchView> slices{batch.view().sub(0, kQueuedRows)};
   for (std::size_t i = 0; i < Replica::kMaxQueued; ++i)
     replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
   EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);

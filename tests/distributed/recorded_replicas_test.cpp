@@ -64,7 +64,7 @@ struct Recorded {
   void queue(std::int64_t number) {
     const std::int64_t rows = number == 5 ? run.last : run.batch;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-    set->queue_step(batches.back().host(),
+    set->queue_step(batches.back().view(),
                     {.number = number, .learning_rate = 0.05 / double(1 + number), .valid = rows});
     std::vector<char> of_ranks(at(run.replicas));
     set->on_each([&](int local_rank, Replica& replica) { of_ranks[at(local_rank)] = replica.replayed() ? 1 : 0; });

@@ -52,7 +52,7 @@ struct WordBatch {
         ids->push_back(static_cast<std::int32_t>(first + random.below(9)));
     for (std::int64_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(random.below(3)));
   }
-  BatchView host() const {
+  BatchView view() const {
     return {.rows = rows,
             .inputs = {column(a.data(), kStepsOfRow), column(b.data(), kStepsOfRow)},
             .labels = {column(labels.data())}};
@@ -114,11 +114,11 @@ TableOutcome train_words(const TableRun& run) {
     double rate = 0.01 / static_cast<double>(1 + number % 4);
     std::vector<float> weights(static_cast<std::size_t>(kBatchOfWords), 1.0F);
     if (number == run.left_out) weights[2] = std::numeric_limits<float>::infinity();
-    BatchView rows = batch.host();
+    BatchView rows = batch.view();
     rows.sample_weights = column(weights.data());
     outcome.losses.push_back(set.step(rows, {.number = number, .learning_rate = rate, .valid = kBatchOfWords}).loss);
     if (!run.interrupted) continue;
-    if (number == 4) set.evaluate(WordBatch(kBatchOfWords, 99).host());
+    if (number == 4) set.evaluate(WordBatch(kBatchOfWords, 99).view());
     if (number == 6) set.pull(outcome.model);
     if (number == 7) set.push(outcome.model);  // older weights with the current slots, before any check has caught up
     if (number == 9) set.push_state(set.pull_state());

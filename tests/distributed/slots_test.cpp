@@ -106,7 +106,7 @@ struct SlotBatch {
       ids.push_back(static_cast<std::int32_t>(random.below(9)));
       tags.push_back(static_cast<std::int32_t>(random.below(3)));
     }
-    rows = images.host();
+    rows = images.view();
     if (run.net == kOutputs) rows.labels.push_back(rows.labels.front());
     if (run.net == kTags) rows.inputs = {column(ids.data(), kTagSteps)}, rows.labels = {column(tags.data(), kTagSteps)};
   }
@@ -301,7 +301,7 @@ struct ToySlots {
   std::string failure_of_step(std::int64_t number) const {
     const SampleBatch batch(8, 6, 3);
     try {
-      set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 8});
+      set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 8});
     } catch (const Error& error) {
       return error.what();
     }

@@ -261,7 +261,7 @@ void expect_training(const DeviceNames& devices, const char* text, std::size_t b
     const SampleBatch batch(kPortRows, kPortInputs, kPortKinds, static_cast<std::uint64_t>(number));
     const double loss = plain.step(batch);
     const runtime::StepSums sums =
-        replicas.set->step(batch.host(), {.number = number, .learning_rate = kPortRate, .valid = kPortRows});
+        replicas.set->step(batch.view(), {.number = number, .learning_rate = kPortRate, .valid = kPortRows});
     EXPECT_NEAR(sums.loss / kPortRows, loss, 1e-5) << "step " << number;
   }
   replicas.set->pull(model);
@@ -317,7 +317,7 @@ struct OnesBatch {
   static constexpr std::int64_t kRows = 8, kWidth = 19;
   std::vector<float> ones = std::vector<float>(kRows * kWidth, 1.0F), labels = std::vector<float>(kRows, -100.0F);
 
-  BatchView host() const {
+  BatchView view() const {
     return {.rows = kRows,
             .inputs = {column(ones.data(), kWidth)},
             .labels = {column(labels.data(), 1), column(labels.data(), 1)}};
@@ -354,7 +354,7 @@ outputs: [a, b]
 
   const OnesBatch batch;
   constexpr std::int64_t kStepNumber = 3;
-  replicas.set->step(batch.host(), {.number = kStepNumber, .learning_rate = 1, .valid = OnesBatch::kRows});
+  replicas.set->step(batch.view(), {.number = kStepNumber, .learning_rate = 1, .valid = OnesBatch::kRows});
   replicas.set->pull(model);
   ASSERT_EQ(model.weights.size(), 2U);
   for (std::uint32_t draw = 0; draw < 2; ++draw) {

@@ -114,14 +114,14 @@ ShardedOutcome train_sharded(const ShardedRun& run) {
     const SampleBatch batch(rows, kShardedInput, 3, step);
     const auto number = static_cast<std::int64_t>(step);
     o.sums.push_back(
-        numbers_of(replicas->set->step(batch.host(), {.number = number, .learning_rate = 0.01, .valid = rows})));
+        numbers_of(replicas->set->step(batch.view(), {.number = number, .learning_rate = 0.01, .valid = rows})));
   }
   // Larger than any announced batch, and fewer rows than shards.
   for (const std::int64_t rows : {75, 19, 3}) {
     const SampleBatch other(rows, kShardedInput, 3, 99);
-    o.sums.push_back(numbers_of(replicas->set->evaluate(other.host())));
+    o.sums.push_back(numbers_of(replicas->set->evaluate(other.view())));
     o.predicted.resize(static_cast<std::size_t>(rows * 3));
-    replicas->set->predict(other.host(), o.predicted.data());
+    replicas->set->predict(other.view(), o.predicted.data());
   }
   replicas->set->pull(model);
   for (const graph::Weight& weight : model.weights) o.weights.push_back(weight.values);

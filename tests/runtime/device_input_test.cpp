@@ -153,7 +153,7 @@ TEST_P(Batches, EqualThoseOfTheLoader) {
       }
       ASSERT_EQ(batch.rows(), expected.rows());
       ASSERT_EQ(batch.indices(), expected.indices());
-      BatchView slice = batch.host();
+      BatchView slice = batch.view();
       slice.dataset = 0;
       input.make(slice, number % 2, {made->data()});
       ASSERT_EQ(slice.first_row, others);

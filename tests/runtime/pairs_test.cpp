@@ -78,8 +78,8 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
   const SampleBatch batch(rows, floats, 3);
   for (std::int64_t number = 0; number < 3; ++number)
     outcome.losses.push_back(
-        replica.step({batch.host().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .valid = rows}).loss);
-  outcome.losses.push_back(replica.evaluate(batch.host().sub(0, 5)).loss);
+        replica.step({batch.view().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .valid = rows}).loss);
+  outcome.losses.push_back(replica.evaluate(batch.view().sub(0, 5)).loss);
   replica.arenas().pull(outcome.model);
 
   std::vector<std::unique_ptr<backend::Op>> ops;

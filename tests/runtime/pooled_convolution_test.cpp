@@ -70,7 +70,7 @@ layers:
   Replica replica(plan, *device, sink, nullptr, std::move(options));
   replica.arenas().push(trained.model);
   const SampleBatch batch(kRows, 9 * 7 * channels, 3);
-  const BatchView slice = batch.host();
+  const BatchView slice = batch.view();
   for (int step = 0; step < 3; ++step)
     trained.losses.push_back(replica.step({slice}, {.number = step, .learning_rate = 0.05, .valid = kRows}).loss);
   trained.evaluated = replica.evaluate(slice).loss;

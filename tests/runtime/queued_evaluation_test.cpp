@@ -60,7 +60,7 @@ TEST_P(QueuedEvaluation, HasTheSumsOfASynchronousOne) {
     QueuedFixture f(GetParam(), trains);
     const std::vector<SampleBatch> data = batches(12);
     std::vector<StepSums> waited, queued;
-    for (const SampleBatch& batch : data) waited.push_back(f.set->evaluate(batch.host()));
+    for (const SampleBatch& batch : data) waited.push_back(f.set->evaluate(batch.view()));
     std::deque<SampleBatch> ahead;
     const auto collect = [&] {
       queued.push_back(f.set->collect());
@@ -70,7 +70,7 @@ TEST_P(QueuedEvaluation, HasTheSumsOfASynchronousOne) {
     };
     for (const SampleBatch& batch : data) {
       ahead.push_back(batch);
-      f.set->queue_evaluation(ahead.back().host());
+      f.set->queue_evaluation(ahead.back().view());
       if (ahead.size() == Replica::kMaxQueued) collect();
     }
     EXPECT_EQ(f.set->queued(), Replica::kMaxQueued - 1);
@@ -93,11 +93,11 @@ TEST(QueuedEvaluations, ShareTheQueueOfTheSteps) {
       b{.number = 1, .learning_rate = 0.1, .valid = kQueuedRows};
   for (const char* name : {"cpu", "emu:0"}) {
     QueuedFixture in_turn({name}, true), queued({name}, true);
-    const double loss_a = in_turn.set->step(first.host(), a).loss, loss_held = in_turn.set->evaluate(held.host()).loss,
-                 loss_b = in_turn.set->step(second.host(), b).loss;
-    queued.set->queue_step(first.host(), a);
-    queued.set->queue_evaluation(held.host());
-    queued.set->queue_step(second.host(), b);
+    const double loss_a = in_turn.set->step(first.view(), a).loss, loss_held = in_turn.set->evaluate(held.view()).loss,
+                 loss_b = in_turn.set->step(second.view(), b).loss;
+    queued.set->queue_step(first.view(), a);
+    queued.set->queue_evaluation(held.view());
+    queued.set->queue_step(second.view(), b);
     EXPECT_EQ(queued.set->collect().loss, loss_a) << name;
     EXPECT_EQ(queued.set->collect().loss, loss_held) << name;
     EXPECT_EQ(queued.set->collect().loss, loss_b) << name;
@@ -113,9 +113,9 @@ INSTANTIATE_TEST_SUITE_P(Devices, QueuedEvaluation,
 TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
   QueuedFixture f({"emu:0"}, true);
   const std::vector<SampleBatch> data = batches(3);
-  f.set->evaluate(data[0].host());
+  f.set->evaluate(data[0].view());
   const backend::emu::HostWaits before = backend::emu::host_waits();
-  for (const SampleBatch& batch : data) f.set->queue_evaluation(batch.host());
+  for (const SampleBatch& batch : data) f.set->queue_evaluation(batch.view());
   const backend::emu::HostWaits queued = backend::emu::host_waits();
   EXPECT_EQ(queued.streams, before.streams);
   EXPECT_EQ(queued.events, before.events);
@@ -126,8 +126,8 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
 TEST(QueuedEvaluations, AreBounded) {
   QueuedFixture f({"cpu"}, false);
   const SampleBatch batch(2, kSmallNetInput, 3);
-  for (std::size_t i = 0; i < Replica::kMaxQueued; ++i) f.set->queue_evaluation(batch.host());
-  EXPECT_THROW(f.set->queue_evaluation(batch.host()), Error);
+  for (std::size_t i = 0; i < Replica::kMaxQueued; ++i) f.set->queue_evaluation(batch.view());
+  EXPECT_THROW(f.set->queue_evaluation(batch.view()), Error);
 }
 
 }  // namespace

@@ -48,10 +48,10 @@ struct Runner {
       const SampleBatch batch(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
       const StepInputs in{
           .number = number, .learning_rate = 0.02 / (1 + number), .valid = rows, .whole = rows == kRows};
-      const StepSums sums = replica->step({batch.host().sub(0, rows)}, in);
+      const StepSums sums = replica->step({batch.view().sub(0, rows)}, in);
       o.losses.push_back(sums.loss + sums.penalty);
       o.replayed.push_back(replica->replayed());
-      if (number == 6) o.losses.push_back(replica->evaluate(batch.host().sub(0, rows)).loss);
+      if (number == 6) o.losses.push_back(replica->evaluate(batch.view().sub(0, rows)).loss);
     }
     replica->arenas().pull(o.model);
     o.state = replica->arenas().pull_state();
@@ -112,7 +112,7 @@ TEST(Recording, RejectsOtherRows) {
   r.train(5);
   const SampleBatch batch(4, kSmallNetInput, 3);
   try {
-    r.replica->step({batch.host().sub(0, 4)}, {.number = 9, .learning_rate = 0.1, .valid = 4, .whole = true});
+    r.replica->step({batch.view().sub(0, 4)}, {.number = 9, .learning_rate = 0.1, .valid = 4, .whole = true});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);

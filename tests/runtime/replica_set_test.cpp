@@ -65,9 +65,9 @@ TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
   for (const int replicas : {1, 2, 5}) {
     SetFixture f(replicas, {.accumulate_steps = replicas});
     predictions.emplace_back(23 * 3);
-    f.set->predict(batch.host(), predictions.back().data());
+    f.set->predict(batch.view(), predictions.back().data());
     EXPECT_EQ(predictions.back(), predictions.front()) << replicas;
-    const StepSums now = f.set->evaluate(batch.host());
+    const StepSums now = f.set->evaluate(batch.view());
     EXPECT_EQ(now.samples, 23);
     if (replicas == 1) sums = now;
     EXPECT_NEAR(now.loss, sums.loss, 1e-5 * sums.loss);
@@ -86,8 +86,8 @@ TEST(ReplicaSet, AProcessDoesTheSharesOfItsRanks) {
   SetFixture second(2, {.world = World{.process = 1, .processes = 2, .first_rank = 1, .ranks = 3},
                         .weights = weights,
                         .batch_sizes = {11}});
-  const StepSums a = first.set->evaluate(batch.host()), b = second.set->evaluate(batch.host());
-  const StepSums all = whole.set->evaluate(batch.host());
+  const StepSums a = first.set->evaluate(batch.view()), b = second.set->evaluate(batch.view());
+  const StepSums all = whole.set->evaluate(batch.view());
   EXPECT_EQ(a.samples, 3);
   EXPECT_EQ(b.samples, 8);
   EXPECT_NEAR(a.loss + b.loss, all.loss, 1e-12 * all.loss);
@@ -105,7 +105,7 @@ TEST(ReplicaSet, MessagesNameTheRank) {
                 .batch_sizes = {9}},
                {.fault = Fault{.layer = "t1", .step = 0, .backward = true}});
   try {
-    f.set->step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .valid = 9});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("replica 2 (toy:0), step 0"));
@@ -116,9 +116,9 @@ TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
   const SampleBatch batch(9, 6, 3);
   SetFixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});
   for (std::int64_t number = 0; number < 2; ++number)
-    f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
   try {
-    f.set->step(batch.host(), {.number = 2, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = 2, .learning_rate = 0.1, .valid = 9});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
@@ -132,7 +132,7 @@ TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
   const SampleBatch batch(23, 6, 3);
   SetFixture f(2);
   try {
-    f.set->step(batch.host(), {.number = 0, .learning_rate = 0.1, .valid = 23});
+    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .valid = 23});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
@@ -143,7 +143,7 @@ TEST(ReplicaSet, AShorterBatchFitsEveryReplica) {
   SetFixture f(3, {.weights = {3, 3, 1}, .batch_sizes = {11}});
   for (int rows = 11; rows > 0; --rows) {
     const SampleBatch batch(rows, 6, 3);
-    EXPECT_NO_THROW(f.set->step(batch.host(), {.number = 11 - rows, .learning_rate = 0.1, .valid = rows})) << rows;
+    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = 11 - rows, .learning_rate = 0.1, .valid = rows})) << rows;
   }
 }
 
@@ -153,7 +153,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   SetFixture f(2, {.weights = {1, 1}, .balance = balance, .batch_sizes = {12}});
   SetFixture even(2, {.weights = {1, 1}, .batch_sizes = {12}});
   ASSERT_TRUE(balance->add(0, 12, std::vector{1.0, 3.0}));
-  BatchView host = batch.host();
+  BatchView host = batch.view();
   EXPECT_EQ(f.set->share(host, 0).rows, 6) << "no batch of training";
   host.number = 0;
   EXPECT_EQ(f.set->share(host, 0).rows, 6) << "begun before the decision";
@@ -161,7 +161,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   EXPECT_EQ(f.set->share(host, 0).rows, 9);
   EXPECT_EQ(f.set->share(host, 1).first_row, 9);
   const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 12};
-  const StepSums moved = f.set->step(host, in), as_ever = even.set->step(batch.host(), in);
+  const StepSums moved = f.set->step(host, in), as_ever = even.set->step(batch.view(), in);
   EXPECT_EQ(moved.samples, 12);
   EXPECT_NEAR(moved.loss, as_ever.loss, 1e-6 * as_ever.loss);
 }
@@ -171,7 +171,7 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   SetFixture f(3, {.check_every = 2});
   f.set->check_equal(0);
   const auto step = [&](std::int64_t number) {
-    f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   step(0);  // before the replicas are connected
   try {
@@ -190,12 +190,12 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
   SetFixture f(1, {.batch_sizes = {9}}, {.refuses_to_record = true});
   const SampleBatch batch(9, 6, 3);
   for (std::int64_t number = 0; number < 6; ++number)
-    EXPECT_NO_THROW(f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9}));
+    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9}));
   graph::Model alone = f.model;
   f.set->pull(alone);
   SetFixture plain(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOff});
   for (std::int64_t number = 0; number < 6; ++number)
-    plain.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    plain.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
   graph::Model expected = f.model;
   plain.set->pull(expected);
   EXPECT_EQ(distance(alone, expected), 0);
@@ -203,7 +203,7 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
   SetFixture requested(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOn}, {.refuses_to_record = true});
   const auto steps = [&] {
     for (std::int64_t number = 0; number < 6; ++number)
-      requested.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+      requested.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   EXPECT_THAT(steps, ::testing::ThrowsMessage<Error>(HasSubstr("capture refused")));
 }
@@ -216,7 +216,7 @@ TEST(ReplicaSetDeathTest, OneReplicaStuckInACallIsNamedInTime) {
     f.set->set_fatal_error_handler([](const Error&) { std::fprintf(stderr, "kept\n"); });
     const SampleBatch batch(9, 6, 3);
     for (std::int64_t number = 0; number < 3; ++number)
-      f.set->step(batch.host(), {.number = number, .learning_rate = 0.1, .valid = 9});
+      f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   EXPECT_EXIT(hang({.seconds = 0.2, .first_seconds = 300}, 2), ::testing::ExitedWithCode(9),
               "kept(.|\n)*replica 0 .toy:0., step 2: no progress for 0.[0-9]+ s in forward of layer t1");

@@ -53,16 +53,16 @@ struct Fixture {
 TEST(Replica, TrainsAfterASearchThatFailed) {
   const SampleBatch batch(9, 6, 3);
   Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t1", .step = 1, .backward = true}}), plain(kToyModel);
-  EXPECT_THROW(f.replica->find_not_finite({batch.host()}, {.number = 1, .valid = 9}), Error);
+  EXPECT_THROW(f.replica->find_not_finite({batch.view()}, {.number = 1, .valid = 9}), Error);
   const StepInputs in{.number = 2, .learning_rate = 0.1, .valid = 9};
-  EXPECT_EQ(f.replica->step({batch.host()}, in).loss, plain.replica->step({batch.host()}, in).loss);
+  EXPECT_EQ(f.replica->step({batch.view()}, in).loss, plain.replica->step({batch.view()}, in).loss);
   EXPECT_EQ(f.replica->arenas().hash(), plain.replica->arenas().hash());
 }
 
 TEST(Replica, GradientsAgreeWithCentralDifferences) {
   Fixture f(kToyModel, 7);
   const SampleBatch batch(7, 6, 3, 4);  // the step moves no pre-activation across its kink at 0
-  f.replica->gradients({batch.host().sub(0, 7)}, 7, 4);
+  f.replica->gradients({batch.view().sub(0, 7)}, 7, 4);
   const std::vector<float> gradients(f.replica->arenas().gradients(),
                                      f.replica->arenas().gradients() + f.plan.trainable_end);
   for (const plan::Parameter& p : f.plan.parameters) {
@@ -72,7 +72,7 @@ TEST(Replica, GradientsAgreeWithCentralDifferences) {
         graph::Model moved = f.model;
         moved.weights[static_cast<std::size_t>(p.weight)].values[static_cast<std::size_t>(i)] += delta;
         f.replica->arenas().push(moved);
-        return f.replica->gradients({batch.host().sub(0, 7)}, 7, 4).loss / 7;
+        return f.replica->gradients({batch.view().sub(0, 7)}, 7, 4).loss / 7;
       };
       const double expected = (loss_at(1e-3F) - loss_at(-1e-3F)) / 2e-3;
       // Float activations have a noise of 1e-7 / 2e-3. The normalization of a mostly inactive unit has a large
@@ -90,7 +90,7 @@ TEST(Replica, RecordedStepsCopyStateAndSums) {
   std::size_t copies = 0;
   for (std::int64_t number = 0; number < 12; ++number) {
     f.device.take_host_ends();
-    f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9, .whole = true});
+    f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9, .whole = true});
     const std::vector<const void*> ends = f.device.take_recorded_ends();
     recorded.insert(ends.begin(), ends.end());
     copies += ends.size();
@@ -107,9 +107,9 @@ TEST(Replica, MicroBatchesAddUpToTheBatch) {
   Fixture pieces(kToyPlainModel, 5, {}, true);
   for (int number = 0; number < 3; ++number) {
     const StepInputs in{.number = number, .learning_rate = 0.1, .valid = 9};
-    const StepSums a = whole.replica->step({batch.host().sub(0, 9)}, in);
+    const StepSums a = whole.replica->step({batch.view().sub(0, 9)}, in);
     const StepSums b =
-        pieces.replica->step({batch.host().sub(0, 5), batch.host().sub(5, 0), batch.host().sub(5, 4)}, in);
+        pieces.replica->step({batch.view().sub(0, 5), batch.view().sub(5, 0), batch.view().sub(5, 4)}, in);
     EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
     EXPECT_EQ(a.outputs.at(1), b.outputs.at(1));
     EXPECT_EQ(a.samples, 9);
@@ -128,15 +128,15 @@ TEST(Replica, PassesEveryBucketOnceInOrderInTheLastMicroBatch) {
   ASSERT_GT(f.plan.buckets.size(), 3U);
   for (std::size_t k = 0; k < f.plan.buckets.size(); ++k) expected.push_back("bucket " + std::to_string(k));
   expected.emplace_back("finish");
-  f.replica->step({batch.host().sub(0, 5), batch.host().sub(5, 4)}, {.number = 3, .learning_rate = 0.1, .valid = 9});
+  f.replica->step({batch.view().sub(0, 5), batch.view().sub(5, 4)}, {.number = 3, .learning_rate = 0.1, .valid = 9});
   EXPECT_EQ(f.sink.events, expected);
 }
 
 TEST(Replica, ASliceWithoutRowsGivesZeros) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
-  f.replica->gradients({batch.host().sub(0, 9)}, 9, 0);
-  f.replica->gradients({batch.host().sub(0, 0)}, 9, 0);
+  f.replica->gradients({batch.view().sub(0, 9)}, 9, 0);
+  f.replica->gradients({batch.view().sub(0, 0)}, 9, 0);
   for (std::int64_t i = 0; i < f.plan.statistics_end; ++i) ASSERT_EQ(f.replica->arenas().gradients()[i], 0) << i;
 }
 
@@ -145,8 +145,8 @@ TEST(Replica, StagesBatchesWhereTheDeviceCannotReadThem) {
   Fixture staged(kToyModel, 9, {.reads_host_memory = false});
   const SampleBatch batch(9, 6, 3);
   const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 9};
-  EXPECT_EQ(direct.replica->step({batch.host().sub(0, 9)}, in).loss,
-            staged.replica->step({batch.host().sub(0, 9)}, in).loss);
+  EXPECT_EQ(direct.replica->step({batch.view().sub(0, 9)}, in).loss,
+            staged.replica->step({batch.view().sub(0, 9)}, in).loss);
   EXPECT_EQ(distance(direct.pulled(), staged.pulled()), 0);
   EXPECT_EQ(direct.replica->arenas().hash(), staged.replica->arenas().hash());
 }
@@ -177,9 +177,9 @@ TEST(Replica, EvaluatesAndPredictsInInferenceMode) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
   const std::uint64_t before = f.replica->arenas().hash();
-  const StepSums sums = f.replica->evaluate(batch.host().sub(0, 9));
+  const StepSums sums = f.replica->evaluate(batch.view().sub(0, 9));
   std::vector<float> rows(9 * 3);
-  f.replica->predict(batch.host().sub(0, 9), {rows.data()});
+  f.replica->predict(batch.view().sub(0, 9), {rows.data()});
   double loss = 0, hits = 0;
   for (std::size_t r = 0; r < 9; ++r) {
     const float* p = rows.data() + 3 * r;
@@ -197,15 +197,15 @@ TEST(Replica, WithoutAnOptimizerHasNoGradientsButThePenalty) {
   Fixture f(kToyModel, 9, {}, false, config::Typed());
   const SampleBatch batch(9, 6, 3);
   EXPECT_EQ(f.replica->arenas().gradients(), nullptr);
-  EXPECT_GT(f.replica->evaluate(batch.host().sub(0, 9)).penalty, 0);
-  EXPECT_THROW(f.replica->gradients({batch.host().sub(0, 9)}, 9, 0), Error);
+  EXPECT_GT(f.replica->evaluate(batch.view().sub(0, 9)).penalty, 0);
+  EXPECT_THROW(f.replica->gradients({batch.view().sub(0, 9)}, 9, 0), Error);
 }
 
 TEST(Replica, ContinuesFromPulledState) {
   const SampleBatch batch(9, 6, 3);
   Fixture once(kToyModel), twice(kToyModel);
   const auto step = [&](Fixture& f, std::int64_t number) {
-    f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
   };
   step(once, 0);
   twice.replica->arenas().push(once.pulled());
@@ -219,9 +219,9 @@ TEST(Replica, ContinuesFromPulledState) {
 TEST(Replica, AcceptsUnannouncedRowCountsUpToItsLargest) {
   Fixture f(kToyModel);
   const SampleBatch batch(10, 6, 3);
-  EXPECT_GT(f.replica->evaluate(batch.host().sub(0, 4)).loss, 0);
+  EXPECT_GT(f.replica->evaluate(batch.view().sub(0, 4)).loss, 0);
   try {
-    f.replica->evaluate(batch.host().sub(0, 10));
+    f.replica->evaluate(batch.view().sub(0, 10));
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
@@ -234,7 +234,7 @@ TEST(Replica, NamesTheLayerThatFailed) {
   for (const bool backward : {false, true}) {
     Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t2", .step = 1, .backward = backward}});
     const auto step = [&](std::int64_t number) {
-      f.replica->step({batch.host().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+      f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
     };
     step(0);
     try {
@@ -249,7 +249,7 @@ TEST(Replica, NamesTheLayerThatFailed) {
 TEST(Replica, ProfilesEveryStepWhenAsked) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
-  const auto step = [&] { f.replica->step({batch.host().sub(0, 9)}, {.number = 0, .learning_rate = 0.1, .valid = 9}); };
+  const auto step = [&] { f.replica->step({batch.view().sub(0, 9)}, {.number = 0, .learning_rate = 0.1, .valid = 9}); };
   step();
   f.replica->set_profiling(true);
   step();

@@ -20,7 +20,7 @@ struct SampleBatch {
     for (std::int64_t i = 0; i < rows; ++i)
       labels.push_back(static_cast<std::int32_t>(random.below(std::uint64_t(classes))));
   }
-  BatchView host() const {
+  BatchView view() const {
     return {.rows = rows,
             .inputs = {column(inputs.data(), static_cast<std::int64_t>(inputs.size()) / rows)},
             .labels = {column(labels.data())}};

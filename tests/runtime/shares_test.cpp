@@ -27,7 +27,7 @@ class LeftRows {
 
   std::int64_t rows() const { return positions_.rows(); }
   BatchView of(const World& world, int local_ranks, const std::vector<double>& weights) const {
-    BatchView own = take(rows_.host(), positions_.rows_at(share_of(world, local_ranks, weights, kPositions)));
+    BatchView own = take(rows_.view(), positions_.rows_at(share_of(world, local_ranks, weights, kPositions)));
     own.batch = positions_;
     return own;
   }
@@ -176,16 +176,16 @@ TEST(SharesOfBatches, AreWholeIfEveryReplicaHasItsUsualRows) {
     const World world = World::of_one_process(ranks);
     return Shares(options, world).whole(batch, valid);
   };
-  EXPECT_TRUE(whole(twelve.host(), 12, {}));
-  EXPECT_TRUE(whole(twelve.host(), 12, {}, 1));
-  EXPECT_TRUE(whole(twelve.host(), 12, {.weights = {3, 1}}));
-  EXPECT_FALSE(whole(eight.host(), 8, {})) << "the last batch";
-  EXPECT_FALSE(whole(twelve.host(), 11, {})) << "samples that do not count";
-  EXPECT_FALSE(whole(twelve.host(), 12, {.weights = {1, 0}})) << "nothing for a replica";
-  EXPECT_FALSE(whole(twelve.host(), 12, {.accumulate_steps = 2}));
+  EXPECT_TRUE(whole(twelve.view(), 12, {}));
+  EXPECT_TRUE(whole(twelve.view(), 12, {}, 1));
+  EXPECT_TRUE(whole(twelve.view(), 12, {.weights = {3, 1}}));
+  EXPECT_FALSE(whole(eight.view(), 8, {})) << "the last batch";
+  EXPECT_FALSE(whole(twelve.view(), 11, {})) << "samples that do not count";
+  EXPECT_FALSE(whole(twelve.view(), 12, {.weights = {1, 0}})) << "nothing for a replica";
+  EXPECT_FALSE(whole(twelve.view(), 12, {.accumulate_steps = 2}));
   const auto balance = std::make_shared<Balance>(BalanceOptions{.ranks = 2, .batch = 12});
-  EXPECT_FALSE(whole(twelve.host(), 12, {.balance = balance})) << "shares that move";
-  BatchView gap = SampleBatch(11, kSmallNetInput, 3).host();
+  EXPECT_FALSE(whole(twelve.view(), 12, {.balance = balance})) << "shares that move";
+  BatchView gap = SampleBatch(11, kSmallNetInput, 3).view();
   gap.batch = BatchPositions{.count = 12, .missing = {5}};
   EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";
 }
@@ -200,8 +200,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> inference_rows(int ranks, int
   const SampleBatch batch(75, kSmallNetInput, 3);  // larger than any announced batch
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::int64_t pieces = shares.inference_pieces(batch.host(), rank, shares.max_rows(rank));
-    for (const BatchView& slice : shares.slices(batch.host(), rank, pieces)) {
+    const std::int64_t pieces = shares.inference_pieces(batch.view(), rank, shares.max_rows(rank));
+    for (const BatchView& slice : shares.slices(batch.view(), rank, pieces)) {
       EXPECT_LE(slice.rows, shares.max_rows(rank));
       all.emplace_back(slice.first_row, slice.rows);
     }

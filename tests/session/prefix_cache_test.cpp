@@ -119,7 +119,7 @@ std::vector<double> losses(const std::vector<std::string>& sets, int replicas, c
   for (int epoch = 0; epoch < 3; ++epoch) {
     data::Loader& loader = session.train_loader();
     for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next(), ++step)
-      all.push_back(session.replicas().step(batch.host(), {step, 0.01, batch.rows()}).loss);
+      all.push_back(session.replicas().step(batch.view(), {step, 0.01, batch.rows()}).loss);
     loader.next_epoch();
     all.push_back(evaluate(session, *session.validation_loader()).loss);
   }

@@ -137,7 +137,7 @@ TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
   ASSERT_EQ(session.plan().losses.front().labels, nn::LabelKind::kClass);
   session.train_loader().seek(0, 0);
   const data::Batch batch = session.train_loader().next();
-  const BatchView rows = batch.host();
+  const BatchView rows = batch.view();
   ASSERT_EQ(rows.labels.front().row_bytes, 20 * sizeof(std::int32_t));
   for (std::int64_t i = 0; i < batch.rows() * 20; ++i) {
     EXPECT_GE(rows.labels.front().as<std::int32_t>()[i], 0);

@@ -56,16 +56,16 @@ std::string sums(const data::table::Table& table) {
 
 void run(int threads, int rounds, const std::vector<std::string>& files) {
   const auto start = std::chrono::steady_clock::now();
-  const data::table::SniffResult looked = data::table::sniff(files, {});
-  fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), looked.rows);
-  for (const data::table::Column& column : looked.schema.columns)
+  const data::table::SniffResult found = data::table::sniff(files, {});
+  fmt::print("look: {:.1f} ms, {} rows;", 1e3 * seconds_since(start), found.rows);
+  for (const data::table::Column& column : found.schema.columns)
     fmt::print(" {}={}", column.name, type_name(column.type));
   fmt::print("\n");
   std::vector<double> times;
   for (int round = 0; round <= rounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
     const double cpu_begin = cpu_seconds();
-    const data::table::Table table = data::table::read(files, looked.schema, {.threads = threads});
+    const data::table::Table table = data::table::read(files, found.schema, {.threads = threads});
     const double seconds = seconds_since(begin), cpu = cpu_seconds() - cpu_begin;
     if (round == 0)
       fmt::print("{} rows, {} held; sums:{}\n", table.rows(), human_bytes(static_cast<std::uint64_t>(table.bytes())),

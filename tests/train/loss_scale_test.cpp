@@ -38,7 +38,7 @@ std::vector<double> losses_of(session::Session& session, std::int64_t from, std:
   for (std::int64_t step = from; step < from + count; ++step) {
     session.train_loader().seek(step / 3, step % 3 * 11);
     const data::Batch batch = session.train_loader().next();
-    losses.push_back(session.replicas().step(batch.host(), {step, 0.05, batch.rows()}).loss);
+    losses.push_back(session.replicas().step(batch.view(), {step, 0.05, batch.rows()}).loss);
   }
   return losses;
 }

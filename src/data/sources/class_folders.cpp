@@ -18,13 +18,13 @@
 namespace dptrain::data {
 
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
-                                       const ClassFolderMessages& words) {
+                                       const ClassFolderMessages& messages) {
   std::int64_t beside = 0;
   const std::vector<std::string> found = sub_folders(directory, beside);
   if (found.empty())
     throw Error(ErrorKind::kData,
                 fmt::format("{}: no sub-folders, {}; expected one folder of {} per class, as in {}/cats/{}", directory,
-                            counted(beside, "file"), words.what, directory, words.example));
+                            counted(beside, "file"), messages.what, directory, messages.example));
   if (beside > 0)
     log::warn(fmt::format("{}: {} next to the class folders not used", directory,
                           counted(beside, "file") + (beside == 1 ? " is" : " are")));

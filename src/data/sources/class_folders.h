@@ -24,7 +24,7 @@ struct ClassFolderMessages {
 /// Class names in order: `class_names`, or if empty all sub-folders sorted by bytes. Throws Error{kData} if
 /// `class_names` and the sub-folders differ.
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
-                                       const ClassFolderMessages& words);
+                                       const ClassFolderMessages& messages);
 
 /// Throws Error{kData} for more classes than outputs. Fewer are a warning.
 void compare_with_model(const std::string& directory, std::size_t classes, const ModelSide& model);

@@ -15,9 +15,9 @@
 #include "core/text.h"
 #include "data/encoders/files.h"
 #include "data/images/image_info.h"
+#include "data/sources/csv_layout.h"
 #include "data/sources/csv_source.h"
 #include "data/sources/csv_stream.h"
-#include "data/sources/fitted_csv.h"
 #include "data/sources/image_folder.h"
 
 namespace dptrain::config {
@@ -163,8 +163,8 @@ bool is_picture(const std::string& path) {
 PredictSource predict_pictures(const PredictFiles& files, const std::string& picture) {
   std::vector<std::string> names;
   const ImageSpec* images = nullptr;
-  const FittedCsv table = FittedCsv::of(files.fitted_state);
-  for (const FittedCsv::Column& column : table.columns) {
+  const CsvLayout table = CsvLayout::of(files.fitted_state);
+  for (const CsvLayout::Column& column : table.columns) {
     names.push_back(printable(column.name));
     images = column.encoder.get_if<ImageSpec>();
   }

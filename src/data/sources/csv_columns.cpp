@@ -76,7 +76,7 @@ std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::
   return std::make_unique<CsvTrainingColumn>(rows, samples, found, rows.table.schema().find(name));
 }
 
-CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const FittedCsv::Column& column)
+CsvFeature::CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLayout::Column& column)
     : rows_(std::move(rows)),
       name_(column.name),
       encoder_(restore(column.encoder, nlohmann::json::parse(column.fitted_state))) {
@@ -172,12 +172,12 @@ std::optional<ClipInfo> CsvFeature::inspect(std::int64_t row) const {
 }
 
 void CsvFeature::require_files() const {
-  constexpr std::int64_t kLookedAt = 16;
-  const std::int64_t rows = rows_->size(), looked_at = std::min(rows, kLookedAt);
+  constexpr std::int64_t kCheckedRows = 16;
+  const std::int64_t rows = rows_->size(), checked = std::min(rows, kCheckedRows);
   std::int64_t first = -1;
   std::error_code ignored;
-  for (std::int64_t i = 0; i < looked_at; ++i) {
-    const std::int64_t row = rows_->row_of(i * rows / looked_at);
+  for (std::int64_t i = 0; i < checked; ++i) {
+    const std::int64_t row = rows_->row_of(i * rows / checked);
     const std::string file = path(row);
     if (!file.empty() && std::filesystem::exists(file, ignored)) return;
     if (first < 0 && !file.empty()) first = row;
@@ -186,7 +186,7 @@ void CsvFeature::require_files() const {
   throw Error(ErrorKind::kData,
               fmt::format("{}: column '{}': no such file: {}, and no file of the {} checked exists; expected "
                           "absolute paths, or paths relative to the folder of the table",
-                          rows_->table.place(first), printable(name_), path(first), counted(looked_at, "row")));
+                          rows_->table.place(first), printable(name_), path(first), counted(checked, "row")));
 }
 
 std::string CsvFeature::line(std::size_t width) const {

@@ -23,7 +23,7 @@ std::unique_ptr<TrainingColumn> training_column(const CsvRows& rows, const std::
 class CsvFeature {
  public:
   /// Throws Error{kData} with the row's place for a word that the encoder rejects.
-  CsvFeature(std::shared_ptr<const CsvRows> rows, const FittedCsv::Column& column);
+  CsvFeature(std::shared_ptr<const CsvRows> rows, const CsvLayout::Column& column);
 
   const std::string& name() const { return name_; }
   const Encoder& encoder() const { return *encoder_; }

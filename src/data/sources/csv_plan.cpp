@@ -97,18 +97,18 @@ Groups default_inputs(const CSVSpec& spec, const ModelSide& model, const table::
 /// The columns of the files with their detected types.
 class DetectedColumns {
  public:
-  DetectedColumns(const CSVSpec& spec, table::SniffResult looked, std::string file)
-      : spec_(spec), looked_(std::move(looked)), file_(std::move(file)) {
-    for (table::Column& column : looked_.schema.columns) column.kept = false;
+  DetectedColumns(const CSVSpec& spec, table::SniffResult detected, std::string file)
+      : spec_(spec), detected_(std::move(detected)), file_(std::move(file)) {
+    for (table::Column& column : detected_.schema.columns) column.kept = false;
   }
 
-  table::Schema& schema() { return looked_.schema; }
+  table::Schema& schema() { return detected_.schema; }
   const std::string& file() const { return file_; }
   table::Column& at(const std::string& name, const std::string& what) {
-    return column_of(looked_.schema, name, what, file_);
+    return column_of(detected_.schema, name, what, file_);
   }
   const table::ColumnFacts& facts(const std::string& name) const {
-    return looked_.facts[static_cast<std::size_t>(looked_.schema.find(name))];
+    return detected_.facts[static_cast<std::size_t>(detected_.schema.find(name))];
   }
   /// Marks an input or label column as read. Throws Error{kUsage} if it seems to contain numbers that cannot be parsed.
   table::Column& use(const std::string& name, const std::string& what) {
@@ -126,7 +126,7 @@ class DetectedColumns {
 
  private:
   const CSVSpec& spec_;
-  table::SniffResult looked_;
+  table::SniffResult detected_;
   std::string file_;
 };
 
@@ -157,7 +157,7 @@ Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
 
 /// Determines whether label columns are numbers or words: by the encoder in `columns`, else by the loss, else by their
 /// fields.
-void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, DetectedColumns& columns) {
+void plan_label(const CSVSpec& spec, LabelUse use, CsvLayout::Label& label, DetectedColumns& columns) {
   const bool alone = label.columns.size() == 1;
   const Names& class_names = spec.class_names.names_of(label.name);
   for (const std::string& name : label.columns) {
@@ -197,10 +197,10 @@ void plan_label(const CSVSpec& spec, LabelUse use, FittedCsv::Label& label, Dete
   if (label.classes.empty()) label.classes = class_names;
 }
 
-void plan_labels(const CSVSpec& spec, const ModelSide& model, FittedCsv& plan, DetectedColumns& columns) {
+void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLayout& layout, DetectedColumns& columns) {
   bool any = spec.labels.groups.empty();  // whether any label has classes
   for (const auto& group : spec.labels.groups) {
-    FittedCsv::Label& label = plan.labels.emplace_back();
+    CsvLayout::Label& label = layout.labels.emplace_back();
     label.name = group.name;
     label.columns = group.columns;
     plan_label(spec, model.label_use(group.name), label, columns);
@@ -220,7 +220,7 @@ std::string label_text(const std::string& output, const Names& columns) {
   return (output.empty() ? "" : output + ": ") + printable(join(columns, ", "));
 }
 
-void check_labels(const CSVSpec& spec, const FittedCsv& fitted_state, FittedUse use) {
+void check_labels(const CSVSpec& spec, const CsvLayout& layout, FittedUse use) {
   const ErrorKind kind = use == FittedUse::kResume ? ErrorKind::kCheckpoint : ErrorKind::kUsage;
   const auto fail = [&](const std::string& key, const Names& now, const Names& before) {
     throw Error(kind, fmt::format("the config's {} are {}, the model was trained with {}; restore these, or train with "
@@ -229,9 +229,9 @@ void check_labels(const CSVSpec& spec, const FittedCsv& fitted_state, FittedUse 
   };
   Names now, before;
   for (const auto& group : spec.labels.groups) now.push_back(label_text(group.name, group.columns));
-  for (const FittedCsv::Label& label : fitted_state.labels) before.push_back(label_text(label.name, label.columns));
+  for (const CsvLayout::Label& label : layout.labels) before.push_back(label_text(label.name, label.columns));
   if (!now.empty() && !before.empty() && now != before) fail("labels", now, before);
-  for (const FittedCsv::Label& label : fitted_state.labels) {
+  for (const CsvLayout::Label& label : layout.labels) {
     const Names& names = spec.class_names.names_of(label.name);
     if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class_names", names, label.classes);
     const auto encoder = spec.columns.find(label.columns.front());
@@ -244,10 +244,10 @@ void check_labels(const CSVSpec& spec, const FittedCsv& fitted_state, FittedUse 
 }
 
 /// Rejects a label that is an input of the model: the model would read its target.
-void check_no_label_is_input(const CSVSpec& spec, const FittedCsv& fitted_state) {
+void check_no_label_is_input(const CSVSpec& spec, const CsvLayout& layout) {
   if (!spec.inputs.groups.empty()) return;
   for (const std::string& label : flat(spec.labels.groups))
-    if (std::ranges::find(fitted_state.columns, label, &FittedCsv::Column::name) != fitted_state.columns.end())
+    if (std::ranges::find(layout.columns, label, &CsvLayout::Column::name) != layout.columns.end())
       throw Error(
           ErrorKind::kUsage,
           fmt::format(
@@ -256,20 +256,20 @@ void check_no_label_is_input(const CSVSpec& spec, const FittedCsv& fitted_state)
               printable(label)));
 }
 
-void check_against_config(const CSVSpec& spec, const FittedCsv& fitted_state) {
+void check_against_config(const CSVSpec& spec, const CsvLayout& layout) {
   for (const auto& [name, encoder] : spec.columns) {
-    const auto found = std::ranges::find(fitted_state.columns, name, &FittedCsv::Column::name);
-    if (found == fitted_state.columns.end()) continue;
+    const auto found = std::ranges::find(layout.columns, name, &CsvLayout::Column::name);
+    if (found == layout.columns.end()) continue;
     if (config::to_json(found->encoder.write()) != config::to_json(encoder.write()))
       fail_on_difference("columns", fmt::format("('{}': {}) are", name, config::to_json(encoder.write(true))));
   }
-  if (!spec.inputs.groups.empty() && spec.inputs.groups != fitted_state.inputs) fail_on_difference("inputs", "are");
+  if (!spec.inputs.groups.empty() && spec.inputs.groups != layout.inputs) fail_on_difference("inputs", "are");
 }
 
 /// Number format of a column: from the config, else from the training files.
-table::NumberFormat format_of(const CSVSpec& spec, const FittedCsv& fitted_state, const std::string& name) {
-  const auto found = fitted_state.numbers.find(name);
-  table::NumberFormat format = found == fitted_state.numbers.end() ? table::NumberFormat{} : found->second;
+table::NumberFormat format_of(const CSVSpec& spec, const CsvLayout& layout, const std::string& name) {
+  const auto found = layout.numbers.find(name);
+  table::NumberFormat format = found == layout.numbers.end() ? table::NumberFormat{} : found->second;
   if (spec.decimal) format.decimal = spec.decimal->front();
   if (spec.thousands) format.thousands = thousands_of(*spec.thousands);
   if (format.thousands == format.decimal) format.thousands = '\0';
@@ -277,9 +277,9 @@ table::NumberFormat format_of(const CSVSpec& spec, const FittedCsv& fitted_state
 }
 
 /// Logs detected number formats with the keys that set them.
-void log_formats(const CSVSpec& spec, const FittedCsv& plan, const std::string& file) {
+void log_formats(const CSVSpec& spec, const CsvLayout& layout, const std::string& file) {
   std::map<std::string, Names> columns;  // column names by format
-  for (const auto& [name, format] : plan.numbers) {
+  for (const auto& [name, format] : layout.numbers) {
     if (format.decimal == ',' && !spec.decimal)
       columns["a decimal comma (`decimal: \",\"`)"].push_back(printable(name));
     if (format.thousands != '\0' && !spec.thousands)
@@ -290,10 +290,10 @@ void log_formats(const CSVSpec& spec, const FittedCsv& plan, const std::string& 
     log::info(fmt::format("{}: numbers have {}: {}", file, what, join(names, ", ")));
 }
 
-void keep_formats(const table::Schema& schema, FittedCsv& fitted_state) {
+void keep_formats(const table::Schema& schema, CsvLayout& layout) {
   for (const table::Column& column : schema.columns)
     if (column.kept && column.type == table::ColumnType::kNumber && column.numbers != table::NumberFormat{})
-      fitted_state.numbers[column.name] = column.numbers;
+      layout.numbers[column.name] = column.numbers;
 }
 
 }  // namespace
@@ -304,33 +304,32 @@ CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const s
   if (spec.sample_weight) options.declared[*spec.sample_weight] = table::ColumnType::kNumber;
   DetectedColumns columns(spec, table::sniff(files, options), files.front());
   CsvPlan plan;
-  plan.fitted_state.dialect = columns.schema().dialect;
-  plan_labels(spec, model, plan.fitted_state, columns);
+  plan.layout.dialect = columns.schema().dialect;
+  plan_labels(spec, model, plan.layout, columns);
   if (spec.sample_weight) columns.use(*spec.sample_weight, "sample_weight");
-  plan.fitted_state.inputs =
+  plan.layout.inputs =
       spec.inputs.groups.empty() ? default_inputs(spec, model, columns.schema(), columns.file()) : spec.inputs.groups;
   std::set<std::string> seen;
-  for (const std::string& name : flat(plan.fitted_state.inputs)) {
+  for (const std::string& name : flat(plan.layout.inputs)) {
     columns.use(name, "inputs");
     if (!seen.insert(name).second) continue;
     const auto said = spec.columns.find(name);
     if (said != spec.columns.end() && is_ignored(said->second))
       throw Error(ErrorKind::kUsage, fmt::format("inputs names the column '{}', which `columns` ignores", name));
-    plan.fitted_state.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
-    if (said != spec.columns.end()) plan.fitted_state.columns.back().encoder = said->second;
+    plan.layout.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
+    if (said != spec.columns.end()) plan.layout.columns.back().encoder = said->second;
   }
-  keep_formats(columns.schema(), plan.fitted_state);
-  log_formats(spec, plan.fitted_state, files.front());
+  keep_formats(columns.schema(), plan.layout);
+  log_formats(spec, plan.layout, files.front());
   plan.schema = std::move(columns.schema());
   return plan;
 }
 
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
                        bool with_labels) {
-  FittedCsv fitted_state = FittedCsv::of(model.fitted_state);
-  check_against_config(spec, fitted_state);
-  model.fits_labels() ? check_no_label_is_input(spec, fitted_state)
-                      : check_labels(spec, fitted_state, model.fitted_use);
+  CsvLayout layout = CsvLayout::of(model.fitted_state);
+  check_against_config(spec, layout);
+  model.fits_labels() ? check_no_label_is_input(spec, layout) : check_labels(spec, layout, model.fitted_use);
   table::SniffOptions options = sniff_options(spec);
   const bool fits_labels = with_labels && model.fits_labels();
   for (const std::string& label : fits_labels ? flat(spec.labels.groups) : Names())
@@ -344,7 +343,7 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
         const Names names = names_of(schema);
         Names others = names;  // suggest no column that the model already uses
         std::erase_if(others, [&](const std::string& other) {
-          return std::ranges::find(fitted_state.columns, other, &FittedCsv::Column::name) != fitted_state.columns.end();
+          return std::ranges::find(layout.columns, other, &CsvLayout::Column::name) != layout.columns.end();
         });
         throw Error(
             ErrorKind::kData,
@@ -361,29 +360,29 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
     table::Column& column = schema.columns[static_cast<std::size_t>(schema.find(name))];
     column.type = type;
     column.form = form;
-    column.numbers = format_of(spec, fitted_state, name);
+    column.numbers = format_of(spec, layout, name);
     column.kept = true;
   };
-  for (const FittedCsv::Column& column : fitted_state.columns)
+  for (const CsvLayout::Column& column : layout.columns)
     want(column.name, column_type_of(column.encoder), column.form, spec.missing_columns);
-  if (!with_labels || model.fits_labels()) fitted_state.labels.clear();
-  for (const FittedCsv::Label& label : fitted_state.labels)
+  if (!with_labels || model.fits_labels()) layout.labels.clear();
+  for (const CsvLayout::Label& label : layout.labels)
     for (const std::string& name : label.columns)
       want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
   if (fits_labels) {
-    plan_labels(spec, model, fitted_state, columns);
-    keep_formats(schema, fitted_state);
+    plan_labels(spec, model, layout, columns);
+    keep_formats(schema, layout);
   }
   if (with_labels && spec.sample_weight) want(*spec.sample_weight, table::ColumnType::kNumber, {}, false);
-  return {.schema = std::move(schema), .fitted_state = std::move(fitted_state)};
+  return {.schema = std::move(schema), .layout = std::move(layout)};
 }
 
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
-  FittedCsv fitted_state = FittedCsv::of(model.fitted_state);
-  check_against_config(spec, fitted_state);
-  check_labels(spec, fitted_state, model.fitted_use);
+  CsvLayout layout = CsvLayout::of(model.fitted_state);
+  check_against_config(spec, layout);
+  check_labels(spec, layout, model.fitted_use);
   CsvPlan plan;
-  plan.schema.dialect = fitted_state.dialect;
+  plan.schema.dialect = layout.dialect;
   if (spec.separator) plan.schema.dialect.separator = spec.separator->front();
   if (spec.header) plan.schema.dialect.header = *spec.header;
   if (!plan.schema.dialect.header)
@@ -392,19 +391,19 @@ CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
         "rows from stdin need a first line with the columns' names, and `header: true`; the model was trained on "
         "files without one");
   if (spec.missing_values) plan.schema.missing = *spec.missing_values;
-  for (const FittedCsv::Column& column : fitted_state.columns)
+  for (const CsvLayout::Column& column : layout.columns)
     plan.schema.columns.push_back({.name = column.name,
                                    .type = column_type_of(column.encoder),
                                    .optional = spec.missing_columns,
                                    .form = column.form,
-                                   .numbers = format_of(spec, fitted_state, column.name)});
-  fitted_state.labels.clear();
-  plan.fitted_state = std::move(fitted_state);
+                                   .numbers = format_of(spec, layout, column.name)});
+  layout.labels.clear();
+  plan.layout = std::move(layout);
   return plan;
 }
 
-void choose_encoders(const table::Schema& schema, FittedCsv& plan) {
-  for (FittedCsv::Column& column : plan.columns) {
+void choose_encoders(const table::Schema& schema, CsvLayout& layout) {
+  for (CsvLayout::Column& column : layout.columns) {
     const table::Column& found = schema.columns[static_cast<std::size_t>(schema.find(column.name))];
     column.form = found.form;
     if (column.encoder) continue;

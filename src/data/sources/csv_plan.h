@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "data/table/table.h"
 
 namespace dptrain::data {
 
 struct CsvPlan {
   table::Schema schema;
-  FittedCsv fitted_state;  ///< inputs and labels; a column has an encoder if `columns:` or the model has one for it
+  CsvLayout layout;  ///< inputs and labels; a column has an encoder if `columns:` or the model has one for it
 };
 
 /// Plan from the config and the detected types of the columns. Throws Error{kData, kUsage}.
@@ -25,6 +25,6 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
 /// those of the training files. Columns are found by name.
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model);
 /// Chooses an encoder by type for each column without one.
-void choose_encoders(const table::Schema& schema, FittedCsv& plan);
+void choose_encoders(const table::Schema& schema, CsvLayout& layout);
 
 }  // namespace dptrain::data

@@ -87,7 +87,7 @@ class LabelReader {
  public:
   LabelReader(const CSVSpec& spec, const ModelSide& model, CsvRows& rows)
       : model_(model), rows_(rows), table_(rows.table) {
-    for (FittedCsv::Label& label : rows.plan.labels) {
+    for (CsvLayout::Label& label : rows.layout.labels) {
       const int column = column_of(label.columns.front());
       if (type_of(column) != table::ColumnType::kCategory) {
         for (const std::string& name : label.columns)
@@ -120,7 +120,7 @@ class LabelReader {
 
   void put() {
     std::size_t of_words = 0;
-    for (const FittedCsv::Label& label : rows_.plan.labels) {
+    for (const CsvLayout::Label& label : rows_.layout.labels) {
       LabelColumn column{.name = label.name, .place = rows_.place};
       if (label.integers)
         put_integers(label, column);
@@ -183,7 +183,7 @@ class LabelReader {
     reserve_huge(column.classes, static_cast<std::size_t>(rows_.size()));
     for (std::int64_t i = 0; i < rows_.size(); ++i) column.classes.push_back(classes.at(rows_.row_of(i)));
   }
-  void put_integers(const FittedCsv::Label& label, LabelColumn& column) const {
+  void put_integers(const CsvLayout::Label& label, LabelColumn& column) const {
     const std::string& name = label.columns.front();
     const int cell = table_.cell_of(column_of(name));
     const std::int64_t classes = model_.classes_of(label.name);
@@ -201,7 +201,7 @@ class LabelReader {
       column.classes.push_back(static_cast<std::int32_t>(value));
     }
   }
-  void put_values(const FittedCsv::Label& label, LabelColumn& column) const {
+  void put_values(const CsvLayout::Label& label, LabelColumn& column) const {
     column.type = LabelType::kValues;
     column.width = static_cast<std::int64_t>(label.columns.size());
     reserve_huge(column.values, static_cast<std::size_t>(rows_.size() * column.width));
@@ -311,14 +311,14 @@ std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& mo
 
   auto rows = std::make_shared<CsvRows>();
   rows->table = table::read(files, plan.schema, options);
-  rows->plan = std::move(plan.fitted_state);
+  rows->layout = std::move(plan.layout);
   if (rows->size() == 0 && bad.empty()) throw Error(ErrorKind::kData, fmt::format("{}: has no rows", files.front()));
   if (rows->size() == 0)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: no row can be read; the first one: {}", files.front(), bad.front().str()));
-  if (model.fitted_state.empty()) choose_encoders(rows->table.schema(), rows->plan);
+  if (model.fitted_state.empty()) choose_encoders(rows->table.schema(), rows->layout);
   put_labels(spec, model, *rows, bad);
-  if (spec.on_error.skip || rows->plan.names_files()) {
+  if (spec.on_error.skip || rows->layout.names_files()) {
     const auto all = rows->size() + static_cast<std::int64_t>(bad.size());
     rows->bad = std::make_shared<BadSamples>(spec.on_error, all, files.front(), "rows");
     for (const table::BadRow& row : bad) rows->bad->add(bad_sample(row));

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 #include "data/sources/labelled_source.h"
 #include "data/table/reader.h"
 #include "data/table/table.h"
@@ -17,7 +17,7 @@ namespace dptrain::data {
 
 struct CsvRows {
   table::Table table;
-  FittedCsv plan;                    ///< `fitted_state` of a column is empty until it is fitted or taken from a model
+  CsvLayout layout;                  ///< `fitted_state` of a column is empty until it is fitted or taken from a model
   std::vector<std::int64_t> rows{};  ///< rows of the table that are samples; empty: all rows
   std::vector<LabelColumn> labels{};
   std::vector<float> sample_weights{};

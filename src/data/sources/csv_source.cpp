@@ -54,7 +54,7 @@ class CsvBase : public LabelledSource {
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
     show_labels(rows_->labels);
     sample_weights_ = rows_->sample_weights;
-    for (const FittedCsv::Label& label : rows_->plan.labels) class_names_.add(label.name, label.classes);
+    for (const CsvLayout::Label& label : rows_->layout.labels) class_names_.add(label.name, label.classes);
     fingerprint_ = rows_->fingerprint;
   }
 
@@ -74,11 +74,11 @@ class CsvBase : public LabelledSource {
 /// Samples of a table whose encoders are fitted.
 class CsvSamples final : public CsvBase {
  public:
-  CsvSamples(std::shared_ptr<const CsvRows> rows, const FittedCsv& fitted_state) : CsvBase(std::move(rows)) {
-    for (const auto& group : fitted_state.inputs) {
+  CsvSamples(std::shared_ptr<const CsvRows> rows, const CsvLayout& layout) : CsvBase(std::move(rows)) {
+    for (const auto& group : layout.inputs) {
       Input input{.name = group.name};
       for (const std::string& name : group.columns) {
-        const CsvFeature& feature = input.features.emplace_back(rows_, fitted_state.column(name));
+        const CsvFeature& feature = input.features.emplace_back(rows_, layout.column(name));
         const Encoder& encoder = feature.encoder();
         input.floats = encoder.floats() == 0 || input.floats < 0 ? -1 : input.floats + encoder.floats();
         input.ids = encoder.ids() == 0 || input.ids < 0 ? -1 : input.ids + encoder.ids();
@@ -88,7 +88,7 @@ class CsvSamples final : public CsvBase {
       check_files(input);
       inputs_.push_back(std::move(input));
     }
-    const std::string text = fitted_state.text();
+    const std::string text = layout.text();
     fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
   }
 
@@ -271,9 +271,9 @@ class CsvSamples final : public CsvBase {
 };
 
 /// `is_whole`: the rows are a data set, not a block of a stream.
-std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const FittedCsv& fitted_state,
+std::shared_ptr<const Source> samples_as(std::shared_ptr<const CsvRows> rows, const CsvLayout& layout,
                                          const ModelSide& model, bool is_whole) {
-  auto samples = std::make_shared<CsvSamples>(std::move(rows), fitted_state);
+  auto samples = std::make_shared<CsvSamples>(std::move(rows), layout);
   samples->choose_ids(model);
   if (is_whole) samples->check_file_columns();
   return samples;
@@ -285,32 +285,34 @@ class UnfittedCsv final : public CsvBase {
   UnfittedCsv(std::shared_ptr<const CsvRows> rows, ModelSide model)
       : CsvBase(std::move(rows)), model_(std::move(model)) {}
 
-  int inputs() const override { return static_cast<int>(rows_->plan.inputs.size()); }
-  std::string input_name(int input) const override { return rows_->plan.inputs[static_cast<std::size_t>(input)].name; }
+  int inputs() const override { return static_cast<int>(rows_->layout.inputs.size()); }
+  std::string input_name(int input) const override {
+    return rows_->layout.inputs[static_cast<std::size_t>(input)].name;
+  }
   Shape input_shape(int) const override { return {}; }
   void read(std::int64_t, int, Array&, const ReadHint&) const override {
     throw Error(ErrorKind::kInternal, "a table was read before it was fitted");
   }
 
   std::string fit(const std::vector<std::int64_t>& samples) const override {
-    FittedCsv fitted_state = rows_->plan;
+    CsvLayout layout = rows_->layout;
     const CsvStatistics found = compute_statistics(*rows_, samples, machine::cpus());
     TaskPool pool(machine::cpus());
     std::vector<std::future<std::string>> all;
-    for (const FittedCsv::Column& column : fitted_state.columns)
+    for (const CsvLayout::Column& column : layout.columns)
       all.push_back(pool.send([&, this, &column = column] {
         return column.fitted_state.empty() ? fit_column(samples, found, column) : column.fitted_state;
       }));
-    for (std::size_t i = 0; i < all.size(); ++i) fitted_state.columns[i].fitted_state = all[i].get();
-    return fitted_state.text();
+    for (std::size_t i = 0; i < all.size(); ++i) layout.columns[i].fitted_state = all[i].get();
+    return layout.text();
   }
   std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
-    return samples_as(rows_, FittedCsv::of(fitted_state), model_, true);
+    return samples_as(rows_, CsvLayout::of(fitted_state), model_, true);
   }
 
  private:
   std::string fit_column(const std::vector<std::int64_t>& samples, const CsvStatistics& found,
-                         const FittedCsv::Column& column) const {
+                         const CsvLayout::Column& column) const {
     const auto cells = training_column(*rows_, samples, found, column.name);
     try {
       return data::fit(column.encoder, *cells)->fitted_state().dump();
@@ -325,15 +327,15 @@ class UnfittedCsv final : public CsvBase {
 }  // namespace
 
 std::shared_ptr<const Source> csv_samples(std::shared_ptr<const CsvRows> rows, const ModelSide& model) {
-  const FittedCsv& plan = rows->plan;
-  return samples_as(rows, plan, model, false);
+  const CsvLayout& layout = rows->layout;
+  return samples_as(rows, layout, model, false);
 }
 
 std::shared_ptr<const Source> open_csv(const CSVSpec& spec, const ModelSide& model, Role) {
   std::shared_ptr<const CsvRows> rows = read_csv(spec, model);
   if (model.fitted_state.empty() || model.fits_labels()) return std::make_shared<UnfittedCsv>(std::move(rows), model);
-  const FittedCsv& plan = rows->plan;
-  return samples_as(rows, plan, model, true);
+  const CsvLayout& layout = rows->layout;
+  return samples_as(rows, layout, model, true);
 }
 
 }  // namespace dptrain::data

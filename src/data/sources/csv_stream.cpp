@@ -46,8 +46,8 @@ CsvStream::~CsvStream() = default;
 std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   auto rows = std::make_shared<CsvRows>();
   if (!impl_->rows->next(rows->table, most)) return nullptr;
-  rows->plan = impl_->plan.fitted_state;
-  if (rows->plan.names_files())
+  rows->layout = impl_->plan.layout;
+  if (rows->layout.names_files())
     rows->bad =
         std::make_shared<BadSamples>(OnError{.skip = impl_->skip, .is_flag = true}, rows->size(), impl_->name, "rows");
   rows->place = rows->fingerprint = rows->cache_key = impl_->name;

@@ -122,8 +122,8 @@ class Descriptor {
 /// The traversal of one add_folder().
 class FileList::Walk {
  public:
-  Walk(FileList& list, const std::string& start, const std::function<bool(const char* name)>& wanted)
-      : list_(list), wanted_(wanted), activity_("listing " + printable(start)) {
+  Walk(FileList& list, const std::string& start, const std::function<bool(const char* name)>& accepts)
+      : list_(list), accepts_(accepts), activity_("listing " + printable(start)) {
     // A link to a folder above would add the files of other classes.
     std::error_code ignored;
     skip_parents(std::filesystem::absolute(start, ignored));
@@ -142,7 +142,7 @@ class FileList::Walk {
         throw Error(ErrorKind::kData, path + ": too many folders");
       list_.folders_.push_back(path);
       folder.each([&](const char* name, Kind kind) {
-        if (kind == Kind::kFile && (!wanted_ || wanted_(name))) list_.add_name(name), activity_.advance();
+        if (kind == Kind::kFile && (!accepts_ || accepts_(name))) list_.add_name(name), activity_.advance();
         if (kind == Kind::kFolder) folders.emplace_back(name);
       });
     }
@@ -163,7 +163,7 @@ class FileList::Walk {
   }
 
   FileList& list_;
-  const std::function<bool(const char* name)>& wanted_;
+  const std::function<bool(const char* name)>& accepts_;
   std::set<std::pair<dev_t, ino_t>> seen_;
   Activity activity_;
 };
@@ -179,8 +179,8 @@ void FileList::add_file(const std::string& path) {
   add_name(path.c_str());
 }
 
-void FileList::add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted) {
-  Walk(*this, folder, wanted).enter(folder);
+void FileList::add_folder(const std::string& folder, const std::function<bool(const char* name)>& accepts) {
+  Walk(*this, folder, accepts).enter(folder);
 }
 
 std::string FileList::path(std::int64_t index) const {

@@ -30,9 +30,10 @@ class FileList {
  public:
   void add_file(const std::string& path);
   /// Adds all files below a folder: its own files sorted by bytes, then those of each sub-folder, sorted. Follows
-  /// links; enters each folder once, and none above `folder`. Skips hidden names, special files, and names that
-  /// `wanted` rejects. A dangling link counts as a file. Throws Error{kData} for a folder that cannot be read.
-  void add_folder(const std::string& folder, const std::function<bool(const char* name)>& wanted = {});
+  /// links; enters each folder once, and none above `folder`. Skips hidden names, special files, and names for
+  /// which `accepts` returns false. A dangling link counts as a file. Throws Error{kData} for a folder that cannot be
+  /// read.
+  void add_folder(const std::string& folder, const std::function<bool(const char* name)>& accepts = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(names_.size()); }
   std::string path(std::int64_t index) const;

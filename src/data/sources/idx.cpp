@@ -96,16 +96,16 @@ void read_extents(ByteReader& reader, IdxHeader& header) {
 void read_elements(ByteReader& reader, const IdxHeader& header, std::vector<std::uint8_t>& bytes) {
   const std::uint64_t stored = reader.stored_bytes();
   const std::uint64_t likely = reader.packed() ? stored * kLikelyRatio : stored;
-  std::uint64_t room = std::min(header.data_bytes, std::max(likely, kSmallestAllocation));
+  std::uint64_t capacity = std::min(header.data_bytes, std::max(likely, kSmallestAllocation));
   std::uint64_t filled = 0;
   while (true) {
-    reserve_huge(bytes, static_cast<std::size_t>(room));  // its rows are read in random order
-    bytes.resize(static_cast<std::size_t>(room));
-    const std::size_t got = reader.read(bytes.data() + filled, static_cast<std::size_t>(room - filled));
+    reserve_huge(bytes, static_cast<std::size_t>(capacity));  // its rows are read in random order
+    bytes.resize(static_cast<std::size_t>(capacity));
+    const std::size_t got = reader.read(bytes.data() + filled, static_cast<std::size_t>(capacity - filled));
     filled += got;
     if (filled == header.data_bytes) return;
-    if (filled < room) fail_truncated(reader, header, filled);
-    room = std::min(header.data_bytes, 2 * room);
+    if (filled < capacity) fail_truncated(reader, header, filled);
+    capacity = std::min(header.data_bytes, 2 * capacity);
   }
 }
 

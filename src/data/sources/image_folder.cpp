@@ -24,8 +24,8 @@ constexpr std::int64_t kHashedFiles = 64;
 
 std::uint64_t hash_of_files(const FileList& files) {
   std::uint64_t hash = files.hash(kHashStart);
-  const std::int64_t looked_at = std::min(files.size(), kHashedFiles);
-  for (std::int64_t i = 0; i < looked_at; ++i) hash = hash_ends(files.path(i * files.size() / looked_at), hash);
+  const std::int64_t hashed = std::min(files.size(), kHashedFiles);
+  for (std::int64_t i = 0; i < hashed; ++i) hash = hash_ends(files.path(i * files.size() / hashed), hash);
   return hash;
 }
 

@@ -272,8 +272,7 @@ void check_same_classes(const Roles& roles) {
   }
 }
 
-Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed,
-                 const RoleSelection& roles_wanted) {
+Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t seed, const RoleSelection& selection) {
   Roles roles{.specs = {&datasets.train, &datasets.validation, &datasets.test}, .whole = {}, .rest = {}, .result = {}};
   const auto is_split = [&](std::size_t r) { return is_part(*roles.specs[r]); };
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {  // errors in the config are reported before files are read
@@ -282,10 +281,10 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
     if (is_split(r)) origin(roles, r);
   }
   if (model.fits_labels() && *roles.specs[0] && !needs_fit(*roles.specs[0])) model.fitted_state.clear();
-  const std::array<bool, 3> wanted{roles_wanted.train, roles_wanted.validation, roles_wanted.test};
-  std::array<bool, 3> opened = wanted;
+  const std::array<bool, 3> selected{selection.train, selection.validation, selection.test};
+  std::array<bool, 3> opened = selected;
   for (std::size_t r = 0; r < roles.specs.size(); ++r) {
-    if (!wanted[r] || !*roles.specs[r]) continue;
+    if (!selected[r] || !*roles.specs[r]) continue;
     if (is_split(r))
       opened[origin(roles, r)] = true;
     else if (needs_fit(*roles.specs[r]) && model.fitted_state.empty() && *roles.specs[0])
@@ -297,8 +296,8 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
   for (std::size_t r = 0; r < roles.specs.size(); ++r)
     if (opened[r] && *roles.specs[r] && !is_split(r)) open_role(roles, r, model, seed);
   check_same_classes(roles);
-  for (std::size_t r = 0; r < wanted.size(); ++r)
-    if (!wanted[r]) roles.result[r].reset();
+  for (std::size_t r = 0; r < selected.size(); ++r)
+    if (!selected[r]) roles.result[r].reset();
   return {.train = roles.result[0],
           .validation = roles.result[1],
           .test = roles.result[2],
@@ -307,10 +306,10 @@ Sources open_all(const DatasetConfig& datasets, ModelSide model, std::uint64_t s
 
 }  // namespace
 
-void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, config::Diagnostics& diagnostics) {
-  const std::array<std::pair<bool, const config::Typed*>, 3> roles{std::pair{wanted.train, &datasets.train},
-                                                                   {wanted.validation, &datasets.validation},
-                                                                   {wanted.test, &datasets.test}};
+void find_missing(const DatasetConfig& datasets, const RoleSelection& selection, config::Diagnostics& diagnostics) {
+  const std::array<std::pair<bool, const config::Typed*>, 3> roles{std::pair{selection.train, &datasets.train},
+                                                                   {selection.validation, &datasets.validation},
+                                                                   {selection.test, &datasets.test}};
   std::error_code ignored;
   for (std::size_t r = 0; r < roles.size(); ++r) {
     const auto [is_wanted, spec] = roles[r];
@@ -323,12 +322,12 @@ void find_missing(const DatasetConfig& datasets, const RoleSelection& wanted, co
 }
 
 Sources open_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                     const RoleSelection& wanted) {
-  return open_all(datasets, model, seed, wanted);
+                     const RoleSelection& selection) {
+  return open_all(datasets, model, seed, selection);
 }
 
 Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model, std::uint64_t seed,
-                          const RoleSelection& wanted) {
+                          const RoleSelection& selection) {
   // All roles use the default seed, from which the class means are drawn.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
     if (spec && def_of(spec).is_made_up) return spec;
@@ -345,7 +344,7 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
   replaced.train = stand_in(datasets.train, train);
   if (datasets.validation) replaced.validation = stand_in(datasets.validation, train / 5);
   if (datasets.test) replaced.test = stand_in(datasets.test, train / 5);
-  return open_all(replaced, model, seed, wanted);
+  return open_all(replaced, model, seed, selection);
 }
 
 std::shared_ptr<const Source> open_path(const std::string& path) {

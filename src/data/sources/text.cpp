@@ -190,8 +190,8 @@ class TextFiles final : public ClassSource {
         vectorization_(spec.vectorization) {
     set_fingerprint("texts", 0, files_->hash(kHashStart));
   }
-  TextFiles(const TextFiles& untaught, const std::string& fitted_state)
-      : ClassSource(untaught), files_(untaught.files_), vectorization_(untaught.vectorization_) {
+  TextFiles(const TextFiles& unfitted, const std::string& fitted_state)
+      : ClassSource(unfitted), files_(unfitted.files_), vectorization_(unfitted.vectorization_) {
     try {
       const TextJson json = TextJson::parse(fitted_state);
       if (json.at("data_set") != kTextKind)

@@ -50,11 +50,11 @@ void Block::find(char separator, std::size_t count) {
 Blocks::Blocks(std::unique_ptr<Bytes> bytes, Limits limits)
     : bytes_(std::move(bytes)), limits_{std::min(limits.block_bytes, limits.row_bytes), limits.row_bytes} {}
 
-/// Appends up to `wanted` bytes to text[0, size) with one read; false at the end.
-bool Blocks::refill(PaddedText& text, std::size_t& size, std::size_t wanted) {
+/// Appends up to `max_bytes` bytes to text[0, size) with one read; false at the end.
+bool Blocks::refill(PaddedText& text, std::size_t& size, std::size_t max_bytes) {
   if (ended_) return false;
-  text.grow(size + wanted, size);
-  const std::size_t got = bytes_->read(text.data() + size, wanted);
+  text.grow(size + max_bytes, size);
+  const std::size_t got = bytes_->read(text.data() + size, max_bytes);
   size += got;
   ended_ = got == 0;
   return !ended_;
@@ -104,10 +104,10 @@ std::vector<std::string> Blocks::take_header(char separator) {
   return std::move(row.fields);
 }
 
-/// Appends up to `wanted` bytes to the block's text, from rest_ or by one read; false at the end.
-bool Blocks::pull(Block& block, std::size_t wanted) {
-  if (rest_begin_ == rest_size_) return refill(block.text, block.size, wanted);
-  const std::size_t count = std::min(wanted, rest_size_ - rest_begin_);
+/// Appends up to `max_bytes` bytes to the block's text, from rest_ or by one read; false at the end.
+bool Blocks::pull(Block& block, std::size_t max_bytes) {
+  if (rest_begin_ == rest_size_) return refill(block.text, block.size, max_bytes);
+  const std::size_t count = std::min(max_bytes, rest_size_ - rest_begin_);
   block.text.grow(block.size + count, block.size);
   std::memcpy(block.text.data() + block.size, rest_.data() + rest_begin_, count);
   block.size += count;

@@ -61,9 +61,9 @@ class Blocks {
   bool next(Block& block, char separator, std::size_t count);
 
  private:
-  bool refill(PaddedText& text, std::size_t& size, std::size_t wanted);
+  bool refill(PaddedText& text, std::size_t& size, std::size_t max_bytes);
   void start();
-  bool pull(Block& block, std::size_t wanted);
+  bool pull(Block& block, std::size_t max_bytes);
   void put_back(Block& block, std::size_t taken);
   bool at_end() const { return ended_ && rest_begin_ == rest_size_; }
   bool drop_line(Block& block);

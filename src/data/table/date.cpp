@@ -9,9 +9,9 @@ namespace dptrain::data::table {
 namespace {
 
 /// Parses text from the front.
-class DateParser {
+class TextCursor {
  public:
-  explicit DateParser(std::string_view text) : text_(text) {}
+  explicit TextCursor(std::string_view text) : text_(text) {}
 
   bool empty() const { return text_.empty(); }
   char peek() const { return text_.empty() ? '\0' : text_.front(); }
@@ -36,7 +36,7 @@ class DateParser {
   std::string_view text_;
 };
 
-std::optional<std::chrono::sys_days> read_day(DateParser& text, DateForm form) {
+std::optional<std::chrono::sys_days> read_day(TextCursor& text, DateForm form) {
   std::optional<int> year, month, day;
   if (form == DateForm::kIso) {
     if (!(year = text.number(4, 4)) || !text.take('-') || !(month = text.number(2, 2)) || !text.take('-') ||
@@ -58,7 +58,7 @@ std::optional<std::chrono::sys_days> read_day(DateParser& text, DateForm form) {
 }
 
 /// Minutes of 10:20, 10:20:30 and 10:20:30.5, with 24:00 for the end of the day.
-std::optional<int> read_time(DateParser& text) {
+std::optional<int> read_time(TextCursor& text) {
   const auto hours = text.number(1, 2);
   if (!hours || *hours > 24 || !text.take(':')) return std::nullopt;
   const auto minutes = text.number(2, 2);
@@ -75,7 +75,7 @@ std::optional<int> read_time(DateParser& text) {
 }
 
 /// Minutes east of UTC.
-std::optional<int> read_zone(DateParser& text) {
+std::optional<int> read_zone(TextCursor& text) {
   if (text.empty() || text.take('Z') || text.take('z')) return 0;
   const bool west = text.take('-');
   if (!west && !text.take('+')) return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<int> read_zone(DateParser& text) {
 }  // namespace
 
 std::optional<std::int32_t> read_date(std::string_view whole, DateForm form) {
-  DateParser text(whole);
+  TextCursor text(whole);
   const auto day = read_day(text, form);
   if (!day) return std::nullopt;
   std::int64_t minutes = std::int64_t{day->time_since_epoch().count()} * 24 * 60;

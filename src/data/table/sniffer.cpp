@@ -150,29 +150,29 @@ SniffResult sniff(const Files& files, const SniffOptions& options) {
   if (files.empty()) throw Error(ErrorKind::kData, "no file of rows is named");
   const std::string& first = files[0]->name();
   Blocks blocks = blocks_of(files[0]);
-  SniffResult looked;
-  looked.schema.missing = options.missing;
-  looked.schema.dialect = detect_dialect(blocks.beginning(kBlockBytes), options.dialect);
-  const Dialect& dialect = looked.schema.dialect;
+  SniffResult detected;
+  detected.schema.missing = options.missing;
+  detected.schema.dialect = detect_dialect(blocks.beginning(kBlockBytes), options.dialect);
+  const Dialect& dialect = detected.schema.dialect;
   Sample sample = take_sample(blocks, dialect, options);
   if (sample.names.empty()) throw Error(ErrorKind::kData, first + ": is empty, expected rows");
   refuse_columns(sample.names.size(), first + ": ");
   check_declared(options, sample.names);
   choose_number_formats(sample.columns, options.dialect);
   for (std::size_t i = 0; i < sample.names.size(); ++i) {
-    looked.schema.columns.push_back(column_of(sample.names[i], sample.columns[i], options, first));
-    looked.facts.push_back(sample.columns[i].facts(looked.schema.columns.back().type, options.ranges));
+    detected.schema.columns.push_back(column_of(sample.names[i], sample.columns[i], options, first));
+    detected.facts.push_back(sample.columns[i].facts(detected.schema.columns.back().type, options.ranges));
   }
-  looked.rows = sample.rows;
-  looked.bad_rows = sample.bad_rows;
-  looked.all = sample.all && files.size() == 1;
+  detected.rows = sample.rows;
+  detected.bad_rows = sample.bad_rows;
+  detected.all = sample.all && files.size() == 1;
   for (std::size_t i = 1; dialect.header && i < files.size(); ++i) {
     Blocks other = blocks_of(files[i]);
     std::vector<std::string> names = other.take_header(dialect.separator);
     complete_names(names, files[i]->name());
     check_header(*files[i], std::move(names), sample.names, first);
   }
-  return looked;
+  return detected;
 }
 
 SniffResult sniff(const std::vector<std::string>& files, const SniffOptions& options) {

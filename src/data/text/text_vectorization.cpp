@@ -154,7 +154,7 @@ std::vector<float> given_weights(const TextVectorizationSpec& spec, const Stripp
 }
 
 /// log(1 + texts / (1 + texts with the word)), preceded by their mean for unknown words.
-std::vector<float> learned_weights(const std::vector<TextCounts::Word>& words, std::int64_t texts) {
+std::vector<float> fitted_idf_weights(const std::vector<TextCounts::Word>& words, std::int64_t texts) {
   std::vector<float> weights{0};
   double sum = 0;
   for (const TextCounts::Word& word : words) {
@@ -204,7 +204,7 @@ class TextVectorization final : public TextEncoder {
     for (const TextCounts::Word& word : found) words.push_back(word.text);
     return std::make_unique<TextVectorization>(
         spec, words,
-        spec.output_mode == TextOutput::kTfIdf ? learned_weights(found, counts.texts()) : std::vector<float>{});
+        spec.output_mode == TextOutput::kTfIdf ? fitted_idf_weights(found, counts.texts()) : std::vector<float>{});
   }
   static std::unique_ptr<const Encoder> restore(const TextVectorizationSpec& spec, const nlohmann::json& fitted_state) {
     return std::make_unique<TextVectorization>(spec, fitted_state.at("vocabulary").get<std::vector<std::string>>(),

@@ -200,8 +200,8 @@ std::uint64_t ClipList::hash(const std::string& root) const {
     const std::string name = fs::path(clip.path).lexically_relative(root).string();
     hash = hash_bytes(name.data(), name.size() + 1, hash);
   }
-  const std::int64_t looked_at = std::min(size(), kHashed);
-  for (std::int64_t i = 0; i < looked_at; ++i) hash = hash_of_clip((*this)[i * size() / looked_at], hash);
+  const std::int64_t hashed = std::min(size(), kHashed);
+  for (std::int64_t i = 0; i < hashed; ++i) hash = hash_of_clip((*this)[i * size() / hashed], hash);
   return hash;
 }
 

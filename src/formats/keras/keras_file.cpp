@@ -87,7 +87,7 @@ void put_data_facts(Hdf5Writer& file, const Exported& exported) {
   if (!exported.class_names.empty()) file.list_attribute("", kClassNames, exported.class_names.first());
   if (const std::string names = class_names_of_outputs(exported.class_names); !names.empty())
     file.text(kClassNamesOfOutputs, names);
-  if (!exported.fitted_state.empty()) file.text(kLearned, exported.fitted_state);
+  if (!exported.fitted_state.empty()) file.text(kFittedStateKey, exported.fitted_state);
 }
 
 void put_model(Hdf5Writer& file, const Exported& exported) {

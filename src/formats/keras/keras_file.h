@@ -15,7 +15,7 @@ namespace dptrain::formats::keras {
 constexpr const char* kClassNames = "class_names";  ///< an attribute of the root, dptrain's own
 /// A text in the root if labels have names: {"kind": ["cat", "dog"], ...}. kClassNames has those of the first label.
 constexpr const char* kClassNamesOfOutputs = "dptrain_class_names";
-constexpr const char* kLearned = "dptrain_learned";  ///< a text in the root: data::Source::fit()
+constexpr const char* kFittedStateKey = "dptrain_learned";  ///< a text in the root: data::Source::fit()
 
 /// Text for kClassNamesOfOutputs; "" if no label has a name.
 std::string class_names_of_outputs(const ClassNames& names);

@@ -305,7 +305,7 @@ std::uint64_t write_safetensors(const std::string& path, const Exported& exporte
   if (!exported.class_names.empty()) texts[keras::kClassNames] = nlohmann::json(exported.class_names.first()).dump();
   if (const std::string names = keras::class_names_of_outputs(exported.class_names); !names.empty())
     texts[keras::kClassNamesOfOutputs] = names;
-  if (!exported.fitted_state.empty()) texts[keras::kLearned] = exported.fitted_state;
+  if (!exported.fitted_state.empty()) texts[keras::kFittedStateKey] = exported.fitted_state;
   nlohmann::ordered_json header{{"__metadata__", texts}};
   std::vector<std::span<const std::byte>> parts{{}};
   std::uint64_t at = 0;

@@ -7,9 +7,9 @@
 
 #include "core/format.h"
 #include "data/fixtures.h"
+#include "data/sources/csv_layout.h"
 #include "data/sources/csv_plan.h"
 #include "data/sources/csv_stream.h"
-#include "data/sources/fitted_csv.h"
 #include "data/yaml_sets.h"
 
 namespace dptrain::data {

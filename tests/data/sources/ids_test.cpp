@@ -30,10 +30,10 @@ std::vector<std::int32_t> all_ids(const std::shared_ptr<const Source>& source, c
   Loader loader(source, Pipeline(), side, {}, {.batch_size = 2, .shuffle = {Shuffle::Kind::kNone, 0}});
   std::vector<std::int32_t> ids;
   for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
-    const BatchView host = batch.host();
-    EXPECT_EQ(host.inputs[0].row_bytes, static_cast<std::size_t>(side.input_shapes[0].elements()) * 4);
-    const auto* const rows = host.inputs[0].as<std::int32_t>();
-    ids.insert(ids.end(), rows, rows + host.rows * side.input_shapes[0].elements());
+    const BatchView view = batch.view();
+    EXPECT_EQ(view.inputs[0].row_bytes, static_cast<std::size_t>(side.input_shapes[0].elements()) * 4);
+    const auto* const rows = view.inputs[0].as<std::int32_t>();
+    ids.insert(ids.end(), rows, rows + view.rows * side.input_shapes[0].elements());
   }
   return ids;
 }

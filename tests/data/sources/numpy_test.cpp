@@ -292,7 +292,7 @@ TEST_F(NumpyFiles, ReadsIdsBeyondFloats) {
     Loader loader(open_numpy(spec, side, memory), Pipeline(), side, {},
                   {.batch_size = 2, .shuffle = {Shuffle::Kind::kNone, 0}});
     const Batch batch = loader.next();
-    const auto* const found = batch.host().inputs[0].as<std::int32_t>();
+    const auto* const found = batch.view().inputs[0].as<std::int32_t>();
     EXPECT_THAT(std::vector<std::int64_t>(found, found + 4), testing::ElementsAreArray(ids));
   }
   file("x.npy", npy_bytes(header_of("<i8", "(2, 2)"), little_endian<std::int64_t>({1, 2, 3, 2'147'483'648})));

@@ -193,7 +193,7 @@ TEST(Windows, IdsOfASeriesOfNumbers) {
   Loader loader(make_windows(series, windows_of(3), side), Pipeline(), side, {{.output = "digits", .width = 8}},
                 {.batch_size = 2, .shuffle = {Shuffle::Kind::kNone, 0}});
   const Batch batch = loader.next();
-  const auto* const ids = batch.host().inputs[0].as<std::int32_t>();
+  const auto* const ids = batch.view().inputs[0].as<std::int32_t>();
   EXPECT_THAT(std::vector<std::int32_t>(ids, ids + 6), ElementsAre(3, 1, 4, 1, 4, 1));
   const auto* const next = static_cast<const std::int32_t*>(batch.labels());
   EXPECT_THAT(std::vector<std::int32_t>(next, next + 2), ElementsAre(1, 5));

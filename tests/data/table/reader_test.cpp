@@ -30,7 +30,7 @@ std::string error_of(std::string_view text, const Schema& schema, const ReadOpti
   return error_of(Files{file_of(text)}, schema, options);
 }
 
-Table looked_and_read(const std::string& text, const ReadOptions& options = {}) {
+Table sniff_and_read(const std::string& text, const ReadOptions& options = {}) {
   const Files files{file_of(text)};
   return read(files, sniff(files, {}).schema, options);
 }
@@ -38,7 +38,7 @@ Table looked_and_read(const std::string& text, const ReadOptions& options = {}) 
 void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 TEST(Read, CellsHaveTheirTypes) {
-  const Table table = looked_and_read(
+  const Table table = sniff_and_read(
       "n,c,d,t\n1.5, red ,2026-11-25 10:20,\"one, \"\"two\"\" three\"\n-2e3,\"red\",,four five\n,NA,1970-01-01,\n");
   ASSERT_EQ(table.rows(), 3);
   EXPECT_EQ(table.cells(), 3);
@@ -130,7 +130,7 @@ TEST(Read, RejectsFieldsOfAnotherType) {
 }
 
 TEST(Read, NumbersInOtherFormats) {
-  const Table table = looked_and_read("a;b;c;d\n10,38;1.234,5;$ 5;7\n-0,5;12;-$6.50;8\n;1.234.567;NA;9,25\n");
+  const Table table = sniff_and_read("a;b;c;d\n10,38;1.234,5;$ 5;7\n-0,5;12;-$6.50;8\n;1.234.567;NA;9,25\n");
   EXPECT_EQ(number(table, 0, 0), 10.38F);
   EXPECT_EQ(number(table, 0, 1), -0.5F);
   EXPECT_TRUE(std::isnan(number(table, 0, 2)));

@@ -11,7 +11,7 @@
 namespace dptrain::data::table::test {
 namespace {
 
-SniffResult looked(const std::string& text, const SniffOptions& options = {}) {
+SniffResult sniff_text(const std::string& text, const SniffOptions& options = {}) {
   return sniff(Files{file_of(text)}, options);
 }
 
@@ -29,7 +29,7 @@ template <class F>
 ColumnType type_of(const F& make, const std::string& name = "x", int n = 50) {
   std::string text = name + ",other\n";
   for (int i = 0; i < n; ++i) text += fmt::format("\"{}\",a\n", make(i));
-  const SniffResult found = looked(text, {.dialect = {.separator = ',', .header = true}});
+  const SniffResult found = sniff_text(text, {.dialect = {.separator = ',', .header = true}});
   EXPECT_EQ(found.rows, n);
   return found.schema.columns.at(0).type;
 }
@@ -85,7 +85,7 @@ std::string format_of(const F& make, int n = 50, const DialectHints& hints = {},
   SniffOptions options{.dialect = hints};
   options.dialect.separator = ';';
   options.dialect.header = true;
-  const SniffResult found = looked(text, options);
+  const SniffResult found = sniff_text(text, options);
   if (!found.facts[0].format_problem.empty()) return "trouble";
   if (found.schema.columns[0].type != ColumnType::kNumber) return "";
   const NumberFormat& numbers = found.schema.columns[0].numbers;
@@ -137,7 +137,7 @@ TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMisfits) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", i == 7 ? 25 : 1 + i % 12); }), ColumnType::kDate);
   std::string text = "x\n";
   for (int i = 0; i < 50; ++i) text += i == 7 ? "oops\n" : "1.5\n";
-  const SniffResult found = looked(text);
+  const SniffResult found = sniff_text(text);
   EXPECT_EQ(found.facts[0].mismatches, 1);
   EXPECT_EQ(found.facts[0].most, 1.5);
 }
@@ -145,7 +145,7 @@ TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMisfits) {
 TEST(Sniffer, SkipsALineWithAnOpenQuote) {
   std::string text = "x,y\n\"1,2\n";
   for (int i = 0; i < 50; ++i) text += fmt::format("{}.5,{}\n", i, i);
-  const SniffResult found = looked(text);
+  const SniffResult found = sniff_text(text);
   EXPECT_EQ(found.rows, 50);
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kNumber);
 }
@@ -159,7 +159,7 @@ TEST(Sniffer, IdsAreDifferentInEachRow) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("{:08x}-{:04x}", 2654435761U * static_cast<unsigned>(i), i); }),
             ColumnType::kId);
   EXPECT_EQ(type_of([](int i) { return fmt::format("user_{}", i / 2); }), ColumnType::kCategory);
-  EXPECT_FALSE(looked("id,y\n1,a\n2,b\n").schema.columns[0].type == ColumnType::kId);
+  EXPECT_FALSE(sniff_text("id,y\n1,a\n2,b\n").schema.columns[0].type == ColumnType::kId);
 }
 
 TEST(Sniffer, CategoriesTextsAndDates) {
@@ -170,7 +170,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/1/2026", 1 + i % 28); }), ColumnType::kDate);
   EXPECT_EQ(type_of([](int i) { return fmt::format("{}/2/2026", 1 + i % 12); }),
             ColumnType::kCategory);  // ambiguous
-  const SniffResult found = looked("d,e,f\n25/11/2026,11/25/2026,2026-11-25\n");
+  const SniffResult found = sniff_text("d,e,f\n25/11/2026,11/25/2026,2026-11-25\n");
   EXPECT_EQ(found.schema.columns[0].form, DateForm::kDayFirst);
   EXPECT_EQ(found.schema.columns[1].form, DateForm::kMonthFirst);
   EXPECT_EQ(found.schema.columns[2].form, DateForm::kIso);
@@ -178,7 +178,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
 }
 
 TEST(Sniffer, ReportsFactsOfColumns) {
-  const SniffResult found = looked("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
+  const SniffResult found = sniff_text("x,c\n1, red\n-2.5,blue\n,red\n4,\n");
   EXPECT_EQ(found.rows, 4);
   EXPECT_TRUE(found.all);
   EXPECT_EQ(found.facts[0].filled, 3);
@@ -194,22 +194,22 @@ TEST(Sniffer, ReportsFactsOfColumns) {
 TEST(Sniffer, TakesASampleOfALargeFile) {
   std::string text = "x\n";
   for (int i = 0; i < 30'000; ++i) text += i < 20'000 ? "1.5\n" : "word\n";
-  const SniffResult found = looked(text, {.dialect = {.separator = ','}, .bytes = 1});
+  const SniffResult found = sniff_text(text, {.dialect = {.separator = ','}, .bytes = 1});
   EXPECT_EQ(found.rows, 10'000);
   EXPECT_FALSE(found.all);
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kNumber);
-  EXPECT_EQ(looked(text, {.bytes = 1 << 20}).rows, 30'000);
+  EXPECT_EQ(sniff_text(text, {.bytes = 1 << 20}).rows, 30'000);
 }
 
 TEST(Sniffer, ColumnsWithoutAHeaderAreNumbered) {
-  const SniffResult found = looked("1.5,a\n2.5,a\n");
+  const SniffResult found = sniff_text("1.5,a\n2.5,a\n");
   EXPECT_FALSE(found.schema.dialect.header);
   EXPECT_EQ(found.schema.columns[1].name, "column2");
-  EXPECT_EQ(looked(",x\n0,1.5\n1,2.5\n").schema.columns[0].name, "column1");
+  EXPECT_EQ(sniff_text(",x\n0,1.5\n1,2.5\n").schema.columns[0].name, "column1");
 }
 
 TEST(Sniffer, UsesDeclaredTypes) {
-  const SniffResult found = looked("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
+  const SniffResult found = sniff_text("x,y\n1,2\n3,4\n", {.declared = {{"x", ColumnType::kCategory}}});
   EXPECT_EQ(found.schema.columns[0].type, ColumnType::kCategory);
   EXPECT_EQ(found.schema.columns[1].type, ColumnType::kNumber);
 }

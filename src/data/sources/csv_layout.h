@@ -1,7 +1,7 @@
 #pragma once
 
-// FittedCsv: the state fitted to a table and saved with the model: columns of each input, their encoders with
-// vocabularies and means, and classes of labels. Source::fit() returns it as JSON.
+// CsvLayout: columns of each input of a table, their encoders with fitted vocabularies and means, and classes of
+// labels, as saved with the model. Source::fit() returns it as JSON.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace dptrain::data {
 
-struct FittedCsv {
+struct CsvLayout {
   struct Column {
     std::string name;
     table::DateForm form{};
@@ -36,7 +36,7 @@ struct FittedCsv {
   bool names_files() const;
   std::string text() const;
   /// Parses text(). Throws Error{kCheckpoint} for invalid text and for the text of another type of data set.
-  static FittedCsv of(const std::string& text);
+  static CsvLayout of(const std::string& text);
 };
 
 /// Class names of a model: `stored` in its file, or those of each label in `fitted_state` if an older version wrote one

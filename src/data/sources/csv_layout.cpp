@@ -1,4 +1,4 @@
-#include "data/sources/fitted_csv.h"
+#include "data/sources/csv_layout.h"
 
 #include <algorithm>
 
@@ -49,27 +49,27 @@ Json to_json(const table::NumberFormat& format) {
   return json;
 }
 
-Json to_json(const FittedCsv& fitted_state) {
+Json to_json(const CsvLayout& layout) {
   Json inputs = Json::array(), columns = Json::array(), labels = Json::array();
-  for (const auto& group : fitted_state.inputs) inputs.push_back({{"name", group.name}, {"columns", group.columns}});
-  for (const auto& column : fitted_state.columns) {
+  for (const auto& group : layout.inputs) inputs.push_back({{"name", group.name}, {"columns", group.columns}});
+  for (const auto& column : layout.columns) {
     Json json{{"name", column.name},
               {"as", Json::parse(config::to_json(column.encoder.write(true)))},
               {"learned", Json::parse(column.fitted_state)}};
     if (column_type_of(column.encoder) == table::ColumnType::kDate) json["dates"] = form_name(column.form);
     columns.push_back(std::move(json));
   }
-  for (const auto& label : fitted_state.labels) {
+  for (const auto& label : layout.labels) {
     labels.push_back({{"name", label.name}, {"columns", label.columns}, {"classes", label.classes}});
     if (label.integers) labels.back()["integers"] = true;
   }
   Json json{{"data_set", kKind},
-            {"separator", std::string(1, fitted_state.dialect.separator)},
-            {"header", fitted_state.dialect.header},
+            {"separator", std::string(1, layout.dialect.separator)},
+            {"header", layout.dialect.header},
             {"inputs", inputs},
             {"columns", columns},
             {"labels", labels}};
-  for (const auto& [name, format] : fitted_state.numbers) json["numbers"][name] = to_json(format);
+  for (const auto& [name, format] : layout.numbers) json["numbers"][name] = to_json(format);
   return json;
 }
 
@@ -86,56 +86,56 @@ table::NumberFormat format_of(const Json& json) {
   return format;
 }
 
-FittedCsv from_json(const Json& json) {
+CsvLayout from_json(const Json& json) {
   using Words = std::vector<std::string>;
   if (const auto kind = json.at("data_set").get<std::string>(); kind != kKind)
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("the model was trained on a data set of the type {}, not {}", kind, kKind));
-  FittedCsv fitted_state;
+  CsvLayout layout;
   if (const auto separator = json.at("separator").get<std::string>(); separator.size() == 1)
-    fitted_state.dialect.separator = separator.front();
-  fitted_state.dialect.header = json.at("header").get<bool>();
+    layout.dialect.separator = separator.front();
+  layout.dialect.header = json.at("header").get<bool>();
   for (const Json& group : json.at("inputs"))
-    fitted_state.inputs.push_back({group.at("name").get<std::string>(), group.at("columns").get<Words>()});
+    layout.inputs.push_back({group.at("name").get<std::string>(), group.at("columns").get<Words>()});
   for (const Json& column : json.at("columns"))
-    fitted_state.columns.push_back({.name = column.at("name").get<std::string>(),
-                                    .form = form_of(column.value("dates", "iso")),
-                                    .encoder = encoder_of(column.at("as")),
-                                    .fitted_state = column.at("learned").dump()});
+    layout.columns.push_back({.name = column.at("name").get<std::string>(),
+                              .form = form_of(column.value("dates", "iso")),
+                              .encoder = encoder_of(column.at("as")),
+                              .fitted_state = column.at("learned").dump()});
   for (const Json& label : json.at("labels"))
-    fitted_state.labels.push_back({.name = label.at("name").get<std::string>(),
-                                   .columns = label.at("columns").get<Words>(),
-                                   .classes = label.at("classes").get<Words>(),
-                                   .integers = label.value("integers", false)});
+    layout.labels.push_back({.name = label.at("name").get<std::string>(),
+                             .columns = label.at("columns").get<Words>(),
+                             .classes = label.at("classes").get<Words>(),
+                             .integers = label.value("integers", false)});
   if (const auto numbers = json.find("numbers"); numbers != json.end())
-    for (const auto& [name, format] : numbers->items()) fitted_state.numbers[name] = format_of(format);
-  return fitted_state;
+    for (const auto& [name, format] : numbers->items()) layout.numbers[name] = format_of(format);
+  return layout;
 }
 
 }  // namespace
 
-const FittedCsv::Column& FittedCsv::column(const std::string& name) const {
+const CsvLayout::Column& CsvLayout::column(const std::string& name) const {
   const auto found = std::ranges::find(columns, name, &Column::name);
   if (found == columns.end()) throw Error(ErrorKind::kCheckpoint, fmt::format("the column '{}' is not fitted", name));
   return *found;
 }
 
-bool FittedCsv::names_files() const {
+bool CsvLayout::names_files() const {
   return std::ranges::any_of(columns, [](const Column& column) { return reads_files(column.encoder); });
 }
 
-std::string FittedCsv::text() const { return to_json(*this).dump(); }
+std::string CsvLayout::text() const { return to_json(*this).dump(); }
 
 ClassNames class_names_of_model(const std::string& fitted_state, const ClassNames& stored) {
   if (stored.has_named_output() || fitted_state.empty()) return stored;
   const Json json = Json::parse(fitted_state, nullptr, false);
   if (!json.is_object() || json.value("data_set", Json()) != kKind) return stored;
   ClassNames names;
-  for (const FittedCsv::Label& label : FittedCsv::of(fitted_state).labels) names.add(label.name, label.classes);
+  for (const CsvLayout::Label& label : CsvLayout::of(fitted_state).labels) names.add(label.name, label.classes);
   return names.has_named_output() ? names : stored;
 }
 
-FittedCsv FittedCsv::of(const std::string& text) try {
+CsvLayout CsvLayout::of(const std::string& text) try {
   return from_json(Json::parse(text));
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::kCheckpoint, fmt::format("the fitted state of the data cannot be read: {}", error.what()));
