@@ -105,7 +105,7 @@ inline void transpose_to_columns(const float* from, int64_t stride, int64_t rows
 }
 
 /// Packs the transposed matrix as tiles: products of panels with them are [.., rows].
-inline void pack_turned(const float* from, int64_t stride, int64_t rows, int64_t dim, float* to) {
+inline void pack_transposed(const float* from, int64_t stride, int64_t rows, int64_t dim, float* to) {
   const int64_t depth = padded(dim);
   for (int64_t tile = 0; tile < padded(rows); tile += kTileColumns)
     transpose_to_columns(from + tile * stride, stride, rows - tile, dim, tile_vectors(padded(rows), tile) * kLanes,
@@ -175,8 +175,8 @@ inline void multiply_panels_add(int64_t rows, int64_t depth, const float* a, con
 }
 
 template <int kRows, int kVectors>
-HWY_INLINE void multiply_turned_part(int64_t rows, int64_t group, const float* a, const float* b, int64_t of_block,
-                                     float* c, int64_t stride) {
+HWY_INLINE void multiply_transposed_part(int64_t rows, int64_t group, const float* a, const float* b, int64_t of_block,
+                                         float* c, int64_t stride) {
   FetchNothing nothing;
   Tile<kRows, kVectors> products;
   products.load(c, stride);
@@ -195,8 +195,8 @@ inline void multiply_transposed_add(int64_t rows, int64_t keys, const float* pan
       constexpr int kVectors = decltype(vectors)::value;
       const float* const of_tile = b + tile / kChannelBlock * of_block * kChannelBlock + tile % kChannelBlock;
       const auto part = [&](int64_t key, auto count) HWY_ATTR {
-        multiply_turned_part<decltype(count)::value, kVectors>(rows, group, panels + in_panels(key), of_tile, of_block,
-                                                               c + key * stride + tile, stride);
+        multiply_transposed_part<decltype(count)::value, kVectors>(rows, group, panels + in_panels(key), of_tile,
+                                                                   of_block, c + key * stride + tile, stride);
       };
       for (int64_t key = 0; key < keys; key += kChannelBlock) {
         if constexpr (kTileRows >= 8) {

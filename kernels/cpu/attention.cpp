@@ -78,7 +78,7 @@ class AttentionForwardPiece {
     const bool any_seen = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
     if (key_mask_.skips(first_, count_, key, any_seen)) return;
     const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
-    if (!s_.additive) pack_turned(k.data, k.stride, count, s_.key_dim, scratch_.k);
+    if (!s_.additive) pack_transposed(k.data, k.stride, count, s_.key_dim, scratch_.k);
     pack_tiles(v.data, v.stride, count, s_.value_dim, scratch_.v);
     const int64_t depth = channel_blocks(s_.key_dim), columns = padded(count);
     for (int64_t q = 0; q < count_; q += kQueryBlock) {

@@ -14,19 +14,19 @@ HWY_BEFORE_NAMESPACE();
 namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 
 struct AttentionBackwardScratch {
-  float *turned_k, *turned_v, *k;      ///< for a block of keys
-  float *q, *dy, *q_rows, *dy_rows;    ///< for a block of queries
-  float *weights, *gradients;          ///< for a block of scores
-  float *dq, *dk, *dv;                 ///< sums: dq for all queries, dk and dv for a block of keys
-  float *delta, *mask_bias, *factors;  ///< delta: dot product of y and dy of each query
-  float* dweights;                     ///< gradients of the weights of additive scores and of their scale
+  float *transposed_k, *transposed_v, *k;  ///< for a block of keys
+  float *q, *dy, *q_rows, *dy_rows;        ///< for a block of queries
+  float *weights, *gradients;              ///< for a block of scores
+  float *dq, *dk, *dv;                     ///< sums: dq for all queries, dk and dv for a block of keys
+  float *delta, *mask_bias, *factors;      ///< delta: dot product of y and dy of each query
+  float* dweights;                         ///< gradients of the weights of additive scores and of their scale
   int64_t floats, all_queries;
 
   AttentionBackwardScratch(const AttentionShape& s, float* slot) {
     all_queries = (s.queries + kQueryBlock - 1) / kQueryBlock * kQueryBlock;
     WorkspaceParts scratch(slot);
-    turned_k = scratch.take(kKeyBlock * padded(s.key_dim));
-    turned_v = scratch.take(kKeyBlock * padded(s.value_dim));
+    transposed_k = scratch.take(kKeyBlock * padded(s.key_dim));
+    transposed_v = scratch.take(kKeyBlock * padded(s.value_dim));
     k = scratch.take(kKeyBlock * tiled(s.key_dim));
     q = scratch.take(kQueryBlock * padded(s.key_dim));
     dy = scratch.take(kQueryBlock * padded(s.value_dim));
@@ -94,9 +94,9 @@ class AttentionBackwardPiece {
     clear(scratch_.dv, kKeyBlock, s_.value_dim);
     if (!key_mask_.skips(0, s_.queries, key, any_seen)) {
       const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
-      pack_turned(v.data, v.stride, count, s_.value_dim, scratch_.turned_v);
+      pack_transposed(v.data, v.stride, count, s_.value_dim, scratch_.transposed_v);
       if (!s_.additive) {
-        pack_turned(k.data, k.stride, count, s_.key_dim, scratch_.turned_k);
+        pack_transposed(k.data, k.stride, count, s_.key_dim, scratch_.transposed_k);
         pack_tiles(k.data, k.stride, count, s_.key_dim, scratch_.k);
       }
       for (int64_t q = 0; q < s_.queries; q += kQueryBlock) {
@@ -120,9 +120,11 @@ class AttentionBackwardPiece {
       AdditiveScores(of_).score(q, rows, k, count, scratch_.weights);
     } else {
       pack_panels(q.data, q.stride, rows, s_.key_dim, s_.scale, scratch_.q);
-      multiply_to_panels(rows, channel_blocks(s_.key_dim), scratch_.q, scratch_.turned_k, columns, scratch_.weights);
+      multiply_to_panels(rows, channel_blocks(s_.key_dim), scratch_.q, scratch_.transposed_k, columns,
+                         scratch_.weights);
     }
-    multiply_to_panels(rows, channel_blocks(s_.value_dim), scratch_.dy, scratch_.turned_v, columns, scratch_.gradients);
+    multiply_to_panels(rows, channel_blocks(s_.value_dim), scratch_.dy, scratch_.transposed_v, columns,
+                       scratch_.gradients);
     for (int64_t r = 0; r < rows; ++r) differentiate(first + r, r, key, count);
 
     multiply_transposed_add(rows, columns, scratch_.weights, scratch_.dy_rows, kQueryBlock, s_.value_dim, scratch_.dv);

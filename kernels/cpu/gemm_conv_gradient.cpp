@@ -143,7 +143,7 @@ class WeightProducts {
                  UpcomingRows& upcoming, float* to) const {
     const RowGroup group = groups_[i];
     float* const row = to + group.first * columns_ + block.column;
-    float* const beside = b + b_floats_ + Panels::floats(chunk_) + (i - block.begin) * kSumRows * wide_;
+    float* const partial_sums = b + b_floats_ + Panels::floats(chunk_) + (i - block.begin) * kSumRows * wide_;
     for (int64_t c = 0; c < block.columns; c += kSumColumns) {
       const int64_t left = block.columns - c, width = std::min(left, kSumColumns);
       SumTile tile;
@@ -155,7 +155,7 @@ class WeightProducts {
       tile.next_c = left > kSumColumns ? row + c + kSumColumns : row + group.there * columns_;
       tile.next_c_step = columns_;
       if (!chunk.fresh) tile.from = tile.to, tile.from_step = columns_;
-      if (streams()) redirect_to_buffer(chunk, beside + c * kSumRows, tile);
+      if (streams()) redirect_to_buffer(chunk, partial_sums + c * kSumRows, tile);
       tile.ahead = upcoming.take();
       if (group.there == group.rows && width % kLanes == 0)
         add_products(group.rows, width / kLanes, tile);
@@ -164,13 +164,13 @@ class WeightProducts {
     }
   }
 
-  /// With non-temporal stores, `beside` contains the sums until the last chunk.
-  static void redirect_to_buffer(const Chunk& chunk, float* beside, SumTile& tile) {
+  /// With non-temporal stores, `partial_sums` contains the sums until the last chunk.
+  static void redirect_to_buffer(const Chunk& chunk, float* partial_sums, SumTile& tile) {
     tile.stream = chunk.last;
-    tile.next_c = chunk.fresh && chunk.last ? tile.a : beside + kSumRows * kSumColumns;
+    tile.next_c = chunk.fresh && chunk.last ? tile.a : partial_sums + kSumRows * kSumColumns;
     tile.next_c_step = chunk.fresh && chunk.last ? 0 : kSumColumns;
-    if (!chunk.fresh) tile.from = beside, tile.from_step = kSumColumns;
-    if (!chunk.last) tile.to = beside, tile.to_step = kSumColumns;
+    if (!chunk.fresh) tile.from = partial_sums, tile.from_step = kSumColumns;
+    if (!chunk.last) tile.to = partial_sums, tile.to_step = kSumColumns;
   }
 
   /// Tiles padded with extra rows or columns: uses a buffer in place of C.

@@ -33,6 +33,6 @@ bool spin_until(const Done& done) noexcept {
 }
 
 /// Alignment in bytes that avoids false sharing: processors fetch lines of 64 bytes in pairs.
-inline constexpr std::size_t kDestructiveInterferenceBytes = 128;
+inline constexpr std::size_t kCacheLinePairBytes = 128;
 
 }  // namespace dptrain::kernels::cpu

@@ -105,15 +105,12 @@ class ThreadPool {
 
   /// One per thread; the caller has the first.
   struct WorkerSlot {
-    alignas(kDestructiveInterferenceBytes) std::atomic<int64_t> next{
-        0};  // the next piece of its range; all threads take pieces
+    alignas(kCacheLinePairBytes) std::atomic<int64_t> next{0};  // the next piece of its range; all threads take pieces
     int64_t end = 0;
-    alignas(kDestructiveInterferenceBytes) std::atomic<uint32_t> work{
-        kIdle};                       // state of a helper, written twice per call
-    std::atomic<uint32_t> asleep{0};  // 1: sleeping or about to sleep
+    alignas(kCacheLinePairBytes) std::atomic<uint32_t> work{kIdle};  // state of a helper, written twice per call
+    std::atomic<uint32_t> asleep{0};                                 // 1: sleeping or about to sleep
   };
-  static_assert(sizeof(WorkerSlot) == 2 * kDestructiveInterferenceBytes,
-                "`next` and `work` are in different cache lines");
+  static_assert(sizeof(WorkerSlot) == 2 * kCacheLinePairBytes, "`next` and `work` are in different cache lines");
 
   void end_helpers() noexcept {
     call_.store(kEnd);
@@ -201,12 +198,12 @@ class ThreadPool {
   std::vector<WorkerSlot> workers_ = std::vector<WorkerSlot>(1);
   std::vector<std::thread> helpers_;
   // Written by the caller before it opens a call, and read by helpers after they have read the call.
-  alignas(kDestructiveInterferenceBytes) std::atomic<uint64_t> call_{0};
+  alignas(kCacheLinePairBytes) std::atomic<uint64_t> call_{0};
   PieceFunction function_ = nullptr;
   const void* work_ = nullptr;
   int core_ = -1;  // the caller's core when the work began
   // Written only while helpers sleep.
-  alignas(kDestructiveInterferenceBytes) std::atomic<int> sleepers_{0};
+  alignas(kCacheLinePairBytes) std::atomic<int> sleepers_{0};
   std::atomic<int> next_to_wake_{kNone};  // the next slot to wake
 };
 

@@ -56,14 +56,14 @@ class Images {
 
     WorkspaceParts parts(workspace);
     zeros_ = parts.take(std::max(s_.in_channels, s_.out_channels));
-    const int64_t filter_room = kProducts * filter_point_ * (divides_columns_ ? 1 : columns_);
-    const int64_t points_room = given.tiles > 0 ? 0 : kProducts * input_point_,
-                  product_room = kProducts * product_point_ * columns_at_once_;
-    u_ = parts.take(filter_room * (divides_columns_ ? threads : 1));
-    u_slot_ = divides_columns_ ? lines(filter_room) : 0;
-    points_ = parts.take(points_room * (divides_columns_ ? 1 : threads));
-    points_slot_ = divides_columns_ ? 0 : points_room;
-    products_slot_ = product_room + lines(std::max(filters_.columns(), kTileColumns));
+    const int64_t filter_floats = kProducts * filter_point_ * (divides_columns_ ? 1 : columns_);
+    const int64_t points_floats = given.tiles > 0 ? 0 : kProducts * input_point_,
+                  product_floats = kProducts * product_point_ * columns_at_once_;
+    u_ = parts.take(filter_floats * (divides_columns_ ? threads : 1));
+    u_slot_ = divides_columns_ ? lines(filter_floats) : 0;
+    points_ = parts.take(points_floats * (divides_columns_ ? 1 : threads));
+    points_slot_ = divides_columns_ ? 0 : points_floats;
+    products_slot_ = product_floats + lines(std::max(filters_.columns(), kTileColumns));
     products_ = parts.take(products_slot_ * threads);
     workspace_ = parts.taken();
   }
@@ -97,10 +97,10 @@ class Images {
   void finish(int64_t first, int64_t count, const float* points, int slot) const {
     float* const products = products_ + slot * products_slot_;
     for (int64_t column = 0; column < columns_; column += columns_at_once_) {
-      const int64_t abreast = std::min(columns_at_once_, columns_ - column);
-      multiply_columns(column, abreast, count, points, depth_, false, u_ + column * kProducts * filter_point_,
+      const int64_t column_count = std::min(columns_at_once_, columns_ - column);
+      multiply_columns(column, column_count, count, points, depth_, false, u_ + column * kProducts * filter_point_,
                        products);
-      inverse_columns(column, abreast, first, count, products);
+      inverse_columns(column, column_count, first, count, products);
     }
   }
 
@@ -139,14 +139,14 @@ class Images {
     });
   }
 
-  /// Products of `count` tiles for `abreast` blocks of columns, over `blocks` blocks of 16 channels.
-  void multiply_columns(int64_t column, int64_t abreast, int64_t count, const float* points, int64_t blocks, bool add,
-                        const float* u, float* products) const {
+  /// Products of `count` tiles for `column_count` blocks of columns, over `blocks` blocks of 16 channels.
+  void multiply_columns(int64_t column, int64_t column_count, int64_t count, const float* points, int64_t blocks,
+                        bool add, const float* u, float* products) const {
     for (int64_t p = 0; p < kProducts; ++p)
-      for (int64_t c = 0; c < abreast; ++c) {
+      for (int64_t c = 0; c < column_count; ++c) {
         const float* const filters = u + (c * kProducts + p) * filter_point_;
         const float* const from = points + p * input_point_;
-        const bool turns = c + 1 == abreast, ends = turns && p + 1 == kProducts;
+        const bool turns = c + 1 == column_count, ends = turns && p + 1 == kProducts;
         const float* const next_u = ends ? filters : u + (turns ? p + 1 : (c + 1) * kProducts + p) * filter_point_;
         const NextOperands next{turns && !ends ? from + input_point_ : from, slice_ < depth_ ? nullptr : next_u};
         float* const to = products + (c * kProducts + p) * product_point_;
@@ -157,9 +157,9 @@ class Images {
       }
   }
 
-  void inverse_columns(int64_t column, int64_t abreast, int64_t first, int64_t count, float* products) const {
+  void inverse_columns(int64_t column, int64_t column_count, int64_t first, int64_t count, float* products) const {
     float* const outside = products + products_slot_ - lines(std::max(filters_.columns(), kTileColumns));
-    for (int64_t c = 0; c < abreast; ++c)
+    for (int64_t c = 0; c < column_count; ++c)
       for (int64_t t = 0; t < count; ++t)
         inverse(first + t, (column + c) * kTileColumns, products + c * kProducts * product_point_ + t * kTileColumns,
                 outside);

@@ -72,7 +72,7 @@ __global__ void count_skipped_kernel(LossScale* scale) {
   scale->found_inf = 0;
 }
 
-__global__ void taint_kernel(const double* value, float* gradient) {
+__global__ void mark_not_finite_kernel(const double* value, float* gradient) {
   if (!(fabs(*value) <= DBL_MAX)) *gradient = static_cast<float>(*value - *value);
 }
 
@@ -89,7 +89,7 @@ void find_infinite(const Launch& at, const float* x, std::int64_t n, LossScale* 
 void count_skipped(const Launch& at, LossScale* scale) { DPTRAIN_LAUNCH_FLAT(at, count_skipped_kernel, 1, 1, scale); }
 
 void mark_not_finite(const Launch& at, const double* value, float* gradient) {
-  DPTRAIN_LAUNCH_FLAT(at, taint_kernel, 1, 1, value, gradient);
+  DPTRAIN_LAUNCH_FLAT(at, mark_not_finite_kernel, 1, 1, value, gradient);
 }
 
 void update_loss_scale(const Launch& at, LossScale* scale) {

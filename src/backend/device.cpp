@@ -143,9 +143,9 @@ std::unique_ptr<PixelPass> make_pixel_pass(const PixelPassContext& context, Devi
 }
 
 FusionClaim fuses_activation() {
-  return fuses<nn::ActivationSpec>([](const nn::ActivationSpec& behind, const plan::Follower& follower,
+  return fuses<nn::ActivationSpec>([](const nn::ActivationSpec& spec, const plan::Follower& follower,
                                       const Device&) -> std::optional<plan::TailFusion> {
-    if (!follower.step.tail.empty() || !nn::can_be_epilogue(behind.activation)) return std::nullopt;
+    if (!follower.step.tail.empty() || !nn::can_be_epilogue(spec.activation)) return std::nullopt;
     return plan::TailFusion{.reads_output = true};
   });
 }
@@ -160,12 +160,12 @@ FusionClaim fuses_add() {
 }
 
 FusionClaim fuses_relu_after_add(bool also_relu6) {
-  return fuses<nn::ActivationSpec>([also_relu6](const nn::ActivationSpec& behind, const plan::Follower& follower,
+  return fuses<nn::ActivationSpec>([also_relu6](const nn::ActivationSpec& spec, const plan::Follower& follower,
                                                 const Device&) -> std::optional<plan::TailFusion> {
     const auto& tail = follower.step.tail;
     const bool first = tail.empty() || (tail.size() == 1 && plan::tail_has<nn::AddSpec>(follower.step));
     const bool taken =
-        behind.activation == nn::Activation::kRelu || (also_relu6 && behind.activation == nn::Activation::kRelu6);
+        spec.activation == nn::Activation::kRelu || (also_relu6 && spec.activation == nn::Activation::kRelu6);
     if (!first || !taken) return std::nullopt;
     return plan::TailFusion{.reads_output = true};
   });

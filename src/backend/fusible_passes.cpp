@@ -25,15 +25,14 @@ bool feeds_next_step(const plan::Plan& plan, std::size_t s) {
 }
 
 FusedPasses fused_passes(const plan::Plan& plan, const std::vector<std::unique_ptr<Op>>& ops) {
-  FusedPasses pairs{.defers_last_pass = std::vector<bool>(ops.size()), .epilogue = std::vector<bool>(ops.size())};
+  FusedPasses fused{.defers_last_pass = std::vector<bool>(ops.size()), .epilogue = std::vector<bool>(ops.size())};
   for (std::size_t s = 0; s + 1 < ops.size(); ++s) {
     if (!ops[s] || !ops[s + 1] || !feeds_next_step(plan, s)) continue;
     const FusiblePasses *const mine = ops[s]->fusible_passes(), *const next = ops[s + 1]->fusible_passes();
-    pairs.defers_last_pass[s] =
-        mine != nullptr && mine->defers_last_pass() && ops[s + 1]->fused_pass_support().prologue;
-    pairs.epilogue[s] = next != nullptr && next->has_first_pass() && ops[s]->fused_pass_support().epilogue;
+    fused.defers_last_pass[s] = mine != nullptr && mine->has_last_pass() && ops[s + 1]->fused_pass_support().prologue;
+    fused.epilogue[s] = next != nullptr && next->has_first_pass() && ops[s]->fused_pass_support().epilogue;
   }
-  return pairs;
+  return fused;
 }
 
 }  // namespace dptrain::backend

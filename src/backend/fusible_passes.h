@@ -19,7 +19,7 @@ class FusiblePasses {
  public:
   /// Whether there is such a first pass in training, and such a last pass in training and evaluation.
   virtual bool has_first_pass() const = 0;
-  virtual bool defers_last_pass() const = 0;
+  virtual bool has_last_pass() const = 0;
   /// The first pass, for the previous op, with the arguments of the next call. That call has `first_pass_done` set.
   virtual kernels::cpu::PiecePass first_pass(const OpArgs& args) = 0;
   /// The last pass of the latest call, which had `defers_last_pass` set, for the next op.
@@ -36,8 +36,8 @@ bool feeds_next_step(const plan::Plan& plan, std::size_t s);
 
 /// The passes that adjacent steps run, by step.
 struct FusedPasses {
-  plan::Leads defers_last_pass;  ///< the next step runs the last pass of this one
-  std::vector<bool> epilogue;    ///< this step runs the first pass of the next one
+  plan::DeferredPasses defers_last_pass;  ///< the next step runs the last pass of this one
+  std::vector<bool> epilogue;             ///< this step runs the first pass of the next one
 };
 /// `ops`: by step. Null ops are in no pair.
 FusedPasses fused_passes(const plan::Plan& plan, const std::vector<std::unique_ptr<Op>>& ops);

@@ -81,7 +81,7 @@ struct OpArgs {
   void* packed = nullptr;  ///< written by pack(), read by other calls
   void* saved = nullptr;
   void* scratch = nullptr;
-  void* prologue_scratch = nullptr;  ///< memory of plan::Need::prologue_scratch
+  void* first_pass_scratch = nullptr;  ///< memory of plan::Need::first_pass_scratch
   // Passes of the adjacent steps (fusible_passes.h), for an op with fused_pass_support(); null: there is none.
   const kernels::cpu::PiecePass* prologue = nullptr;
   const kernels::cpu::PiecePass* epilogue = nullptr;

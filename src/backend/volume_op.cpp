@@ -28,7 +28,7 @@ plan::Need VolumeOp::need() const {
     const plan::Need one = (*pass)->op().need();
     all.saved = one.saved > 0 && pass == &depth_ ? frames_saved_ + one.saved : std::max(all.saved, one.saved);
     all.scratch = std::max(all.scratch, between_bytes_ + one.scratch);
-    all.prologue_scratch = std::max(all.prologue_scratch, one.prologue_scratch);
+    all.first_pass_scratch = std::max(all.first_pass_scratch, one.first_pass_scratch);
   }
   return all;
 }

@@ -116,7 +116,7 @@ double Cluster::turns() const {
   return std::max(1.0, static_cast<double>(in_node()) * local_ranks * threads / cores);
 }
 
-double Cluster::beside() const {
+double Cluster::overlap() const {
   if (cores == 0) return 1;
   const double free = cores - static_cast<double>(in_node()) * local_ranks * threads;
   return std::clamp(free / in_node(), 0.0, 1.0);  // each process has one communication thread
@@ -172,7 +172,7 @@ double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster) {
 
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms) {
   Prediction result{.algorithm = algorithms.front()};
-  const double turns = cluster.turns() / parts.turns, beside = cluster.beside();
+  const double turns = cluster.turns() / parts.turns, overlap = cluster.overlap();
   const double link_turns = cluster.turns() / cluster.inner.turns;
   const double gathers = cluster.ranks == 1 ? 0 : parts.gathers * gather_seconds(algorithms.front(), cluster);
   double sums = 0, free_at = 0, largest = 0;
@@ -180,14 +180,14 @@ Prediction predict(const StepParts& parts, const Cluster& cluster, const std::ve
     const auto seconds = [&](SumAlgorithm algorithm) { return all_reduce_seconds(algorithm, cluster, bucket.bytes); };
     const SumAlgorithm best = *std::ranges::min_element(algorithms, {}, seconds);
     sums += seconds(best);
-    free_at = std::max(free_at, bucket.ready) + beside * seconds(best);
+    free_at = std::max(free_at, bucket.ready) + overlap * seconds(best);
     if (bucket.bytes > largest) result.algorithm = best, largest = bucket.bytes;
   }
   const double after_backward = std::max(0.0, free_at - parts.backward);
   result.compute = turns * parts.compute();
   result.communication = link_turns * (sums + gathers);
   // If threads share cores (turns above 1), no core is free, so nothing overlaps.
-  result.exposed = link_turns * ((1 - beside) * sums + gathers + after_backward);
+  result.exposed = link_turns * ((1 - overlap) * sums + gathers + after_backward);
   result.step = result.compute + result.exposed;
   return result;
 }

@@ -71,7 +71,7 @@ struct Cluster {
   /// Factor by which threads slow down because they share cores; 1 if there are enough cores.
   double turns() const;
   /// Fraction of communication time that can overlap with computing: 0 to 1.
-  double beside() const;
+  double overlap() const;
 };
 
 /// Seconds until all ranks have the sum; for one rank only the sum over its local ranks.

@@ -19,7 +19,7 @@ class EventCounts {
  public:
   using Counter = std::atomic<std::uint64_t>;
   /// Alone in its cache lines, because many threads read and write it. Some processors fetch cache lines in pairs.
-  struct alignas(kernels::cpu::kDestructiveInterferenceBytes) PaddedCounter {
+  struct alignas(kernels::cpu::kCacheLinePairBytes) PaddedCounter {
     Counter count = 0;
   };
 
@@ -42,9 +42,9 @@ class EventCounts {
   };
 
   // Read by every poll and every signal().
-  alignas(kernels::cpu::kDestructiveInterferenceBytes) std::atomic<bool> aborted_ = false;
+  alignas(kernels::cpu::kCacheLinePairBytes) std::atomic<bool> aborted_ = false;
   std::atomic<int> sleepers_ = 0;
-  alignas(kernels::cpu::kDestructiveInterferenceBytes) std::mutex mutex_;  // guards the members below
+  alignas(kernels::cpu::kCacheLinePairBytes) std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<const Sleeper*> sleeping_;
   std::string why_;

@@ -36,7 +36,7 @@ struct Shared {
 };
 
 /// Sinks of several ranks are adjacent in memory, and each is written for every bucket.
-class alignas(kernels::cpu::kDestructiveInterferenceBytes) LocalSink final : public runtime::GradientSink {
+class alignas(kernels::cpu::kCacheLinePairBytes) LocalSink final : public runtime::GradientSink {
  public:
   LocalSink(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
 

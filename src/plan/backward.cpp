@@ -122,16 +122,16 @@ class BackwardPlanner {
     if ((!is_trained(parameter.kind) || !step.has_backward) && !statistic) return;
     step.parameter_gradients[i] = true;
     if (parameter.kind == ParameterKind::kTable) return;  // the row table adds up the gradients of all steps
-    const bool first = !written_[at(p)], at_home = step.slot == 0;
+    const bool first = !written_[at(p)], in_primary_slot = step.slot == 0;
     written_[at(p)] = true;
-    if (first && at_home) return;
+    if (first && in_primary_slot) return;
     const std::string name = fmt::format("d {} ({})", parameter.path, step.name);
     int part = step.parameter_gradient_tensors[i] = add_tensor(name, parameter.shape, step.slot, true);
     if (first) {
       plan_.backward.push_back({.kind = BackwardItem::Kind::kFetchParameter, .destination = p, .source = part});
       return;
     }
-    if (!at_home) {
+    if (!in_primary_slot) {
       const int here = add_tensor(name, parameter.shape, 0, true);
       plan_.backward.push_back({.kind = BackwardItem::Kind::kFetchTensor, .destination = here, .source = part});
       part = here;

@@ -22,9 +22,9 @@ void extend(Lifetime& life, int moment) {
 struct TimeLine {
   const Plan& plan;
   Mode mode;
-  const Leads& leads;
+  const DeferredPasses& deferred;
 
-  bool leads_on(int s) const { return at(s) < leads.size() && leads[at(s)]; }
+  bool is_deferred(int s) const { return at(s) < deferred.size() && deferred[at(s)]; }
 
   int loss() const { return static_cast<int>(plan.steps.size()); }
   int item(std::size_t i) const { return loss() + 1 + static_cast<int>(i); }
@@ -40,7 +40,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
     if (!time.runs(step)) continue;
     for (const int input : step.inputs) {
       use(input, s);
-      if (time.leads_on(s)) use(input, s + 1);
+      if (time.is_deferred(s)) use(input, s + 1);
     }
     if (step.copies) use(step.inputs.front(), time.end());
     for (const int output : step.outputs) use(output, s);
@@ -118,7 +118,7 @@ std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
   for (int s = 0; s < time.loss(); ++s)
     if (time.runs(time.plan.steps[at(s)])) {
       extend(lives[at(s)], s);
-      if (time.leads_on(s)) extend(lives[at(s)], s + 1);
+      if (time.is_deferred(s)) extend(lives[at(s)], s + 1);
     }
   if (time.mode == Mode::kTraining)
     for (std::size_t i = 0; i < time.plan.backward.size(); ++i)
@@ -137,8 +137,8 @@ void place_packed(const Plan& plan, const std::vector<Need>& needs, int slot, Me
 
 }  // namespace
 
-std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Leads& leads) {
-  const TimeLine time{plan, mode, leads};
+std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const DeferredPasses& deferred) {
+  const TimeLine time{plan, mode, deferred};
   std::vector<Lifetime> lives(plan.tensors.size());
   add_forward(time, lives);
   if (mode == Mode::kTraining) add_backward(time, lives);
@@ -152,13 +152,13 @@ std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Leads&
 }
 
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
-                       Mode mode, int slot, const Leads& leads) {
+                       Mode mode, int slot, const DeferredPasses& deferred) {
   MemoryPlan memory{.rows = rows};
   memory.tensor_offset.assign(plan.tensors.size(), 0);
   memory.saved_offset.assign(plan.steps.size(), 0);
 
-  const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode, leads);
-  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode, leads});
+  const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode, deferred);
+  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode, deferred});
   std::vector<Block> blocks;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const Tensor& tensor = plan.tensors[t];
@@ -172,14 +172,14 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
       blocks.push_back({aligned(needs[s].saved), saved[s], &memory.saved_offset[s]});
 
   memory.scratch_bytes = std::max(loss_need.scratch, loss_need.saved);
-  std::uint64_t prologue_scratch = 0;
+  std::uint64_t first_pass_scratch = 0;
   for (std::size_t s = 0; s < needs.size(); ++s) {
     if (plan.steps[s].slot != slot) continue;
     memory.scratch_bytes = std::max(memory.scratch_bytes, needs[s].scratch);
-    prologue_scratch = std::max(prologue_scratch, needs[s].prologue_scratch);
+    first_pass_scratch = std::max(first_pass_scratch, needs[s].first_pass_scratch);
   }
-  memory.prologue_scratch_offset = aligned(memory.scratch_bytes);
-  if (prologue_scratch > 0) memory.scratch_bytes = memory.prologue_scratch_offset + prologue_scratch;
+  memory.first_pass_scratch_offset = aligned(memory.scratch_bytes);
+  if (first_pass_scratch > 0) memory.scratch_bytes = memory.first_pass_scratch_offset + first_pass_scratch;
   memory.scratch_offset = assign_offsets(std::move(blocks));
   memory.arena_bytes = memory.scratch_offset + aligned(memory.scratch_bytes);
   place_packed(plan, needs, slot, memory);

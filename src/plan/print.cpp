@@ -99,10 +99,10 @@ std::string steps_text(const Plan& plan, const MemoryPlan& memory, const std::ve
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const Lifetime& life = lives[at(step.output())];
-    std::size_t room = 0;
-    for (const int output : step.outputs) room += plan.tensors[at(output)].bytes(memory.rows);
+    std::size_t output_bytes = 0;
+    for (const int output : step.outputs) output_bytes += plan.tensors[at(output)].bytes(memory.rows);
     const std::string kept = life.last > loss_moment ? " kept" : "";
-    const std::string bytes = life.last < 0 ? "-" : human_bytes(room) + kept;
+    const std::string bytes = life.last < 0 ? "-" : human_bytes(output_bytes) + kept;
     rows.push_back(placed(plan,
                           {std::to_string(s), step.name, op_text(plan, step), reads_text(plan, step),
                            shapes_text(plan, step), bytes, backward_text(plan, step)},

@@ -43,7 +43,7 @@ class ParameterArenas {
   void push_loss_scale(const kernels::LossScale& scale);
   std::optional<kernels::LossScale> pull_loss_scale();
   /// Whether `account` counts steps skipped since the last call or push_loss_scale().
-  bool has_new_skips(const kernels::LossScale& account) {
+  bool take_new_skips(const kernels::LossScale& account) {
     return account.skipped != std::exchange(skipped_, account.skipped);
   }
 

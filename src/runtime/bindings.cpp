@@ -23,7 +23,7 @@ Bindings::Bindings(const plan::Plan& plan, const plan::MemoryPlan& memory, const
     if (external) external_tensors_.push_back({t, input_of(plan, root)});
   }
   scratch_ = arenas.tensors + memory.scratch_offset;
-  prologue_scratch_ = arenas.tensors + memory.scratch_offset + memory.prologue_scratch_offset;
+  first_pass_scratch_ = arenas.tensors + memory.scratch_offset + memory.first_pass_scratch_offset;
 
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::Step& step = plan.steps[s];

@@ -48,7 +48,7 @@ class Bindings {
   const BoundStep& step(std::size_t s) const { return steps_[s]; }
   void* scratch() const { return scratch_; }
   /// Scratch of ops that run concurrently with the op that uses scratch().
-  void* prologue_scratch() const { return prologue_scratch_; }
+  void* first_pass_scratch() const { return first_pass_scratch_; }
   /// Memory of a tensor or view in the slot; null for kAbsent and for inputs that are not yet bound.
   void* tensor(int index) const;
 
@@ -65,7 +65,7 @@ class Bindings {
   std::vector<BoundStep> steps_;
   std::vector<ExternalTensor> external_tensors_;
   std::vector<ExternalInput> external_inputs_;
-  void *scratch_ = nullptr, *prologue_scratch_ = nullptr;
+  void *scratch_ = nullptr, *first_pass_scratch_ = nullptr;
 };
 
 }  // namespace dptrain::runtime

@@ -226,7 +226,7 @@ struct Replica::Impl {
 
   /// Whether the update of the step that produced `account` was skipped.
   bool left_out(const kernels::LossScale& account) {
-    const bool more = arenas.has_new_skips(account);
+    const bool more = arenas.take_new_skips(account);
     return !arenas.scales_loss() && (account.found_inf != 0 || more);
   }
 

@@ -82,7 +82,7 @@ struct ReplicaOptions {
   bool continue_after_nonfinite = false;  ///< see UpdateContext::continue_after_nonfinite
   /// Allocates the memory of the gradients; null: device.allocate().
   std::function<std::unique_ptr<backend::Buffer>(std::size_t bytes)> gradient_memory{};
-  bool pairs = true;               ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
+  bool fuse_passes = true;         ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
   Heartbeat* heartbeat = nullptr;  ///< null: no watchdog
   /// Devices of the secondary slots; they outlive the replica.
   std::vector<backend::Device*> other_slots{};

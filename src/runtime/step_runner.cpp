@@ -22,7 +22,7 @@ void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
   need.packed = std::max(need.packed, more.packed);
-  need.prologue_scratch = std::max(need.prologue_scratch, more.prologue_scratch);
+  need.first_pass_scratch = std::max(need.first_pass_scratch, more.first_pass_scratch);
 }
 
 /// Whether no update changes a weight of the step.
@@ -92,7 +92,7 @@ void StepRunner::make_ops(const ReplicaOptions& options) {
     grow(loss_need_, losses_.back()->need());
   }
   for (const auto& op : ops_) needs_.push_back(op ? op->need() : plan::Need{});
-  if (options.pairs) pairs_ = backend::fused_passes(plan_, ops_);
+  if (options.fuse_passes) fused_passes_ = backend::fused_passes(plan_, ops_);
   for (const std::int64_t rows : options.row_counts)
     if (rows > 0) prepare(rows);
 }
@@ -110,12 +110,12 @@ void StepRunner::prepare(std::int64_t rows) {
 
 void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   const bool trains = arenas.gradients() != nullptr;
-  inference_memory_ =
-      plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_, pairs_.defers_last_pass);
+  inference_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kInference, slot_,
+                                        fused_passes_.defers_last_pass);
   std::uint64_t bytes = inference_memory_.arena_bytes;
   if (trains) {
-    training_memory_ =
-        plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_, pairs_.defers_last_pass);
+    training_memory_ = plan::plan_memory(plan_, needs_, loss_need_, rows_, plan::Mode::kTraining, slot_,
+                                         fused_passes_.defers_last_pass);
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
@@ -226,7 +226,7 @@ backend::OpArgs StepRunner::args(std::size_t s, const BatchView& slice, const St
           .packed = bound.packed,
           .saved = bound.saved,
           .scratch = bindings.scratch(),
-          .prologue_scratch = bindings.prologue_scratch(),
+          .first_pass_scratch = bindings.first_pass_scratch(),
           .state = buffers_->state(),
           .stream = &stream_,
           .collective = collective_};
@@ -248,7 +248,7 @@ void StepRunner::forward_of(std::size_t s, const BatchView& slice, const StepInp
   if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
     run_op(s, slice.rows, false, [&] {
       backend::OpArgs call = args(s, slice, in, bindings, training);
-      pair(call, s, slice, in, bindings, training);
+      add_fused_passes(call, s, slice, in, bindings, training);
       ops_[s]->forward(call);
     });
   if (sync_ != nullptr) signal_forward(s, training);
@@ -269,9 +269,9 @@ void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const 
     const int set = next_set();
     stage(slice, set);
     begin(slice, set);
-    pairing_ = false;  // count_ahead() runs only some of the steps
+    fusing_ = false;  // count_ahead() runs only some of the steps
     for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
-    pairing_ = true;
+    fusing_ = true;
     count_valid(slice);
     release(set);
   }

@@ -131,8 +131,8 @@ class StepRunner {
   backend::OpArgs args(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
                        bool training);
   /// Adds the passes of neighbouring steps that the forward call of a step runs (backend/fusible_passes.h).
-  void pair(backend::OpArgs& call, std::size_t step, const BatchView& slice, const StepInputs& in,
-            const Bindings& bindings, bool training);
+  void add_fused_passes(backend::OpArgs& call, std::size_t step, const BatchView& slice, const StepInputs& in,
+                        const Bindings& bindings, bool training);
   /// Calls `call` for a step; adds the layer's name to errors.
   template <class Call>
   void call_op(std::size_t step, const char* what, const Call& call);
@@ -161,8 +161,8 @@ class StepRunner {
   bool masked_ = false;                                   ///< losses have masks in training, in some slot
   bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
   std::vector<plan::Need> needs_;                         ///< per step
-  backend::FusedPasses pairs_;                            ///< neighbouring steps that share passes
-  bool pairing_ = true;                                   ///< false while count_ahead() runs single steps
+  backend::FusedPasses fused_passes_;                     ///< neighbouring steps that share passes
+  bool fusing_ = true;                                    ///< false while count_ahead() runs single steps
   kernels::cpu::PiecePass prologue_, epilogue_;           ///< passes of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: inference only

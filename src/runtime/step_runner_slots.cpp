@@ -5,19 +5,19 @@
 
 namespace dptrain::runtime {
 
-// StepRunner::pair(): passes of a step that its neighbours run (backend/fusible_passes.h).
+// StepRunner::add_fused_passes(): passes of a step that its neighbours run (backend/fusible_passes.h).
 
-void StepRunner::pair(backend::OpArgs& call, std::size_t s, const BatchView& slice, const StepInputs& in,
-                      const Bindings& bindings, bool training) {
-  if (!pairing_ || observer_ || slice.rows == 0 || pairs_.defers_last_pass.empty()) return;
-  call.defers_last_pass = pairs_.defers_last_pass[s];
+void StepRunner::add_fused_passes(backend::OpArgs& call, std::size_t s, const BatchView& slice, const StepInputs& in,
+                                  const Bindings& bindings, bool training) {
+  if (!fusing_ || observer_ || slice.rows == 0 || fused_passes_.defers_last_pass.empty()) return;
+  call.defers_last_pass = fused_passes_.defers_last_pass[s];
   // Only training has passes before an op.
-  call.first_pass_done = s > 0 && pairs_.epilogue[s - 1] && call.training;
-  if (s > 0 && pairs_.defers_last_pass[s - 1]) {
+  call.first_pass_done = s > 0 && fused_passes_.epilogue[s - 1] && call.training;
+  if (s > 0 && fused_passes_.defers_last_pass[s - 1]) {
     prologue_ = ops_[s - 1]->fusible_passes()->last_pass();
     call.prologue = &prologue_;
   }
-  if (!pairs_.epilogue[s]) return;
+  if (!fused_passes_.epilogue[s]) return;
   const backend::OpArgs next = args(s + 1, slice, in, bindings, training);
   if (!next.training) return;
   epilogue_ = ops_[s + 1]->fusible_passes()->first_pass(next);

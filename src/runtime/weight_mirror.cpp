@@ -19,9 +19,9 @@ WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, cons
     offsets_[p] = floats;
     floats += (plan.parameters[p].elements() + plan::kAlignElements - 1) / plan::kAlignElements * plan::kAlignElements;
   }
-  const auto room = static_cast<std::size_t>(std::max<std::int64_t>(floats, 1));
-  parameters_ = device.allocate(room * sizeof(float));
-  if (plan.compute != DType::kF32) compute_ = device.allocate(room * size_of(plan.compute));
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(floats, 1));
+  parameters_ = device.allocate(count * sizeof(float));
+  if (plan.compute != DType::kF32) compute_ = device.allocate(count * size_of(plan.compute));
   if (primary.loss_scale() != nullptr) loss_scale_ = device.allocate(sizeof(kernels::LossScale));
 }
 

@@ -62,10 +62,10 @@ class WorkerGroup {
   std::vector<bool> busy_;
   // Idle threads poll the first two, the caller polls the third, which each thread writes when it is done. On separate
   // cache lines, because polling would delay those writes. Some processors fetch lines in pairs.
-  alignas(kernels::cpu::kDestructiveInterferenceBytes) std::atomic<std::uint64_t> generation_{0};
+  alignas(kernels::cpu::kCacheLinePairBytes) std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> stopping_{false};
-  alignas(kernels::cpu::kDestructiveInterferenceBytes) std::atomic<int> running_{0};
-  alignas(kernels::cpu::kDestructiveInterferenceBytes) std::exception_ptr failure_;
+  alignas(kernels::cpu::kCacheLinePairBytes) std::atomic<int> running_{0};
+  alignas(kernels::cpu::kCacheLinePairBytes) std::exception_ptr failure_;
   int failed_worker_ = -1;
 
   std::vector<std::thread> threads_;

@@ -71,7 +71,7 @@ std::uint64_t floats(std::int64_t n) { return static_cast<std::uint64_t>(n) * si
 struct Needs {
   std::vector<plan::Need> of_steps;
   plan::Need of_losses;
-  plan::Leads defers_last_pass;
+  plan::DeferredPasses defers_last_pass;
 };
 
 Needs needs_of(backend::Device& device, const experiment::Experiment& experiment, int replicas, std::int64_t rows,

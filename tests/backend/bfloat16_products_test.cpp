@@ -66,12 +66,12 @@ double difference(const std::vector<float>& a, const std::vector<double>& b) {
 
 /// Scratch with the alignment that primitives require.
 struct Scratch {
-  explicit Scratch(std::size_t bytes) : room(bytes + kAlign), at(room.data()) {
-    std::size_t space = room.size();
+  explicit Scratch(std::size_t bytes) : memory(bytes + kAlign), at(memory.data()) {
+    std::size_t space = memory.size();
     std::align(kAlign, bytes, at, space);
   }
   static constexpr std::size_t kAlign = 64;
-  std::vector<std::byte> room;
+  std::vector<std::byte> memory;
   void* at;
 };
 
@@ -248,9 +248,9 @@ TEST(Bfloat16InnerProduct, SumsRoundedFactorsInFloat32) {
                  dy = random(rows * units, 4);
       const Scratch scratch(product.scratch());
       RoundedWeights rounding(in * units, dnnl);
-      std::vector<std::byte> room(rounding.bytes());
-      rounding.run(weights.data(), room.data());
-      const void* const read = packed ? static_cast<const void*>(room.data()) : weights.data();
+      std::vector<std::byte> memory(rounding.bytes());
+      rounding.run(weights.data(), memory.data());
+      const void* const read = packed ? static_cast<const void*>(memory.data()) : weights.data();
 
       // A Dense layer is a 1x1 convolution over images of one pixel.
       const kernels::ConvWindow window = kernels::cpu::test::conv_window(1, 1, in, units, 1, 1, 0, 0);

@@ -74,8 +74,8 @@ layers:
   - Dense: {name: c, units: 8}
   - Dense: {name: d, units: 3, activation: softmax}
 )");
-  const auto last = [&](const Leads& leads) {
-    return tensor_lifetimes(plan, Mode::kInference, leads)[at(plan.steps[1].inputs[0])].last;
+  const auto last = [&](const DeferredPasses& deferred) {
+    return tensor_lifetimes(plan, Mode::kInference, deferred)[at(plan.steps[1].inputs[0])].last;
   };
   EXPECT_EQ(last({}), 1);
   EXPECT_EQ(last({false, true, false, false}), 2);
@@ -89,10 +89,10 @@ layers:
   - Dense: {name: a, units: 6}
   - Dense: {name: b, units: 3, activation: softmax}
 )");
-  const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .prologue_scratch = 50}};
+  const std::vector<Need> needs{{.scratch = 300}, {.scratch = 70, .first_pass_scratch = 50}};
   const MemoryPlan memory = plan_memory(plan, needs, {}, 2, Mode::kTraining);
-  EXPECT_GE(memory.prologue_scratch_offset, 300U);
-  EXPECT_EQ(memory.scratch_bytes, memory.prologue_scratch_offset + 50);
+  EXPECT_GE(memory.first_pass_scratch_offset, 300U);
+  EXPECT_EQ(memory.scratch_bytes, memory.first_pass_scratch_offset + 50);
   EXPECT_GE(memory.arena_bytes, memory.scratch_offset + memory.scratch_bytes);
   EXPECT_EQ(plan_memory(plan, {{.scratch = 300}, {}}, {}, 2, Mode::kTraining).scratch_bytes, 300U);
 }

@@ -52,7 +52,7 @@ class Net {
       ops.back()->prepare(rows_);
       saved_.push_back(garbage(ops.back()->need().saved));
       scratch_.push_back(garbage(ops.back()->need().scratch));
-      prologue_scratch_.push_back(garbage(ops.back()->need().prologue_scratch));
+      first_pass_scratch_.push_back(garbage(ops.back()->need().first_pass_scratch));
       packed_.push_back(garbage(ops.back()->need().packed));
       call(saved_.size() - 1, [&](const backend::OpArgs& args) {
         if (ops.back()->need().packed > 0) ops.back()->pack(args);
@@ -119,7 +119,7 @@ class Net {
        .packed = packed_[s]->data(),
        .saved = saved_[s]->data(),
        .scratch = scratch_[s]->data(),
-       .prologue_scratch = prologue_scratch_[s]->data(),
+       .first_pass_scratch = first_pass_scratch_[s]->data(),
        .stream = stream_.get()});
     stream_->synchronize();
   }
@@ -155,7 +155,7 @@ class Net {
   std::unique_ptr<backend::Stream> stream_;
   plan::Plan plan_;
   std::vector<Memory> tensors_, weights_, compute_, gradients_;
-  std::vector<Memory> saved_, scratch_, prologue_scratch_, packed_;  // per step
+  std::vector<Memory> saved_, scratch_, first_pass_scratch_, packed_;  // per step
 };
 
 /// Devices in every type that they compute in, with a tolerance for numbers of about one.

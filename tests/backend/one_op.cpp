@@ -77,7 +77,7 @@ struct Memory {
       weight_gradients.emplace_back(device, stream, values.size());
     }
     rest.emplace_back(device, stream, batch(c.rows, one.output()).values.size(), type);
-    for (const std::uint64_t bytes : {need.saved, need.scratch, need.packed, need.prologue_scratch})
+    for (const std::uint64_t bytes : {need.saved, need.scratch, need.packed, need.first_pass_scratch})
       rest.emplace_back(device, stream, (bytes + 1) / 2, DType::kBf16);
   }
 
@@ -85,7 +85,7 @@ struct Memory {
   const Guarded& saved() const { return rest[1]; }
   const Guarded& scratch() const { return rest[2]; }
   const Guarded& packed() const { return rest[3]; }
-  const Guarded& prologue_scratch() const { return rest[4]; }
+  const Guarded& first_pass_scratch() const { return rest[4]; }
 };
 
 template <class T>
@@ -127,7 +127,7 @@ struct Call {
     args.compute_weights = compute_weights;
     args.saved = training ? memory.saved().data() : nullptr;
     args.scratch = memory.scratch().data();
-    args.prologue_scratch = memory.prologue_scratch().data();
+    args.first_pass_scratch = memory.first_pass_scratch().data();
     args.packed = memory.packed().data();
     if (training) args.weight_gradients = weight_gradients;
   }
@@ -312,7 +312,7 @@ Outcome run(backend::Device& device, const Case& c, const Data& data, bool train
   memory.saved().read("saved");
   memory.scratch().read("scratch");
   memory.packed().read("packed");
-  memory.prologue_scratch().read("beside");
+  memory.first_pass_scratch().read("beside");
   return outcome;
 }
 

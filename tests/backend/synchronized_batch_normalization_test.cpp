@@ -97,7 +97,7 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   for (int i = 0; i < 4; ++i) gradients.emplace_back(*device, *stream, kChannels);
   const Guarded saved(*device, *stream, op->need().saved / sizeof(float));
   const Guarded scratch(*device, *stream, op->need().scratch / sizeof(float));
-  const Guarded prologue_scratch(*device, *stream, op->need().prologue_scratch / sizeof(float));
+  const Guarded first_pass_scratch(*device, *stream, op->need().first_pass_scratch / sizeof(float));
 
   ThreadCollective collective(table, rank, *device);
   const void* const inputs[] = {input.data()};
@@ -120,14 +120,14 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   args.weight_gradients = weight_gradients;
   args.saved = saved.data();
   args.scratch = scratch.data();
-  args.prologue_scratch = prologue_scratch.data();
+  args.first_pass_scratch = first_pass_scratch.data();
   args.stream = stream.get();
   args.collective = replicas > 1 ? &collective : nullptr;
   op->forward(args);
   op->backward(args);
   saved.read("saved");
   scratch.read("scratch");
-  prologue_scratch.read("beside");
+  first_pass_scratch.read("beside");
   return {output.read("y"),           input_gradient.read("dx"), gradients[0].read("dgamma"),
           gradients[1].read("dbeta"), gradients[2].read("mean"), gradients[3].read("variance")};
 }

@@ -48,7 +48,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     const auto messages = static_cast<std::uint64_t>((replicas_ > 1 ? 1 + replicas_ : 1) * message_doubles());
     const auto vectors = static_cast<std::uint64_t>((kVectors + kSavedVectors) * channels_);
     return {.saved = static_cast<std::uint64_t>(kSavedVectors * channels_) * sizeof(float),
-            .prologue_scratch = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
+            .first_pass_scratch = workspace_bytes_ + messages * sizeof(double) + vectors * sizeof(float)};
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
@@ -127,7 +127,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
 
   FusiblePasses* fusible_passes() override { return this; }
   bool has_first_pass() const override { return !inference_mode_; }
-  bool defers_last_pass() const override { return !inference_mode_; }
+  bool has_last_pass() const override { return !inference_mode_; }
 
   kernels::cpu::PiecePass first_pass(const OpArgs& a) override {
     first_ = {.x = a.in(), .positions = a.rows * spatial_, .workspace = Buffers(*this, a).workspace};
@@ -164,7 +164,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     float* y;
   };
 
-  /// Parts of OpArgs::saved and OpArgs::prologue_scratch.
+  /// Parts of OpArgs::saved and OpArgs::first_pass_scratch.
   struct Buffers {
     double* workspace;
     double *mine, *all;       // messages: positions, then the two sums of every channel
@@ -173,7 +173,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     float *variance, *sum_dy, *sum_dy_xhat;
 
     Buffers(const BatchNormalizationOp& op, const OpArgs& a)
-        : workspace(static_cast<double*>(a.prologue_scratch)),
+        : workspace(static_cast<double*>(a.first_pass_scratch)),
           mine(workspace + op.workspace_bytes_ / sizeof(double)),
           all(mine + op.message_doubles()),
           sums(mine + 1),

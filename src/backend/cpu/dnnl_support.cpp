@@ -43,17 +43,17 @@ std::size_t Job::take(std::size_t bytes) {
   return offset;
 }
 
-void Job::reads(int argument, const Desc& have, const Desc& want) { add(argument, false, have, want); }
+void Job::reads(int argument, const Desc& have, const Desc& required) { add(argument, false, have, required); }
 void Job::reads(int argument, const Desc& have, const Desc& copy, const Desc& seen) {
   add(argument, false, have, copy, &seen);
 }
-void Job::writes(int argument, const Desc& have, const Desc& want) { add(argument, true, have, want); }
+void Job::writes(int argument, const Desc& have, const Desc& required) { add(argument, true, have, required); }
 
-void Job::add(int argument, bool written, const Desc& have, const Desc& want, const Desc* seen) try {
+void Job::add(int argument, bool written, const Desc& have, const Desc& required, const Desc* seen) try {
   Tensor tensor{.argument = argument, .written = written, .outer = {have, dnnl_->engine, DNNL_MEMORY_NONE}};
-  if (have != want) {
-    tensor.inner = dnnl::memory(want, dnnl_->engine, DNNL_MEMORY_NONE);
-    tensor.offset = take(want.get_size());
+  if (have != required) {
+    tensor.inner = dnnl::memory(required, dnnl_->engine, DNNL_MEMORY_NONE);
+    tensor.offset = take(required.get_size());
     const auto& [from, to] = written ? std::tie(tensor.inner, tensor.outer) : std::tie(tensor.outer, tensor.inner);
     tensor.reorder = dnnl::reorder(dnnl::reorder::primitive_desc(from, to));
   }

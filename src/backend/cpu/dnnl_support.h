@@ -56,11 +56,11 @@ class Job {
  public:
   Job(Dnnl& dnnl, dnnl::primitive primitive, const Desc& scratchpad);
 
-  /// Declares an input or output: `have` is the caller's layout, `want` the primitive's.
-  void reads(int argument, const Desc& have, const Desc& want);
+  /// Declares an input or output: `have` is the caller's layout, `required` the primitive's.
+  void reads(int argument, const Desc& have, const Desc& required);
   /// An input whose copy the primitive reads under other dimensions, `seen`.
   void reads(int argument, const Desc& have, const Desc& copy, const Desc& seen);
-  void writes(int argument, const Desc& have, const Desc& want);
+  void writes(int argument, const Desc& have, const Desc& required);
 
   /// Bytes of scratch for run().
   std::size_t scratch() const noexcept { return scratch_; }
@@ -79,7 +79,7 @@ class Job {
     std::size_t offset = 0;
   };
 
-  void add(int argument, bool written, const Desc& have, const Desc& want, const Desc* seen = nullptr);
+  void add(int argument, bool written, const Desc& have, const Desc& required, const Desc* seen = nullptr);
   std::size_t take(std::size_t bytes);
 
   Dnnl* dnnl_;  // the device's

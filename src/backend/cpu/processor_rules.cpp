@@ -25,19 +25,19 @@ constexpr ProcessorRules kAll{.measured_on = "all others, by an AMD EPYC, Zen 5,
                               .in_place_weights = kNever,
                               .packed_weights = kLargeWeights,
                               .strided_channels = kNever,
-                              .paired_weights = 64 << 10,
+                              .fused_weights = 64 << 10,
                               .data_products = false};
 constexpr ProcessorRules kIntelFp16{.measured_on = "Intel Xeon, AVX-512 FP16 and AMX, 2026-11-27",
                                     .in_place_weights = 32 << 10,
                                     .packed_weights = kLargeWeights,
                                     .strided_channels = kNever,
-                                    .paired_weights = 1 << 20,
+                                    .fused_weights = 1 << 20,
                                     .data_products = true};
 constexpr ProcessorRules kAvx2{.measured_on = "AVX2, by an Intel Xeon held to it, 2026-11-27",
                                .in_place_weights = kNever,
                                .packed_weights = 256 << 10,
                                .strided_channels = 128,
-                               .paired_weights = 64 << 10,
+                               .fused_weights = 64 << 10,
                                .data_products = true};
 
 }  // namespace

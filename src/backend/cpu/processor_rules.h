@@ -19,7 +19,7 @@ struct ProcessorRules {
   /// Smallest number of input channels for which kernels/cpu compute strided forward passes faster.
   std::int64_t strided_channels;
   /// Floats of the largest weights of a 1x1 convolution whose forward pass fuses a normalization's passes.
-  std::int64_t paired_weights;
+  std::int64_t fused_weights;
   /// Whether kernels/cpu compute the gradient of the input of a 1x1 convolution faster.
   bool data_products;
 };

@@ -119,12 +119,12 @@ class RecurrentOp : public RecurrentPasses {
     std::uint64_t bytes;
   };
   Packed packed_in(void* memory) const {
-    kernels::cpu::WorkspaceParts scratch(static_cast<float*>(memory));
+    kernels::cpu::WorkspaceParts parts(static_cast<float*>(memory));
     const std::int64_t floats = kernels::cpu::packed_recurrent_kernel(spec_.units, gates_);
     Packed packed{};
-    packed.forward = scratch.take(floats);
-    packed.backward = scratch.take(has_backward_ ? floats : 0);
-    packed.bytes = bytes(scratch);
+    packed.forward = parts.take(floats);
+    packed.backward = parts.take(has_backward_ ? floats : 0);
+    packed.bytes = bytes(parts);
     return packed;
   }
   /// `factors`: of the state's dropout; read only if the call drops states.
@@ -156,17 +156,17 @@ class RecurrentOp : public RecurrentPasses {
  private:
   const std::uint8_t* mask_of(const OpArgs& a) const { return mask_ ? a.in<std::uint8_t>(*mask_) : nullptr; }
   const Cell& cell() const { return static_cast<const Cell&>(*this); }
-  static std::uint64_t bytes(const kernels::cpu::WorkspaceParts& scratch) {
-    return static_cast<std::uint64_t>(scratch.taken()) * sizeof(float);
+  static std::uint64_t bytes(const kernels::cpu::WorkspaceParts& parts) {
+    return static_cast<std::uint64_t>(parts.taken()) * sizeof(float);
   }
-  Scratch allocate_scratch(kernels::cpu::WorkspaceParts& scratch) const {
+  Scratch allocate_scratch(kernels::cpu::WorkspaceParts& parts) const {
     Scratch own{};
-    own.inputs = scratch.take(inputs_.scratch());
-    own.factors = scratch.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
-    own.more = scratch.take(cell().more_floats());
-    own.valid = scratch.take(valid_.scratch());
+    own.inputs = parts.take(inputs_.scratch());
+    own.factors = parts.take(spec_.recurrent_dropout > 0 ? gates_ * rows_ * spec_.units : 0);
+    own.more = parts.take(cell().more_floats());
+    own.valid = parts.take(valid_.scratch());
     // Workspace of the steps, and after them of the recurrent kernel's gradient.
-    own.workspace = scratch.take(
+    own.workspace = parts.take(
         std::max(kernels::cpu::recurrent_workspace(scratch_, kernels::cpu::thread_count()), recurrent_.workspace()));
     return own;
   }
@@ -226,14 +226,14 @@ class LSTMOp final : public RecurrentOp<LSTMOp, nn::LSTMSpec> {
     kernels::cpu::LstmSaved steps;
     float* c0;  ///< null: zeros, or not saved
   };
-  SavedTensors allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
+  SavedTensors allocate_saved(kernels::cpu::WorkspaceParts& parts, bool for_backward) const {
     SavedTensors saved{};
-    saved.steps.gates = scratch.take(kGates * all_states());
+    saved.steps.gates = parts.take(kGates * all_states());
     if (!for_backward) return saved;
-    saved.steps.hidden = scratch.take(all_states());
-    saved.steps.cell = scratch.take(all_states());
-    saved.steps.squashed = scratch.take(all_states());
-    if (has_states_) saved.c0 = scratch.take(rows_ * spec_.units);
+    saved.steps.hidden = parts.take(all_states());
+    saved.steps.cell = parts.take(all_states());
+    saved.steps.squashed = parts.take(all_states());
+    if (has_states_) saved.c0 = parts.take(rows_ * spec_.units);
     return saved;
   }
 
@@ -285,11 +285,11 @@ class GRUOp final : public RecurrentOp<GRUOp, nn::GRUSpec> {
     inputs_.backward(a, valid_, saved.gates, own.inputs);
   }
 
-  kernels::cpu::GruSaved allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
-    kernels::cpu::GruSaved saved{.gates = scratch.take(kGruBlocks * all_states())};
+  kernels::cpu::GruSaved allocate_saved(kernels::cpu::WorkspaceParts& parts, bool for_backward) const {
+    kernels::cpu::GruSaved saved{.gates = parts.take(kGruBlocks * all_states())};
     if (!for_backward) return saved;
-    saved.hidden = scratch.take(all_states());
-    saved.inner = scratch.take(all_states());
+    saved.hidden = parts.take(all_states());
+    saved.inner = parts.take(all_states());
     return saved;
   }
   /// Scratch for the gradients of the states' sums.
@@ -347,9 +347,9 @@ class SimpleRNNOp final : public RecurrentOp<SimpleRNNOp, nn::SimpleRNNSpec> {
     inputs_.backward(a, valid_, saved.sums, own.inputs);
   }
 
-  kernels::cpu::SimpleRnnSaved allocate_saved(kernels::cpu::WorkspaceParts& scratch, bool for_backward) const {
-    kernels::cpu::SimpleRnnSaved saved{.sums = scratch.take(all_states())};
-    if (for_backward) saved.hidden = scratch.take(all_states());
+  kernels::cpu::SimpleRnnSaved allocate_saved(kernels::cpu::WorkspaceParts& parts, bool for_backward) const {
+    kernels::cpu::SimpleRnnSaved saved{.sums = parts.take(all_states())};
+    if (for_backward) saved.hidden = parts.take(all_states());
     return saved;
   }
 

@@ -165,12 +165,12 @@ class CpuRowTable final : public RowTable {
   struct RowBuffers {
     RowBuffers(std::int64_t floats, std::size_t arrays)
         : weights(count_of(floats)), zeros(count_of(floats)), slots(arrays, weights) {
-      for (auto& slot : slots) buffers.slots.push_back(slot.data());
-      buffers.weights = weights.data();
+      for (auto& slot : slots) update.slots.push_back(slot.data());
+      update.weights = weights.data();
     }
     std::vector<float> weights, zeros;
     std::vector<std::vector<float>> slots;
-    UpdateBuffers buffers;
+    UpdateBuffers update;
   };
   struct DeferredUpdates {
     std::int64_t made;  ///< updates
@@ -218,8 +218,8 @@ class CpuRowTable final : public RowTable {
 
   /// Applies update number `update` to the first rows of the buffer.
   void run(RowBuffers& buffer, float* gradient, std::int64_t rows, std::int64_t update) const {
-    buffer.buffers.gradients = gradient;
-    op_->run({.buffers = buffer.buffers,
+    buffer.update.gradients = gradient;
+    op_->run({.buffers = buffer.update,
               .n = rows * width_,
               .update = history_[count_of(update % kHistory)],
               .stream = *stream_});

@@ -196,15 +196,15 @@ std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, con
   std::uint64_t workspace = 0;
   for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
   Stopwatch watch(*runtime_);
-  std::optional<Tensors> room;
+  std::optional<Tensors> allocated;
   try {
-    room.emplace(*runtime_, problem, workspace);
+    allocated.emplace(*runtime_, problem, workspace);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kMemory) throw;
     store(cache, key, plans.front(), 0);  // so that the next run uses it, too
     return std::move(plans.front());
   }
-  const Tensors& tensors = *room;
+  const Tensors& tensors = *allocated;
   tensors.fill(watch.stream(), runtime_->name());
 
   EnginePlan* best = nullptr;

@@ -20,32 +20,32 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
       : RecurrentCellOp(spec, 4, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start_forward(a);
-    multiply_inputs(a, memory, saved.gates);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
-    set_float_state(a, has_states() ? a.inputs[2] : nullptr, memory.c);
+    const auto [saved, scratch, own, steps] = start_forward(a);
+    multiply_inputs(a, scratch, saved.gates);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, scratch.h);
+    set_float_state(a, has_states() ? a.inputs[2] : nullptr, scratch.c);
     if (saved.c0 != nullptr) set_float_state(a, a.inputs[2], saved.c0);
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, memory);
+      multiply_state(a, steps, scratch);
       kernel::lstm_step_forward(at(a), type_, steps, s,
                                 {.gates = saved.gates,
-                                 .products = memory.products,
-                                 .h = memory.h,
-                                 .c = memory.c,
+                                 .products = scratch.products,
+                                 .h = scratch.h,
+                                 .c = scratch.c,
                                  .hidden = saved.hidden,
                                  .cell = saved.cell,
                                  .squashed = saved.squashed,
                                  .y = a.out<void>()});
     }
     if (!spec_.return_state) return;
-    set_state(a, memory.h, a.out<void>(1));
-    device_.from_float(memory.c, a.out<void>(2), type_, states(a.rows), *a.stream);
+    set_state(a, scratch.h, a.out<void>(1));
+    device_.from_float(scratch.c, a.out<void>(2), type_, states(a.rows), *a.stream);
   }
 
   void backward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
-    set_float_state(a, spec_.return_state ? a.dy<void>(2) : nullptr, memory.dc);
+    const auto [saved, scratch, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, scratch.dh);
+    set_float_state(a, spec_.return_state ? a.dy<void>(2) : nullptr, scratch.dc);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::lstm_step_backward(at(a), type_, steps, s,
                                  {.gates = saved.gates,
@@ -53,15 +53,15 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
                                   .squashed = saved.squashed,
                                   .c0 = saved.c0,
                                   .dy = a.dy<void>(),
-                                  .dh = memory.dh,
-                                  .dc = memory.dc,
-                                  .dz = memory.dz});
-      if (s > 0 || has_states()) multiply_back(a, steps, s, false, memory);
+                                  .dh = scratch.dh,
+                                  .dc = scratch.dc,
+                                  .dz = scratch.dz});
+      if (s > 0 || has_states()) multiply_back(a, steps, s, false, scratch);
     }
-    differentiate_state(a, memory, saved.hidden, saved.gates);
-    differentiate_inputs(a, memory, saved.gates);
-    write_state_gradient(a, 1, memory.dh);
-    write_state_gradient(a, 2, memory.dc);
+    differentiate_state(a, scratch, saved.hidden, saved.gates);
+    differentiate_inputs(a, scratch, saved.gates);
+    write_state_gradient(a, 1, scratch.dh);
+    write_state_gradient(a, 2, scratch.dc);
   }
 
   struct SavedTensors {
@@ -90,54 +90,54 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
       : RecurrentCellOp(spec, 3, context, device, !spec.reset_after) {}
 
   void forward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start_forward(a);
-    multiply_inputs(a, memory, saved.gates);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
+    const auto [saved, scratch, own, steps] = start_forward(a);
+    multiply_inputs(a, scratch, saved.gates);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, scratch.h);
     kernel::GruStep step{.reset_after = spec_.reset_after,
                          .gates = saved.gates,
-                         .products = memory.products,
+                         .products = scratch.products,
                          .bias = state_bias(a),
-                         .h = memory.h,
+                         .h = scratch.h,
                          .hidden = saved.hidden,
                          .inner = saved.inner,
                          .reset = own.reset,
-                         .factors = spec_.reset_after ? nullptr : factors_of(a, memory, 2),
+                         .factors = spec_.reset_after ? nullptr : factors_of(a, scratch, 2),
                          .operand = own.operand,
                          .y = a.out<void>()};
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, memory);
+      multiply_state(a, steps, scratch);
       kernel::gru_step_open(at(a), type_, steps, s, step);
       if (!spec_.reset_after)
-        multiply_gate(a, 2, step.factors == nullptr ? own.reset : own.operand, memory, memory.products);
+        multiply_gate(a, 2, step.factors == nullptr ? own.reset : own.operand, scratch, scratch.products);
       kernel::gru_step_mix(at(a), type_, steps, s, step);
     }
-    if (spec_.return_state) set_state(a, memory.h, a.out<void>(1));
+    if (spec_.return_state) set_state(a, scratch.h, a.out<void>(1));
   }
 
   void backward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
+    const auto [saved, scratch, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, scratch.dh);
     const kernel::GruStepBack step{.reset_after = spec_.reset_after,
                                    .gates = saved.gates,
                                    .hidden = saved.hidden,
                                    .inner = saved.inner,
                                    .dy = a.dy<void>(),
-                                   .dh = memory.dh,
-                                   .of_z = memory.c,
-                                   .dz = memory.dz,
+                                   .dh = scratch.dh,
+                                   .of_z = scratch.c,
+                                   .dz = scratch.dz,
                                    .recurrent = own.recurrent,
-                                   .products = memory.products,
-                                   .factors = spec_.reset_after ? nullptr : factors_of(a, memory, 2),
+                                   .products = scratch.products,
+                                   .factors = spec_.reset_after ? nullptr : factors_of(a, scratch, 2),
                                    .candidate = own.reset};
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::gru_step_unmix(at(a), type_, steps, s, step);
-      if (!spec_.reset_after) multiply_gate_back(a, 2, own.reset, memory, memory.products);
+      if (!spec_.reset_after) multiply_gate_back(a, 2, own.reset, scratch, scratch.products);
       kernel::gru_step_close(at(a), type_, steps, s, step);
-      multiply_back(a, steps, s, true, memory);
+      multiply_back(a, steps, s, true, scratch);
     }
-    differentiate_weights(a, saved, memory, own);
-    differentiate_inputs(a, memory, saved.gates);
-    write_state_gradient(a, 1, memory.dh);
+    differentiate_weights(a, saved, scratch, own);
+    differentiate_inputs(a, scratch, saved.gates);
+    write_state_gradient(a, 1, scratch.dh);
   }
 
   struct SavedTensors {
@@ -167,21 +167,21 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
   }
 
  private:
-  void differentiate_weights(const OpArgs& a, const SavedTensors& saved, const CallScratch& memory,
+  void differentiate_weights(const OpArgs& a, const SavedTensors& saved, const CallScratch& scratch,
                              const CellScratch& own) {
     const std::int64_t positions = a.rows * this->steps(), units = spec_.units;
     if (!wants_weights() || a.weight_gradients[1] == nullptr) return;
     if (!spec_.reset_after) {
-      differentiate_state(a, memory, saved.hidden, saved.gates);
-      differentiate_state_part(a, memory, 2, saved.inner, elements(saved.gates, 2 * positions * units));
+      differentiate_state(a, scratch, saved.hidden, saved.gates);
+      differentiate_state_part(a, scratch, 2, saved.inner, elements(saved.gates, 2 * positions * units));
       return;
     }
-    differentiate_state(a, memory, saved.hidden, own.recurrent);
+    differentiate_state(a, scratch, saved.hidden, own.recurrent);
     if (!spec_.use_bias) return;
     const std::int64_t parts = by_gate(a) ? 3 : 1, columns = 3 * units / parts;
     for (std::int64_t part = 0; part < parts; ++part)
       kernel::bias_gradient(at(a), type_, elements(own.recurrent, part * positions * columns), positions, columns,
-                            memory.bias, a.weight_gradients[2] + 3 * units + part * columns);
+                            scratch.bias, a.weight_gradients[2] + 3 * units + part * columns);
   }
 
   const void* state_bias(const OpArgs& a) const {
@@ -196,34 +196,34 @@ class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, nn::SimpleRNNSpec>
       : RecurrentCellOp(spec, 1, context, device) {}
 
   void forward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start_forward(a);
-    multiply_inputs(a, memory, saved.sums);
-    set_state(a, has_states() ? a.inputs[1] : nullptr, memory.h);
+    const auto [saved, scratch, own, steps] = start_forward(a);
+    multiply_inputs(a, scratch, saved.sums);
+    set_state(a, has_states() ? a.inputs[1] : nullptr, scratch.h);
     for (std::int64_t s = 0; s < this->steps(); ++s) {
-      multiply_state(a, steps, memory);
+      multiply_state(a, steps, scratch);
       kernel::simple_rnn_step_forward(at(a), type_, steps, s,
                                       {.sums = saved.sums,
-                                       .products = memory.products,
-                                       .h = memory.h,
+                                       .products = scratch.products,
+                                       .h = scratch.h,
                                        .hidden = saved.hidden,
                                        .squashed = saved.squashed,
                                        .y = a.out<void>()});
     }
-    if (spec_.return_state) set_state(a, memory.h, a.out<void>(1));
+    if (spec_.return_state) set_state(a, scratch.h, a.out<void>(1));
   }
 
   void backward(const OpArgs& a) override {
-    const auto [saved, memory, own, steps] = start(a, true);
-    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, memory.dh);
+    const auto [saved, scratch, own, steps] = start(a, true);
+    set_float_state(a, spec_.return_state ? a.dy<void>(1) : nullptr, scratch.dh);
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::simple_rnn_step_backward(
           at(a), type_, steps, s,
-          {.sums = saved.sums, .squashed = saved.squashed, .dy = a.dy<void>(), .dh = memory.dh, .dz = memory.dz});
-      if (s > 0 || has_states()) multiply_back(a, steps, s, false, memory);
+          {.sums = saved.sums, .squashed = saved.squashed, .dy = a.dy<void>(), .dh = scratch.dh, .dz = scratch.dz});
+      if (s > 0 || has_states()) multiply_back(a, steps, s, false, scratch);
     }
-    differentiate_state(a, memory, saved.hidden, saved.sums);
-    differentiate_inputs(a, memory, saved.sums);
-    write_state_gradient(a, 1, memory.dh);
+    differentiate_state(a, scratch, saved.hidden, saved.sums);
+    differentiate_inputs(a, scratch, saved.sums);
+    write_state_gradient(a, 1, scratch.dh);
   }
 
   struct SavedTensors {

@@ -66,27 +66,27 @@ std::pair<double, double> RecurrentOp::flops_per_sample() const {
 RecurrentOp::CallScratch RecurrentOp::allocate_scratch(Parts& parts) const {
   const bool drops_inputs = draws_.input_rate() > 0, drops_state = draws_.state_rate() > 0;
   const std::int64_t positions = rows_ * steps_, sums = gates_ * states(rows_);
-  CallScratch memory{};
-  memory.dropped = parts.take(drops_inputs || drops_state || single_gates_ ? positions * features_ : 0, type_);
-  memory.factors = parts.take(drops_state ? sums : 0, type_);
-  memory.operands = parts.take(drops_state ? sums : 0, type_);
-  memory.hidden = parts.take(drops_state ? positions * units_ : 0, type_);
-  memory.products = parts.take(sums, type_);
-  memory.dz = parts.take(has_backward_ ? sums : 0, type_);
-  memory.h = parts.take(states(rows_), type_);
-  memory.c = parts.floats(states(rows_));
-  memory.dh = parts.floats(states(rows_));
-  memory.dc = parts.floats(states(rows_));
-  memory.begins = reinterpret_cast<std::int32_t*>(parts.take(mask_ ? rows_ : 0, DType::kI32));
-  memory.bias = parts.floats(spec_.use_bias && wants_weights_
-                                 ? std::max(kernel::bias_gradient_workspace(positions, gates_ * units_),
-                                            kernel::bias_gradient_workspace(positions, units_))
-                                 : 0);
-  memory.convolution = parts.take(std::max(whole_.planned(), single_.planned()));
-  return memory;
+  CallScratch scratch{};
+  scratch.dropped = parts.take(drops_inputs || drops_state || single_gates_ ? positions * features_ : 0, type_);
+  scratch.factors = parts.take(drops_state ? sums : 0, type_);
+  scratch.operands = parts.take(drops_state ? sums : 0, type_);
+  scratch.hidden = parts.take(drops_state ? positions * units_ : 0, type_);
+  scratch.products = parts.take(sums, type_);
+  scratch.dz = parts.take(has_backward_ ? sums : 0, type_);
+  scratch.h = parts.take(states(rows_), type_);
+  scratch.c = parts.floats(states(rows_));
+  scratch.dh = parts.floats(states(rows_));
+  scratch.dc = parts.floats(states(rows_));
+  scratch.begins = reinterpret_cast<std::int32_t*>(parts.take(mask_ ? rows_ : 0, DType::kI32));
+  scratch.bias = parts.floats(spec_.use_bias && wants_weights_
+                                  ? std::max(kernel::bias_gradient_workspace(positions, gates_ * units_),
+                                             kernel::bias_gradient_workspace(positions, units_))
+                                  : 0);
+  scratch.convolution = parts.take(std::max(whole_.planned(), single_.planned()));
+  return scratch;
 }
 
-kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const CallScratch& memory) const {
+kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const CallScratch& scratch) const {
   kernel::RecurrentSteps steps{.rows = a.rows,
                                .steps = steps_,
                                .units = units_,
@@ -98,8 +98,8 @@ kernel::RecurrentSteps RecurrentOp::begin(const OpArgs& a, const CallScratch& me
                                .begins = nullptr,
                                .activation = spec_.activation};
   if (!mask_) return steps;
-  kernel::find_begins(at(a), steps, memory.begins);
-  steps.begins = memory.begins;
+  kernel::find_begins(at(a), steps, scratch.begins);
+  steps.begins = scratch.begins;
   return steps;
 }
 
@@ -118,92 +118,92 @@ kernel::Dropout RecurrentOp::dropout(const OpArgs& a, float rate, std::uint32_t 
   return {.rate = rate, .seed = seed_, .layer = stream, .first_row = a.first_row};
 }
 
-void RecurrentOp::draw_factors(const OpArgs& a, const CallScratch& memory) const {
+void RecurrentOp::draw_factors(const OpArgs& a, const CallScratch& scratch) const {
   if (!drops_state(a)) return;
-  device_.fill(memory.dc, states(a.rows), 1, *a.stream);
+  device_.fill(scratch.dc, states(a.rows), 1, *a.stream);
   for (std::int64_t gate = 0; gate < gates_; ++gate) {
-    void* const factors = elements(memory.factors, gate * states(a.rows));
-    device_.from_float(memory.dc, factors, type_, states(a.rows), *a.stream);
+    void* const factors = elements(scratch.factors, gate * states(a.rows));
+    device_.from_float(scratch.dc, factors, type_, states(a.rows), *a.stream);
     kernel::dropout_forward(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(gate)), a.state, factors,
                             a.rows, units_, factors);
   }
 }
 
-const void* RecurrentOp::dropped_input(const OpArgs& a, const CallScratch& memory, std::int64_t part) const {
+const void* RecurrentOp::dropped_input(const OpArgs& a, const CallScratch& scratch, std::int64_t part) const {
   if (!drops_inputs(a)) return a.inputs[0];
   kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, a.inputs[0], a.rows,
-                          steps_, features_, memory.dropped);
-  return memory.dropped;
+                          steps_, features_, scratch.dropped);
+  return scratch.dropped;
 }
 
-void RecurrentOp::multiply_inputs(const OpArgs& a, const CallScratch& memory, void* z) {
+void RecurrentOp::multiply_inputs(const OpArgs& a, const CallScratch& scratch, void* z) {
   Sets& sets = sets_of(a);
   ConvSets::Set& set = sets.inputs.at(a.rows);
-  std::byte* const workspace = sets.inputs.memory(set, memory.convolution);
+  std::byte* const workspace = sets.inputs.memory(set, scratch.convolution);
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    set.convolution->forward(dropped_input(a, memory, part),
+    set.convolution->forward(dropped_input(a, scratch, part),
                              elements(a.compute_weights[0], part * sets.columns * features_),
                              spec_.use_bias ? elements(a.compute_weights[2], part * sets.columns) : nullptr,
                              elements(z, part * a.rows * steps_ * sets.columns), workspace, a.stream->native());
 }
 
-void RecurrentOp::multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& memory) {
-  if (drops_state(a)) kernel::drop_state(at(a), type_, steps, memory.h, memory.factors, memory.operands);
+void RecurrentOp::multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& scratch) {
+  if (drops_state(a)) kernel::drop_state(at(a), type_, steps, scratch.h, scratch.factors, scratch.operands);
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    multiply_part(a, sets_of(a), part, drops_state(a) ? elements(memory.operands, part * states(a.rows)) : memory.h,
-                  memory, elements(memory.products, part * a.rows * sets_of(a).columns));
+    multiply_part(a, sets_of(a), part, drops_state(a) ? elements(scratch.operands, part * states(a.rows)) : scratch.h,
+                  scratch, elements(scratch.products, part * a.rows * sets_of(a).columns));
 }
 
-void RecurrentOp::multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& memory,
+void RecurrentOp::multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& scratch,
                                 void* to) {
-  multiply_part(a, single_, gate, h, memory, to);
+  multiply_part(a, single_, gate, h, scratch, to);
 }
 
 void RecurrentOp::multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h,
-                                const CallScratch& memory, void* to) {
+                                const CallScratch& scratch, void* to) {
   ConvSets::Set& set = sets.state.at(a.rows);
   set.convolution->forward(h, elements(a.compute_weights[1], part * sets.columns * units_), nullptr, to,
-                           sets.state.memory(set, memory.convolution), a.stream->native());
+                           sets.state.memory(set, scratch.convolution), a.stream->native());
 }
 
 void RecurrentOp::multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
-                                const CallScratch& memory) {
+                                const CallScratch& scratch) {
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    multiply_part_back(a, sets_of(a), part, elements(memory.dz, part * a.rows * sets_of(a).columns), memory,
-                       elements(memory.products, part * states(a.rows)));
-  kernel::collect_state_gradient(at(a), type_, steps, s, memory.products, factors_of(a, memory, 0), add, memory.dh);
+    multiply_part_back(a, sets_of(a), part, elements(scratch.dz, part * a.rows * sets_of(a).columns), scratch,
+                       elements(scratch.products, part * states(a.rows)));
+  kernel::collect_state_gradient(at(a), type_, steps, s, scratch.products, factors_of(a, scratch, 0), add, scratch.dh);
 }
 
-void RecurrentOp::multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& memory,
+void RecurrentOp::multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& scratch,
                                      void* to) {
-  multiply_part_back(a, single_, gate, dz, memory, to);
+  multiply_part_back(a, single_, gate, dz, scratch, to);
 }
 
 void RecurrentOp::multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz,
-                                     const CallScratch& memory, void* to) {
+                                     const CallScratch& scratch, void* to) {
   ConvSets::Set& set = sets.state.at(a.rows);
   set.convolution->backward_data(dz, elements(a.compute_weights[1], part * sets.columns * units_), to,
-                                 sets.state.memory(set, memory.convolution), a.stream->native());
+                                 sets.state.memory(set, scratch.convolution), a.stream->native());
 }
 
-void RecurrentOp::differentiate_inputs(const OpArgs& a, const CallScratch& memory, const void* dz) {
+void RecurrentOp::differentiate_inputs(const OpArgs& a, const CallScratch& scratch, const void* dz) {
   Sets& sets = sets_of(a);
   ConvSets::Set& set = sets.inputs.at(a.rows);
-  std::byte* const scratch = sets.inputs.memory(set, memory.convolution);
-  std::byte* const workspace = scratch + rounded_filter_bytes(sets.inputs.sample(), sets.inputs.passes());
+  std::byte* const rounded = sets.inputs.memory(set, scratch.convolution);
+  std::byte* const workspace = rounded + rounded_filter_bytes(sets.inputs.sample(), sets.inputs.passes());
   const std::int64_t positions = a.rows * steps_;
   for (std::int64_t part = 0; part < parts_of(a); ++part) {
     const void* const of_part = elements(dz, part * positions * sets.columns);
     const std::int64_t filter = part * sets.columns * features_;
     if (wants_weights_ && a.weight_gradients[0] != nullptr) {
-      differentiate_filter(at(a), sets.inputs.sample(), *set.convolution, dropped_input(a, memory, part), of_part,
-                           scratch, workspace, a.weight_gradients[0] + filter);
+      differentiate_filter(at(a), sets.inputs.sample(), *set.convolution, dropped_input(a, scratch, part), of_part,
+                           rounded, workspace, a.weight_gradients[0] + filter);
       if (spec_.use_bias)
-        kernel::bias_gradient(at(a), type_, of_part, positions, sets.columns, memory.bias,
+        kernel::bias_gradient(at(a), type_, of_part, positions, sets.columns, scratch.bias,
                               a.weight_gradients[2] + part * sets.columns);
     }
     if (!wants_dx_ || a.input_gradients[0] == nullptr) continue;
-    void* const dx = part == 0 ? a.input_gradients[0] : memory.dropped;
+    void* const dx = part == 0 ? a.input_gradients[0] : scratch.dropped;
     set.convolution->backward_data(of_part, elements(a.compute_weights[0], filter), dx, workspace, a.stream->native());
     if (drops_inputs(a))
       kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, dx, a.rows,
@@ -212,23 +212,23 @@ void RecurrentOp::differentiate_inputs(const OpArgs& a, const CallScratch& memor
   }
 }
 
-void RecurrentOp::differentiate_state(const OpArgs& a, const CallScratch& memory, const void* hidden, const void* dz) {
+void RecurrentOp::differentiate_state(const OpArgs& a, const CallScratch& scratch, const void* hidden, const void* dz) {
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    differentiate_state_part(a, memory, part, hidden, elements(dz, part * a.rows * steps_ * sets_of(a).columns));
+    differentiate_state_part(a, scratch, part, hidden, elements(dz, part * a.rows * steps_ * sets_of(a).columns));
 }
 
-void RecurrentOp::differentiate_state_part(const OpArgs& a, const CallScratch& memory, std::int64_t part,
+void RecurrentOp::differentiate_state_part(const OpArgs& a, const CallScratch& scratch, std::int64_t part,
                                            const void* hidden, const void* dz) {
   if (!wants_weights_ || a.weight_gradients[1] == nullptr) return;
   Sets& sets = sets_of(a);
   ConvSets::Set& set = sets.weights.at(a.rows);
-  std::byte* const scratch = sets.weights.memory(set, memory.convolution);
-  std::byte* const workspace = scratch + rounded_filter_bytes(sets.weights.sample(), sets.weights.passes());
+  std::byte* const rounded = sets.weights.memory(set, scratch.convolution);
+  std::byte* const workspace = rounded + rounded_filter_bytes(sets.weights.sample(), sets.weights.passes());
   if (drops_state(a))
     kernel::spatial_dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(part)), a.state, hidden,
-                            a.rows, steps_, units_, memory.hidden);
-  differentiate_filter(at(a), sets.weights.sample(), *set.convolution, drops_state(a) ? memory.hidden : hidden, dz,
-                       scratch, workspace, a.weight_gradients[1] + part * sets.columns * units_);
+                            a.rows, steps_, units_, scratch.hidden);
+  differentiate_filter(at(a), sets.weights.sample(), *set.convolution, drops_state(a) ? scratch.hidden : hidden, dz,
+                       rounded, workspace, a.weight_gradients[1] + part * sets.columns * units_);
 }
 
 void RecurrentOp::write_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const {

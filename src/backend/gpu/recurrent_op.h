@@ -41,34 +41,34 @@ class RecurrentOp : public GpuOp {
 
   bool drops_state(const OpArgs& a) const { return a.training && draws_.state_rate() > 0; }
   bool by_gate(const OpArgs& a) const { return single_gates_ || drops_state(a); }
-  /// The steps of the call. Fills memory.begins if there is a mask.
-  kernel::RecurrentSteps begin(const OpArgs& a, const CallScratch& memory) const;
+  /// The steps of the call. Fills scratch.begins if there is a mask.
+  kernel::RecurrentSteps begin(const OpArgs& a, const CallScratch& scratch) const;
   /// Copies [rows, units]; a null `from` sets zeros.
   void set_state(const OpArgs& a, const void* from, void* h) const;
   void set_float_state(const OpArgs& a, const void* from, float* c) const;
 
-  void draw_factors(const OpArgs& a, const CallScratch& memory) const;
+  void draw_factors(const OpArgs& a, const CallScratch& scratch) const;
   /// z = x K + b, for all steps.
-  void multiply_inputs(const OpArgs& a, const CallScratch& memory, void* z);
-  /// memory.products = h U; with recurrent dropout, memory.h times the factors is used for h.
-  void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& memory);
-  /// memory.dh = memory.dz U' (with `add`: +=) for rows with a valid step `s`.
+  void multiply_inputs(const OpArgs& a, const CallScratch& scratch, void* z);
+  /// scratch.products = h U; with recurrent dropout, scratch.h times the factors is used for h.
+  void multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& scratch);
+  /// scratch.dh = scratch.dz U' (with `add`: +=) for rows with a valid step `s`.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
-                     const CallScratch& memory);
+                     const CallScratch& scratch);
   /// For one gate: to = h U or dz U', [rows, units].
-  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& memory, void* to);
-  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& memory, void* to);
+  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& scratch, void* to);
+  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& scratch, void* to);
   /// Writes the gradients of kernel, bias and inputs that the call needs.
-  void differentiate_inputs(const OpArgs& a, const CallScratch& memory, const void* dz);
-  void differentiate_state(const OpArgs& a, const CallScratch& memory, const void* hidden, const void* dz);
+  void differentiate_inputs(const OpArgs& a, const CallScratch& scratch, const void* dz);
+  void differentiate_state(const OpArgs& a, const CallScratch& scratch, const void* hidden, const void* dz);
   /// Writes a part of the recurrent kernel's gradient: all columns, or those of a gate.
-  void differentiate_state_part(const OpArgs& a, const CallScratch& memory, std::int64_t part, const void* hidden,
+  void differentiate_state_part(const OpArgs& a, const CallScratch& scratch, std::int64_t part, const void* hidden,
                                 const void* dz);
   bool wants_weights() const { return wants_weights_; }
   /// Writes the gradient of an initial state if the call needs it.
   void write_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const;
-  const void* factors_of(const OpArgs& a, const CallScratch& memory, std::int64_t gate) const {
-    return drops_state(a) ? elements(memory.factors, gate * states(a.rows)) : nullptr;
+  const void* factors_of(const OpArgs& a, const CallScratch& scratch, std::int64_t gate) const {
+    return drops_state(a) ? elements(scratch.factors, gate * states(a.rows)) : nullptr;
   }
 
   const std::byte* elements(const void* from, std::int64_t n) const {
@@ -96,13 +96,13 @@ class RecurrentOp : public GpuOp {
   ConvSets products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias, const gpu::ConvPasses& passes);
   Sets& sets_of(const OpArgs& a) { return by_gate(a) ? single_ : whole_; }
   std::int64_t parts_of(const OpArgs& a) const { return by_gate(a) ? gates_ : 1; }
-  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const CallScratch& memory,
+  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const CallScratch& scratch,
                      void* to);
-  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const CallScratch& memory,
+  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const CallScratch& scratch,
                           void* to);
   std::uint32_t input_draw(std::int64_t part) const { return draws_.of_input(draws_.input_masks() > 1 ? part : 0); }
   kernel::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
-  const void* dropped_input(const OpArgs& a, const CallScratch& memory, std::int64_t part) const;
+  const void* dropped_input(const OpArgs& a, const CallScratch& scratch, std::int64_t part) const;
   bool drops_inputs(const OpArgs& a) const { return a.training && draws_.input_rate() > 0; }
 
   nn::RecurrentSpec spec_;
@@ -142,15 +142,15 @@ class RecurrentCellOp : public RecurrentOp {
   /// Draws dropout factors. Returns the tensors of allocate_saved() (saved or scratch), common scratch, cell scratch,
   /// steps.
   auto start(const OpArgs& a, bool for_backward) const {
-    Parts saved(a.saved), scratch(a.scratch);
-    const auto passing = cell().allocate_saved(scratch, false);
+    Parts saved(a.saved), parts(a.scratch);
+    const auto passing = cell().allocate_saved(parts, false);
     const auto tensors = for_backward ? cell().allocate_saved(saved, true) : passing;
-    const CallScratch memory = allocate_scratch(scratch);
-    const auto own = cell().allocate_cell_scratch(scratch);
-    draw_factors(a, memory);
-    kernel::RecurrentSteps steps = begin(a, memory);
+    const CallScratch scratch = allocate_scratch(parts);
+    const auto own = cell().allocate_cell_scratch(parts);
+    draw_factors(a, scratch);
+    kernel::RecurrentSteps steps = begin(a, scratch);
     if constexpr (requires { spec_.recurrent_activation; }) steps.recurrent_activation = spec_.recurrent_activation;
-    return std::tuple(tensors, memory, own, steps);
+    return std::tuple(tensors, scratch, own, steps);
   }
   auto start_forward(const OpArgs& a) const { return start(a, has_backward() && a.training); }
 

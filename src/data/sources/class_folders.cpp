@@ -19,15 +19,15 @@ namespace dptrain::data {
 
 std::vector<std::string> class_folders(const std::string& directory, const std::vector<std::string>& class_names,
                                        const ClassFolderMessages& messages) {
-  std::int64_t beside = 0;
-  const std::vector<std::string> found = sub_folders(directory, beside);
+  std::int64_t files = 0;
+  const std::vector<std::string> found = sub_folders(directory, files);
   if (found.empty())
     throw Error(ErrorKind::kData,
                 fmt::format("{}: no sub-folders, {}; expected one folder of {} per class, as in {}/cats/{}", directory,
-                            counted(beside, "file"), messages.what, directory, messages.example));
-  if (beside > 0)
+                            counted(files, "file"), messages.what, directory, messages.example));
+  if (files > 0)
     log::warn(fmt::format("{}: {} next to the class folders not used", directory,
-                          counted(beside, "file") + (beside == 1 ? " is" : " are")));
+                          counted(files, "file") + (files == 1 ? " is" : " are")));
   static const std::set<std::string> kSets{"train", "training", "val", "valid", "validation", "test", "testing"};
   if (class_names.empty() && found.size() > 1 &&
       std::all_of(found.begin(), found.end(), [](const std::string& name) { return kSets.contains(name); }))

@@ -29,8 +29,8 @@ void* Arrays::zero_bytes(int index, std::int64_t bytes) {
 
 void add(Suite& suite, std::string name, double bytes, double flops, std::function<void(Arrays&)> run) {
   suite.push_back({std::move(name), [=] {
-                     const auto room = std::make_shared<Arrays>();
-                     return Kernel{.run = [=] { run(*room); }, .flops = flops, .bytes = bytes};
+                     const auto arrays = std::make_shared<Arrays>();
+                     return Kernel{.run = [=] { run(*arrays); }, .flops = flops, .bytes = bytes};
                    }});
 }
 

@@ -83,14 +83,14 @@ void add_softmax(Suite& suite, std::int64_t rows, std::int64_t classes) {
 void add_lrn(Suite& suite) {
   constexpr std::int64_t kPixels = 128 * 24 * 24, kChannels = 64, kN = kPixels * kChannels;
   const k::Lrn lrn{.radius = 4, .bias = 1.0F, .alpha = 0.001F / 9, .beta = 0.75F};
-  const std::int64_t room = k::lrn_workspace(lrn, kPixels, kChannels);
+  const std::int64_t workspace = k::lrn_workspace(lrn, kPixels, kChannels);
   add(suite, "lrn/forward", floats(3, kN), 0, [=](Arrays& r) {
-    k::lrn_forward(lrn, r.floats(0, kN), kPixels, kChannels, r.floats(3, room), r.floats(1, kN), r.floats(2, kN));
+    k::lrn_forward(lrn, r.floats(0, kN), kPixels, kChannels, r.floats(3, workspace), r.floats(1, kN), r.floats(2, kN));
   });
   add(suite, "lrn/backward", floats(4, kN), 0, [=](Arrays& r) {
     float* const scale = r.zeros<float>(1, kN);
     if (scale[0] == 0) std::fill_n(scale, kN, 1.5F);
-    k::lrn_backward(lrn, r.floats(0, kN), scale, r.floats(2, kN), kPixels, kChannels, r.floats(4, room),
+    k::lrn_backward(lrn, r.floats(0, kN), scale, r.floats(2, kN), kPixels, kChannels, r.floats(4, workspace),
                     r.floats(3, kN));
   });
 }

@@ -114,9 +114,9 @@ ChosenConv first_fast(std::initializer_list<const ConvAlgorithm*> algorithms, Co
 
 /// The fastest algorithm by timings on this machine. The pass is null if none applies.
 ChosenConv tuned(ConvPassKind kind, const ConvShape& shape, const RuntimeOptions& options, Dnnl& dnnl) {
-  const bool pairs =
+  const bool fuses_passes =
       gemm_fusion_is_faster(kind, shape) && !rounds(kind, shape, options.conv);  // timed without the normalization
-  if (!options.conv_choices || pairs) return {};
+  if (!options.conv_choices || fuses_passes) return {};
   const std::string* const name = options.conv_choices->tuned(conv_key(kind, shape));
   if (name == nullptr) return {};
   for (const ConvAlgorithm& algorithm : kConvAlgorithms)

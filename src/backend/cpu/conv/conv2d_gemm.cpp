@@ -94,7 +94,7 @@ class GemmProducts final : public ConvPass {
 
 bool gemm_fusion_is_faster(ConvPassKind kind, const ConvShape& s) {
   return kind == ConvPassKind::kForward && s.next_to_normalization && !s.pool &&
-         s.weights() <= rules_for(kernels::cpu::this_processor()).paired_weights && s.in_channels % 16 == 0 &&
+         s.weights() <= rules_for(kernels::cpu::this_processor()).fused_weights && s.in_channels % 16 == 0 &&
          kernels::cpu::gemm_forward_is_pointwise(s) && kernels::cpu::gemm_forward_fits(s);
 }
 

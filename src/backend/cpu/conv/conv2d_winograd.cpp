@@ -74,16 +74,16 @@ class WinogradConv final : public ConvPass {
 
   void run(const ConvTensors& t, void* scratch) override {
     check_threads(threads_);
-    auto* const floats = static_cast<float*>(scratch);
+    auto* const workspace = static_cast<float*>(scratch);
     switch (kind_) {
       case ConvPassKind::kForward:
-        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, floats, t.y, t.argmax);
+        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, workspace, t.y, t.argmax);
         break;
       case ConvPassKind::kBackwardData:
-        cpu::winograd_backward_data(shape_, t.dy, t.argmax, t.weights, rows_, floats, t.dx);
+        cpu::winograd_backward_data(shape_, t.dy, t.argmax, t.weights, rows_, workspace, t.dx);
         break;
       case ConvPassKind::kBackwardWeights:
-        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.argmax, rows_, floats, t.dweights,
+        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.argmax, rows_, workspace, t.dweights,
                                        bias_ ? t.dbias : nullptr);
         break;
     }

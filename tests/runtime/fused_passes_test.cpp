@@ -35,7 +35,7 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-class PairsSink final : public GradientSink {
+class FusedPassesSink final : public GradientSink {
  public:
   void begin(std::int64_t, bool) override {}
   void bucket_ready(int, backend::Stream&) override {}
@@ -59,21 +59,22 @@ layers:
   - Dense: {name: logits, units: 3, activation: softmax}
 )";
 
-struct PairsOutcome {
+struct FusedPassesOutcome {
   graph::Model model;
   std::vector<double> losses;
   int defers_last_pass = 0, epilogue = 0;
 };
 
-PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int threads, std::int64_t rows) {
-  PairsOutcome outcome{.model = model_of(text), .losses = {}};
+FusedPassesOutcome train_fused(const char* text, std::int64_t floats, bool fuse_passes, int threads,
+                               std::int64_t rows) {
+  FusedPassesOutcome outcome{.model = model_of(text), .losses = {}};
   const auto device = backend::make_cpu_device(0, threads, {});
   device->enter();
   const plan::Plan plan =
       plan::make_plan(outcome.model, options_for("sparse_categorical_crossentropy", {"accuracy"}), *device);
-  PairsSink sink;
+  FusedPassesSink sink;
   Replica replica(plan, *device, sink, nullptr,
-                  {.rows = rows, .row_counts = {rows, 5}, .optimizer = sgd(), .seed = 5, .pairs = pairs});
+                  {.rows = rows, .row_counts = {rows, 5}, .optimizer = sgd(), .seed = 5, .fuse_passes = fuse_passes});
   replica.arenas().push(outcome.model);
   const SampleBatch batch(rows, floats, 3);
   for (std::int64_t number = 0; number < 3; ++number)
@@ -90,7 +91,7 @@ PairsOutcome train_pairs(const char* text, std::int64_t floats, bool pairs, int 
   return outcome;
 }
 
-TEST(Pairs, GiveTheBitsOfSeparatePasses) {
+TEST(FusedPasses, HaveTheBitsOfSeparatePasses) {
   struct Network {
     const char* text;
     std::int64_t floats, rows;
@@ -105,13 +106,13 @@ TEST(Pairs, GiveTheBitsOfSeparatePasses) {
   for (const Network& c : networks)
     for (const int threads : {1, 3}) {
       SCOPED_TRACE(testing::Message() << c.rows << " rows, " << threads << " threads");
-      const PairsOutcome apart = train_pairs(c.text, c.floats, false, threads, c.rows);
-      const PairsOutcome together = train_pairs(c.text, c.floats, true, threads, c.rows);
-      EXPECT_EQ(together.losses, apart.losses);
-      for (std::size_t w = 0; w < apart.model.weights.size(); ++w)
-        EXPECT_EQ(together.model.weights[w].values, apart.model.weights[w].values) << w;
-      EXPECT_EQ(together.defers_last_pass, c.defers_last_pass);
-      EXPECT_EQ(together.epilogue, c.epilogue);
+      const FusedPassesOutcome separate = train_fused(c.text, c.floats, false, threads, c.rows);
+      const FusedPassesOutcome fused = train_fused(c.text, c.floats, true, threads, c.rows);
+      EXPECT_EQ(fused.losses, separate.losses);
+      for (std::size_t w = 0; w < separate.model.weights.size(); ++w)
+        EXPECT_EQ(fused.model.weights[w].values, separate.model.weights[w].values) << w;
+      EXPECT_EQ(fused.defers_last_pass, c.defers_last_pass);
+      EXPECT_EQ(fused.epilogue, c.epilogue);
     }
 }
 
