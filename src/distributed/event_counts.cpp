@@ -28,7 +28,7 @@ void EventCounts::signal(Counter& counter) {
 }
 
 void EventCounts::wait(const Counter& counter, std::uint64_t target) {
-  for (int look = 0; look < kSpins; ++look) {
+  for (int spin = 0; spin < kSpins; ++spin) {
     throw_if_aborted();
     if (is_reached(counter, target)) return;
     std::this_thread::yield();

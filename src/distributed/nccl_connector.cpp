@@ -70,16 +70,16 @@ class RankBarrier : public std::enable_shared_from_this<RankBarrier> {
   }
   std::optional<int> first_without_recording() const {
     const int first = without_recording_.load();
-    return first == kNobody ? std::nullopt : std::optional(first);
+    return first == kNoRank ? std::nullopt : std::optional(first);
   }
 
  private:
-  static constexpr int kNobody = std::numeric_limits<int>::max();
+  static constexpr int kNoRank = std::numeric_limits<int>::max();
   const int local_ranks_;
   Processes* const processes_;
   EventCounts counts_;
   EventCounts::Counter arrivals_ = 0, released_ = 0;
-  std::atomic<int> without_recording_ = kNobody;
+  std::atomic<int> without_recording_ = kNoRank;
 };
 
 /// Thread blocks of a gather; each occupies a streaming multiprocessor.
@@ -93,9 +93,9 @@ struct Ids {
 /// Sink and collective of one rank in one class, because one thread calls both in one order.
 class NcclRank final : public runtime::GradientSink, public backend::Collective {
  public:
-  NcclRank(const nccl::Api& api, RankBarrier& place, const NcclOptions& options, int rank, int ranks)
-      : counts_(place.counts()),
-        place_(place),
+  NcclRank(const nccl::Api& api, RankBarrier& barrier, const NcclOptions& options, int rank, int ranks)
+      : counts_(barrier.counts()),
+        barrier_(barrier),
         options_(options),
         rank_(rank),
         ranks_(ranks),
@@ -151,11 +151,11 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     compute_ = nullptr;
   }
 
-  void begin(std::int64_t, bool loads) override {
+  void begin(std::int64_t, bool may_load_kernels) override {
     counts_.throw_if_aborted();
     progress();
     in_step_ = true;
-    loads_ = loads;
+    may_load_kernels_ = may_load_kernels;
     ready_ = 0;
   }
 
@@ -164,13 +164,13 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
       throw Error(ErrorKind::kInternal,
                   fmt::format("bucket {} is ready, expected {} of {}", bucket, ready_, buckets_.size()));
     ++ready_;
-    if (!loads_) sum(bucket, compute);
+    if (!may_load_kernels_) sum(bucket, compute);
   }
 
   void finish(backend::Stream& compute) override {
     if (ready_ != static_cast<int>(buckets_.size()))
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, buckets_.size()));
-    if (loads_) {
+    if (may_load_kernels_) {
       barrier(compute);
       for (int bucket = 0; bucket < ready_; ++bucket) sum(bucket, compute);
       stream_->synchronize();
@@ -191,7 +191,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
     in_step_ = false;
   }
 
-  bool records() const override { return place_.is_whole() && !options_.tree_order; }
+  bool records() const override { return barrier_.is_whole() && !options_.tree_order; }
 
   void begin_recording(backend::Stream& compute) override {
     begin(0, false);
@@ -203,10 +203,10 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   std::optional<int> end_recording(bool recorded, backend::Stream& compute) override {
     recording_ = false;
     for (nccl::Communicator* each : both()) each->end_recording();
-    if (!recorded) place_.cannot_record(rank_);
+    if (!recorded) barrier_.cannot_record(rank_);
     progress();
     barrier(compute);
-    return place_.first_without_recording();
+    return barrier_.first_without_recording();
   }
 
   void replay() override {
@@ -220,10 +220,10 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     if (in_step_) progress();
-    if (loads_) barrier(stream);
+    if (may_load_kernels_) barrier(stream);
     last_ = &gathers_;
     gathers_.gather(mine, bytes, all, stream.native(), fmt::format("gather of {} bytes", bytes));
-    if (loads_) stream.synchronize();
+    if (may_load_kernels_) stream.synchronize();
   }
 
  private:
@@ -306,8 +306,8 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   /// Synchronizes the stream and waits until all ranks have done so.
   void barrier(backend::Stream& stream) {
     stream.synchronize();
-    place_.arrive(++barriers_);
-    sums_.wait("barrier of the replicas", [&] { return place_.all_arrived(barriers_); });
+    barrier_.arrive(++barriers_);
+    sums_.wait("barrier of the replicas", [&] { return barrier_.all_arrived(barriers_); });
   }
 
   double limit() const { return first_done_ ? options_.watchdog_seconds : options_.first_step_seconds; }
@@ -327,7 +327,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   std::array<nccl::Communicator*, 2> both() { return {&sums_, &gathers_}; }
 
   EventCounts& counts_;
-  RankBarrier& place_;
+  RankBarrier& barrier_;
   const NcclOptions options_;
   const int rank_, ranks_;
   nccl::Communicator sums_, gathers_;
@@ -342,7 +342,7 @@ class NcclRank final : public runtime::GradientSink, public backend::Collective 
   std::int64_t trainable_end_ = 0;  ///< end of the trainable gradients; statistics follow
   int ready_ = 0;                   ///< buckets of this step passed to bucket_ready()
   std::uint64_t barriers_ = 0;
-  bool loads_ = true;  ///< as StepInputs::loads
+  bool may_load_kernels_ = true;  ///< as StepInputs::may_load_kernels
   bool recording_ = false;
   bool in_step_ = false;
   bool first_done_ = false;
@@ -355,7 +355,7 @@ class NcclConnector final : public runtime::Connector {
       : api_(api),
         processes_(peers != nullptr ? &peers->processes : nullptr),
         first_rank_(peers != nullptr ? peers->rank_layout.first_ranks[at(peers->rank_layout.process)] : 0),
-        place_(std::make_shared<RankBarrier>(local_ranks, processes_)) {
+        barrier_(std::make_shared<RankBarrier>(local_ranks, processes_)) {
     if (processes_ == nullptr || processes_->is_first())
       for (nccl::UniqueId* id : {&ids_.sums, &ids_.gathers}) make_id(*id);
     if (processes_ != nullptr)
@@ -365,7 +365,7 @@ class NcclConnector final : public runtime::Connector {
       }
     const int ranks = peers != nullptr ? peers->rank_layout.ranks() : local_ranks;
     for (int local_rank = 0; local_rank < local_ranks; ++local_rank) {
-      ranks_.emplace_back(api_, *place_, options, first_rank_ + local_rank, ranks);
+      ranks_.emplace_back(api_, *barrier_, options, first_rank_ + local_rank, ranks);
       ranks_.back().set_report([this] { return progress(); });
     }
     if (processes_ != nullptr) processes_->on_failure([this](const Error& why) { stop(why); });
@@ -410,7 +410,7 @@ class NcclConnector final : public runtime::Connector {
 
   /// Aborts the ranks of this process.
   void stop(const Error& why) noexcept {
-    place_->counts().abort(why.what());  // first, so that a rank whose communicator is aborted throws the reason
+    barrier_->counts().abort(why.what());  // first, so that a rank whose communicator is aborted throws the reason
     for (NcclRank& rank : ranks_) rank.abort();
   }
 
@@ -425,7 +425,7 @@ class NcclConnector final : public runtime::Connector {
   const nccl::Api api_;
   Processes* const processes_;
   const int first_rank_;
-  const std::shared_ptr<RankBarrier> place_;
+  const std::shared_ptr<RankBarrier> barrier_;
   Ids ids_;
   std::deque<NcclRank> ranks_;
 };

@@ -24,8 +24,8 @@ namespace {
 
 /// State shared by the ranks of this process. Exchanges also own a reference: the communication thread may report the
 /// end of an exchange after the rank that waited for it has ended.
-struct LocalRanks {
-  LocalRanks(const RankLayout& rank_layout_, Processes& processes_)
+struct SharedState {
+  SharedState(const RankLayout& rank_layout_, Processes& processes_)
       : rank_layout(rank_layout_),
         processes(processes_),
         group(rank_layout_, processes_),
@@ -42,23 +42,22 @@ struct LocalRanks {
   std::vector<std::uint64_t> arrived;            ///< per local rank: buckets ready over all steps; as `posted`
   std::mutex posting;
 
-  // all_gather over several groups: each rank writes its input to its part of `given`, and the last rank of this
+  // all_gather over several groups: each rank writes its input to its part of `inputs`, and the last rank of this
   // process posts it. Two alternating sets, as in local.cpp.
   struct Round {
-    std::string given;
+    std::string inputs;
     Gather::Result all;
   };
   Round rounds[2];
-  std::mutex giving;
-  std::atomic<std::uint64_t> gave = 0, gathered = 0;
+  std::mutex input_mutex;
+  std::atomic<std::uint64_t> inputs_written = 0, gathered = 0;
 };
 
 /// In a group of all ranks, each rank sums its part of each bucket in the memory of all members. Otherwise the leader
 /// of the group exchanges sums with other groups on its communication thread.
 class ProcessSink final : public runtime::GradientSink {
  public:
-  ProcessSink(LocalRanks& local_ranks, int local_rank)
-      : local_ranks_(local_ranks), group_(local_ranks.group), local_rank_(local_rank) {}
+  ProcessSink(SharedState& shared, int local_rank) : shared_(shared), group_(shared.group), local_rank_(local_rank) {}
 
   void begin(std::int64_t, bool) override {
     group_.throw_if_aborted();
@@ -72,7 +71,7 @@ class ProcessSink final : public runtime::GradientSink {
     ++ready_;
     group_.throw_if_aborted();
     group_.signal_ready(local_rank_);
-    if (!group_.is_all()) return post();
+    if (!group_.has_all_ranks()) return post();
     // Sum every bucket that is ready on all members; the others wait for the next call.
     while (summed_ < ready_ && group_.all_ready(before_ + at(summed_ + 1))) sum_next();
   }
@@ -80,8 +79,8 @@ class ProcessSink final : public runtime::GradientSink {
   void finish(backend::Stream&) override {
     if (ready_ != count())
       throw Error(ErrorKind::kInternal, fmt::format("{} buckets were ready, expected {}", ready_, count()));
-    if (!group_.is_all()) {
-      const Processes::BusyPollScope busy_poll(local_ranks_.processes);
+    if (!group_.has_all_ranks()) {
+      const Processes::BusyPollScope busy_poll(shared_.processes);
       return group_.wait_for_exchanged(before_ + at(count()));
     }
     while (summed_ < ready_) {
@@ -95,11 +94,11 @@ class ProcessSink final : public runtime::GradientSink {
   }
 
  private:
-  int count() const { return static_cast<int>(local_ranks_.buckets.size()); }
+  int count() const { return static_cast<int>(shared_.buckets.size()); }
 
   void sum_next() {
-    const std::vector<float*>& arenas = group_.arenas();
-    const plan::Bucket part = part_of(local_ranks_.buckets[at(summed_)], group_.member(local_rank_), group_.members());
+    const std::vector<float*>& arenas = group_.gradient_arenas();
+    const plan::Bucket part = part_of(shared_.buckets[at(summed_)], group_.member(local_rank_), group_.members());
     const trace::Span span("all-reduce", "summing bucket", summed_);
     if (group_.members() > 1) kernels::cpu::sum_ranks(arenas.data(), group_.members(), part.begin, part.end);
     ++summed_;
@@ -109,13 +108,13 @@ class ProcessSink final : public runtime::GradientSink {
   /// Posts the sum when the bucket is ready in all ranks of this process. The exchange waits for the rest of the group.
   void post() {
     if (!group_.is_leader()) return;
-    const std::lock_guard lock(local_ranks_.posting);
-    ++local_ranks_.arrived[at(local_rank_)];
-    while (local_ranks_.posted < *std::ranges::min_element(local_ranks_.arrived))
-      local_ranks_.processes.post(local_ranks_.sums[local_ranks_.posted++ % local_ranks_.sums.size()]);
+    const std::lock_guard lock(shared_.posting);
+    ++shared_.arrived[at(local_rank_)];
+    while (shared_.posted < *std::ranges::min_element(shared_.arrived))
+      shared_.processes.post(shared_.sums[shared_.posted++ % shared_.sums.size()]);
   }
 
-  LocalRanks& local_ranks_;
+  SharedState& shared_;
   SharedMemoryGroup& group_;
   const int local_rank_;
   std::uint64_t steps_ = 0;   ///< number of steps begun
@@ -126,54 +125,54 @@ class ProcessSink final : public runtime::GradientSink {
 
 class ProcessCollective final : public backend::Collective {
  public:
-  ProcessCollective(std::shared_ptr<LocalRanks> local_ranks, int local_rank)
-      : local_ranks_(std::move(local_ranks)), local_rank_(local_rank) {}
+  ProcessCollective(std::shared_ptr<SharedState> shared, int local_rank)
+      : shared_(std::move(shared)), local_rank_(local_rank) {}
 
-  int rank() const override { return local_ranks_->first_rank() + local_rank_; }
-  int size() const override { return local_ranks_->rank_layout.ranks(); }
+  int rank() const override { return shared_->first_rank() + local_rank_; }
+  int size() const override { return shared_->rank_layout.ranks(); }
 
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream&) override {
     const auto size = static_cast<std::size_t>(bytes);
-    local_ranks_->group.throw_if_aborted();
-    if (local_ranks_->group.is_all())
-      return local_ranks_->group.gather(local_rank_, mine, size, static_cast<std::byte*>(all));
-    LocalRanks::Round& round = local_ranks_->rounds[rounds_ % 2];
+    shared_->group.throw_if_aborted();
+    if (shared_->group.has_all_ranks())
+      return shared_->group.gather(local_rank_, mine, size, static_cast<std::byte*>(all));
+    SharedState::Round& round = shared_->rounds[rounds_ % 2];
     ++rounds_;
-    const int local_ranks = local_ranks_->group.local_ranks();
+    const int local_ranks = shared_->group.local_ranks();
     {
-      const std::lock_guard lock(local_ranks_->giving);
-      round.given.resize(size * at(local_ranks));
-      std::memcpy(round.given.data() + size * at(local_rank_), mine, size);
+      const std::lock_guard lock(shared_->input_mutex);
+      round.inputs.resize(size * at(local_ranks));
+      std::memcpy(round.inputs.data() + size * at(local_rank_), mine, size);
     }
-    if (local_ranks_->gave.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(local_ranks)) post(round);
-    const Processes::BusyPollScope busy_poll(local_ranks_->processes);
-    local_ranks_->group.wait([&] { return local_ranks_->gathered.load() >= rounds_; });
+    if (shared_->inputs_written.fetch_add(1, std::memory_order_acq_rel) + 1 == rounds_ * at(local_ranks)) post(round);
+    const Processes::BusyPollScope busy_poll(shared_->processes);
+    shared_->group.wait([&] { return shared_->gathered.load() >= rounds_; });
     auto* to = static_cast<std::byte*>(all);
-    for (int p = 0; p < local_ranks_->rank_layout.processes(); ++p) {
+    for (int p = 0; p < shared_->rank_layout.processes(); ++p) {
       const std::size_t expected =
-          size * at(local_ranks_->rank_layout.first_ranks[at(p + 1)] - local_ranks_->rank_layout.first_ranks[at(p)]);
+          size * at(shared_->rank_layout.first_ranks[at(p + 1)] - shared_->rank_layout.first_ranks[at(p)]);
       const std::string& from = round.all[at(p)];
       if (from.size() != expected)
         throw Error(ErrorKind::kInternal, fmt::format("{} passed {} bytes to a gather, expected {}",
-                                                      local_ranks_->processes.name(p), from.size(), expected));
+                                                      shared_->processes.name(p), from.size(), expected));
       std::memcpy(to, from.data(), from.size());
       to += from.size();
     }
   }
 
  private:
-  void post(LocalRanks::Round& round) {
-    local_ranks_->processes.post(
-        std::make_shared<Gather>(std::move(round.given), kAllGatherHead, kAllGatherRest,
-                                 [local_ranks = local_ranks_, &round](Gather::Result all, const Error* failed) {
-                                   if (failed != nullptr) return local_ranks->group.abort(failed->what());
+  void post(SharedState::Round& round) {
+    shared_->processes.post(
+        std::make_shared<Gather>(std::move(round.inputs), kAllGatherHead, kAllGatherRest,
+                                 [shared = shared_, &round](Gather::Result all, const Error* failed) {
+                                   if (failed != nullptr) return shared->group.abort(failed->what());
                                    round.all = std::move(all);
-                                   local_ranks->gathered.fetch_add(1);
-                                   local_ranks->group.notify();
+                                   shared->gathered.fetch_add(1);
+                                   shared->group.notify();
                                  }));
   }
 
-  const std::shared_ptr<LocalRanks> local_ranks_;
+  const std::shared_ptr<SharedState> shared_;
   const int local_rank_;
   std::uint64_t rounds_ = 0;
 };
@@ -181,13 +180,13 @@ class ProcessCollective final : public backend::Collective {
 class ProcessConnector final : public runtime::Connector {
  public:
   ProcessConnector(const RankLayout& rank_layout, Processes& processes)
-      : local_ranks_(std::make_shared<LocalRanks>(rank_layout, processes)) {
-    for (int local_rank = 0; local_rank < local_ranks_->group.local_ranks(); ++local_rank) {
-      sinks_.emplace_back(*local_ranks_, local_rank);
-      collectives_.emplace_back(local_ranks_, local_rank);
+      : shared_(std::make_shared<SharedState>(rank_layout, processes)) {
+    for (int local_rank = 0; local_rank < shared_->group.local_ranks(); ++local_rank) {
+      sinks_.emplace_back(*shared_, local_rank);
+      collectives_.emplace_back(shared_, local_rank);
     }
   }
-  ~ProcessConnector() override { local_ranks_->sums.clear(); }  // the sums own references to local_ranks_
+  ~ProcessConnector() override { shared_->sums.clear(); }  // the sums own references to shared_
   ProcessConnector(const ProcessConnector&) = delete;
   ProcessConnector& operator=(const ProcessConnector&) = delete;
 
@@ -196,47 +195,47 @@ class ProcessConnector final : public runtime::Connector {
 
   std::unique_ptr<backend::Buffer> gradient_memory(int local_rank, backend::Device& device,
                                                    std::size_t bytes) override {
-    return local_ranks_->group.memory(local_rank, device, bytes);
+    return shared_->group.allocate_gradients(local_rank, device, bytes);
   }
 
   void attach(int local_rank, backend::Device&, backend::Stream&, float* gradients, const plan::Plan& plan) override {
-    SharedMemoryGroup& group = local_ranks_->group;
+    SharedMemoryGroup& group = shared_->group;
     if (!group.attach(local_rank, gradients)) return;
-    local_ranks_->buckets = plan.buckets;
-    for (std::size_t b = 0; b < plan.buckets.size() && !group.is_all() && group.is_leader(); ++b)
-      local_ranks_->sums.push_back(std::make_shared<BucketSum>(
-          group.groups(), plan.buckets[b], static_cast<int>(b), group.arenas(),
-          [local_ranks = local_ranks_, b, step = std::uint64_t{0}]() mutable {
-            const bool ready = local_ranks->group.all_ready(step * local_ranks->buckets.size() + b + 1);
+    shared_->buckets = plan.buckets;
+    for (std::size_t b = 0; b < plan.buckets.size() && !group.has_all_ranks() && group.is_leader(); ++b)
+      shared_->sums.push_back(std::make_shared<BucketSum>(
+          group.groups(), plan.buckets[b], static_cast<int>(b), group.gradient_arenas(),
+          [shared = shared_, b, step = std::uint64_t{0}]() mutable {
+            const bool ready = shared->group.all_ready(step * shared->buckets.size() + b + 1);
             if (ready) ++step;
             return ready;
           },
-          [local_ranks = local_ranks_](const Error* failed) {
-            failed == nullptr ? local_ranks->group.signal_exchanged() : local_ranks->group.abort(failed->what());
+          [shared = shared_](const Error* failed) {
+            failed == nullptr ? shared->group.signal_exchanged() : shared->group.abort(failed->what());
           }));
   }
 
   /// After a failure, pending messages may still access the arenas that are about to be freed.
   void drain(int) noexcept override {
-    if (aborted_) local_ranks_->processes.wait_until_drained();
+    if (aborted_) shared_->processes.wait_until_drained();
   }
 
   std::vector<runtime::StepSums> all_sums(std::vector<runtime::StepSums> local_values) override {
-    return sums_of_all(local_ranks_->processes, local_values);
+    return sums_of_all(shared_->processes, local_values);
   }
 
   std::vector<std::uint64_t> all_numbers(std::vector<std::uint64_t> local_values) override {
-    return numbers_of_all(local_ranks_->processes, local_values);
+    return numbers_of_all(shared_->processes, local_values);
   }
 
   void abort(const Error& why) noexcept override {
     aborted_ = true;
-    local_ranks_->group.abort(why.what());
-    local_ranks_->processes.fail(why);
+    shared_->group.abort(why.what());
+    shared_->processes.fail(why);
   }
 
  private:
-  const std::shared_ptr<LocalRanks> local_ranks_;
+  const std::shared_ptr<SharedState> shared_;
   std::deque<ProcessSink> sinks_;
   std::deque<ProcessCollective> collectives_;
   std::atomic<bool> aborted_ = false;

@@ -38,7 +38,7 @@ void put_sums(std::string& to, const runtime::StepSums& sums) {
   put(to, sums.loss);
   put(to, sums.samples);
   put(to, sums.penalty);
-  put(to, sums.left_out);
+  put(to, sums.update_skipped);
   put(to, sums.seconds);
   put(to, sums.control_requests);
   put(to, sums.outputs.size());
@@ -50,7 +50,7 @@ runtime::StepSums get_sums(Reader& from) {
   sums.loss = from.get<double>();
   sums.samples = from.get<std::int64_t>();
   sums.penalty = from.get<double>();
-  sums.left_out = from.get<bool>();
+  sums.update_skipped = from.get<bool>();
   sums.seconds = from.get<double>();
   sums.control_requests = from.get<std::uint32_t>();
   for (auto left = from.get<std::size_t>(); left > 0; --left) sums.outputs.push_back(from.get<double>());

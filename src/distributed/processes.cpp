@@ -41,9 +41,9 @@ using std::chrono::duration;
 /// Without exchanges, the thread only checks for status messages.
 constexpr duration<double> kIdle{0.02};
 /// Polls before the first pause: about the time in which a process on the same machine answers.
-constexpr int kBusyLooks = 20;
-/// As kBusyLooks while a thread waits: one or two milliseconds, longer than a bucket takes on one machine.
-constexpr int kHurriedLooks = 4000;
+constexpr int kBusyPolls = 20;
+/// As kBusyPolls while a thread waits: one or two milliseconds, longer than a bucket takes on one machine.
+constexpr int kWaitingPolls = 4000;
 constexpr double kShortestPause = 10e-6, kLongestPause = 200e-6;
 
 /// Result of a gather, shared with the threads that wait for it.
@@ -227,9 +227,9 @@ void Processes::join_shared_memory(Transport& transport) {
 }
 
 void Processes::pause(int idle_polls) {
-  if (idle_polls <= kBusyLooks || (waiting_.load(std::memory_order_relaxed) > 0 && idle_polls <= kHurriedLooks))
+  if (idle_polls <= kBusyPolls || (waiting_.load(std::memory_order_relaxed) > 0 && idle_polls <= kWaitingPolls))
     return std::this_thread::yield();
-  const double seconds = std::min(kLongestPause, kShortestPause * (idle_polls - kBusyLooks));
+  const double seconds = std::min(kLongestPause, kShortestPause * (idle_polls - kBusyPolls));
   std::this_thread::sleep_for(duration<double>(seconds));
 }
 

@@ -92,9 +92,9 @@ class SharedGpuRank final : public runtime::GradientSink, public backend::Collec
            (is_leader() && shared_.leaders->waits(gpu_));
   }
 
-  void begin(std::int64_t step, bool loads) override {
-    local_sink().begin(step, loads);
-    if (is_leader()) leader_sink().begin(step, loads);
+  void begin(std::int64_t step, bool may_load_kernels) override {
+    local_sink().begin(step, may_load_kernels);
+    if (is_leader()) leader_sink().begin(step, may_load_kernels);
   }
   void bucket_ready(int bucket, backend::Stream& compute) override { local_sink().bucket_ready(bucket, compute); }
 

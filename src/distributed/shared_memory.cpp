@@ -164,7 +164,7 @@ void SharedEventCounts::notify() {
 }
 
 void SharedEventCounts::wait(const std::function<bool()>& ready, const std::function<void()>& check) {
-  for (int look = 0; look < kSharedSpins; ++look) {
+  for (int spin = 0; spin < kSharedSpins; ++spin) {
     if (ready()) return;
     std::this_thread::yield();
   }

@@ -32,7 +32,7 @@ std::shared_ptr<SharedMemory> reach(const SharedMemory::Handle& handle, const st
 
 SharedMemoryGroup::SharedMemoryGroup(const RankLayout& rank_layout, Processes& processes) : processes_(processes) {
   find_group(rank_layout);
-  own_.resize(at(local_ranks_));
+  own_memory_.resize(at(local_ranks_));
   arenas_.resize(at(members_));
   make_shared_memory();
 }
@@ -60,7 +60,7 @@ void SharedMemoryGroup::make_shared_memory() {
   const std::size_t lines = sizeof(SharedHeader), gathers = lines + at(members_) * sizeof(RankCounters);
   SharedMemory::Handle made;
   if (is_leader_) {
-    shared_memory_ = SharedMemory::make(gathers + (is_all() ? SharedGather::bytes(members_) : 0));
+    shared_memory_ = SharedMemory::make(gathers + (has_all_ranks() ? SharedGather::bytes(members_) : 0));
     made = shared_memory_->handle();
   }
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
@@ -71,15 +71,16 @@ void SharedMemoryGroup::make_shared_memory() {
   counts_.emplace(header.place);
   exchanged_ = &header.exchanged;
   rank_counters_ = shared_memory_->as<RankCounters>(lines);
-  for (int local_rank = 0; is_all() && local_rank < local_ranks_; ++local_rank)
+  for (int local_rank = 0; has_all_ranks() && local_rank < local_ranks_; ++local_rank)
     gathers_.emplace_back(shared_memory_->data() + gathers, members_, member(local_rank));
 }
 
-std::unique_ptr<backend::Buffer> SharedMemoryGroup::memory(int local_rank, backend::Device& device, std::size_t bytes) {
+std::unique_ptr<backend::Buffer> SharedMemoryGroup::allocate_gradients(int local_rank, backend::Device& device,
+                                                                       std::size_t bytes) {
   if (end_process_ - first_process_ == 1) return device.allocate(bytes);
   auto memory = SharedMemory::make(bytes);
   const std::lock_guard lock(attaching_);
-  own_[at(local_rank)] = memory;
+  own_memory_[at(local_rank)] = memory;
   return std::make_unique<SharedBuffer>(std::move(memory));
 }
 
@@ -87,25 +88,25 @@ bool SharedMemoryGroup::attach(int local_rank, float* gradients) {
   const std::lock_guard lock(attaching_);
   arenas_[at(member(local_rank))] = gradients;
   if (++attached_ < local_ranks_) return false;
-  reach_arenas();
+  open_peer_arenas();
   return true;
 }
 
-void SharedMemoryGroup::reach_arenas() {
+void SharedMemoryGroup::open_peer_arenas() {
   std::vector<SharedMemory::Handle> made;
-  for (const auto& memory : own_)
+  for (const auto& memory : own_memory_)
     if (memory) made.push_back(memory->handle());
   const std::vector<std::string> all = processes_.gather(SharedMemory::packed(made));
   int member = 0;
   for (int p = first_process_; p < end_process_ && end_process_ - first_process_ > 1; ++p)
     for (const SharedMemory::Handle& handle : SharedMemory::unpacked(all[at(p)])) {
       if (p != processes_.process()) {
-        theirs_.push_back(reach(handle, processes_.name(p)));
-        arenas_[at(member)] = theirs_.back()->as<float>();
+        peer_memory_.push_back(reach(handle, processes_.name(p)));
+        arenas_[at(member)] = peer_memory_.back()->as<float>();
       }
       ++member;
     }
-  own_.clear();
+  own_memory_.clear();
   processes_.gather("");  // every member has opened all memory before an owner may release it
 }
 

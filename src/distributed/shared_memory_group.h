@@ -32,17 +32,17 @@ class SharedMemoryGroup {
   int member(int local_rank) const { return own_first_ + local_rank; }
   int local_ranks() const { return local_ranks_; }
   /// Whether the group contains all ranks of the run.
-  bool is_all() const { return groups_.processes() == 1; }
+  bool has_all_ranks() const { return groups_.processes() == 1; }
   /// Whether this process exchanges messages for the group.
   bool is_leader() const { return is_leader_; }
 
   /// Memory for the gradients of a local rank that the other members can access.
-  std::unique_ptr<backend::Buffer> memory(int local_rank, backend::Device& device, std::size_t bytes);
+  std::unique_ptr<backend::Buffer> allocate_gradients(int local_rank, backend::Device& device, std::size_t bytes);
   /// Called once per local rank on its thread. The last call gathers over all processes of the run, so it blocks; it
-  /// returns true, and arenas() is complete.
+  /// returns true, and gradient_arenas() is complete.
   bool attach(int local_rank, float* gradients);
   /// Gradient arenas by member. Valid when all local ranks are attached.
-  const std::vector<float*>& arenas() const { return arenas_; }
+  const std::vector<float*>& gradient_arenas() const { return arenas_; }
 
   // Counters in shared memory, which accumulate over all steps.
   void signal_ready(int local_rank);            ///< one more bucket is complete in the arena of the local rank
@@ -56,7 +56,7 @@ class SharedMemoryGroup {
   void wait(const std::function<bool()>& ready);
   void notify() { counts_->notify(); }
 
-  /// Only if is_all(): an all-gather of `bytes` bytes from each member, in member order.
+  /// Only if has_all_ranks(): an all-gather of `bytes` bytes from each member, in member order.
   void gather(int local_rank, const void* mine, std::size_t bytes, std::byte* all);
 
   /// Makes current and later waits of the local ranks throw.
@@ -75,7 +75,7 @@ class SharedMemoryGroup {
   bool all_reached(SharedCounter RankCounters::*counter, std::uint64_t target) const;
   void find_group(const RankLayout& rank_layout);
   void make_shared_memory();
-  void reach_arenas();
+  void open_peer_arenas();
 
   Processes& processes_;
   RankLayout groups_;
@@ -91,7 +91,8 @@ class SharedMemoryGroup {
 
   std::mutex attaching_;  // guards the members below
   int attached_ = 0;
-  std::vector<std::shared_ptr<SharedMemory>> own_, theirs_;  ///< per local rank; one per member in another process
+  std::vector<std::shared_ptr<SharedMemory>> own_memory_,
+      peer_memory_;  ///< per local rank; one per member in another process
   std::vector<float*> arenas_;
 
   std::atomic<bool> aborted_ = false;

@@ -19,8 +19,8 @@ namespace dptrain::runtime {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  /// `loads`: as StepInputs::loads.
-  virtual void begin(std::int64_t step, bool loads) = 0;
+  /// `may_load_kernels`: as StepInputs::may_load_kernels.
+  virtual void begin(std::int64_t step, bool may_load_kernels) = 0;
   /// All work that writes gradients of the bucket has been queued on the compute stream.
   virtual void bucket_ready(int bucket, backend::Stream& compute) = 0;
   /// Makes the compute stream wait until every bucket holds the sum over all replicas.

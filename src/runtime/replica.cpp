@@ -80,7 +80,7 @@ struct Replica::Impl {
         arenas(plan, device, *stream, options),
         sync(plan.slot_count() > 1 ? std::make_unique<SlotSync>(plan) : nullptr),
         runner(plan, device, *stream, collective, arenas, options, {.slot = 0, .sync = sync.get()}) {
-    if (sync) others.emplace(plan, options.other_slots, arenas, *sync, options);
+    if (sync) secondary_slots.emplace(plan, options.secondary_devices, arenas, *sync, options);
     check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);
@@ -97,7 +97,7 @@ struct Replica::Impl {
     const trace::Span span("step", "step", in.number + 1);
     Stopwatch watch;
     clear_sums();
-    sink.begin(in.number, in.loads);
+    sink.begin(in.number, in.may_load_kernels);
     arenas.clear_tables();
     clear_accumulated();
     runner.count_ahead(micro_batches, in, [this] { return next_set(); });
@@ -181,7 +181,7 @@ struct Replica::Impl {
   /// Uses only values that are equal on all replicas, because all of them replay or none. Recordings cannot contain the
   /// reduction of tables.
   bool may_replay(const StepInputs& in) const {
-    return options.graphs != backend::Graphs::kOff && in.whole && !others && !arenas.accumulates() &&
+    return options.graphs != backend::Graphs::kOff && in.is_full_batch && !secondary_slots && !arenas.accumulates() &&
            (options.replicas == 1 || (sink.records() && plan.table_floats == 0)) && !runner.profiler().is_on();
   }
 
@@ -203,7 +203,7 @@ struct Replica::Impl {
     });
     if (recording != nullptr) {
       if (sums) {
-        sink.begin(in.number, in.loads);
+        sink.begin(in.number, in.may_load_kernels);
         sink.replay();
       }
       beat("replaying a recorded step");
@@ -216,7 +216,7 @@ struct Replica::Impl {
 
   /// These numbers are fixed in a recording.
   void check_same(const BatchView& slice, const StepInputs& in) {
-    const std::array now{slice.rows, slice.first_row, in.valid};
+    const std::array now{slice.rows, slice.first_row, in.global_samples};
     if (built_in.value_or(now) != now)
       throw Error(ErrorKind::kInternal,
                   fmt::format("a whole step of rows {} of {} from {}, recorded were {} of {} from {}", now[0], now[2],
@@ -225,7 +225,7 @@ struct Replica::Impl {
   }
 
   /// Whether the update of the step that produced `account` was skipped.
-  bool left_out(const kernels::LossScale& account) {
+  bool was_skipped(const kernels::LossScale& account) {
     const bool more = arenas.take_new_skips(account);
     return !arenas.scales_loss() && (account.found_inf != 0 || more);
   }
@@ -242,23 +242,23 @@ struct Replica::Impl {
   void check_nothing_is_queued() const {
     if (count > 0) throw Error(ErrorKind::kInternal, fmt::format("{} steps were not collected", count));
   }
-  void check_room() const {
+  void check_queue_has_space() const {
     if (count == kMaxQueued) throw Error(ErrorKind::kInternal, fmt::format("{} steps are queued already", count));
   }
 
   /// Calls `work` for every slot's runner concurrently; all slots make the same calls.
   template <class Work>
   void on_slots(const Work& work) {
-    if (!others) return work(runner);
-    others->run(work, [&] { work(runner); });
+    if (!secondary_slots) return work(runner);
+    secondary_slots->run(work, [&] { work(runner); });
   }
 
   /// One value per plan step, from the step runner of its slot.
   template <class Of>
   auto of_steps(const Of& of) const {
     auto all = of(runner);
-    for (int i = 0; others && i < others->size(); ++i) {
-      const auto more = of(others->runner(i));
+    for (int i = 0; secondary_slots && i < secondary_slots->size(); ++i) {
+      const auto more = of(secondary_slots->runner(i));
       for (std::size_t s = 0; s < all.size(); ++s)
         if (plan.steps[s].slot == i + 1) all[s] = more[s];
     }
@@ -267,7 +267,8 @@ struct Replica::Impl {
 
   Profile profile() const {
     std::vector<const LayerProfiler*> slots{&runner.profiler()};
-    for (int i = 0; others && i < others->size(); ++i) slots.push_back(&others->runner(i).profiler());
+    for (int i = 0; secondary_slots && i < secondary_slots->size(); ++i)
+      slots.push_back(&secondary_slots->runner(i).profiler());
     Profile all;
     for (const plan::Step& step : plan.steps)
       all.steps.push_back(slots[at(step.slot)]->profile().steps[all.steps.size()]);
@@ -300,8 +301,8 @@ struct Replica::Impl {
   void with_secondary_slots(const std::vector<BatchView>& micro_batches, const StepInputs& in,
                             const kernels::StepState& state, std::size_t host_index,
                             const std::function<void()>& on_primary) {
-    if (!others) return on_primary();
-    others->run(
+    if (!secondary_slots) return on_primary();
+    secondary_slots->run(
         [&](StepRunner& slot) {
           slot.buffers().send_state(state, host_index);
           run_secondary_slot(slot, micro_batches, in);
@@ -342,7 +343,7 @@ struct Replica::Impl {
   ParameterArenas arenas;
   std::unique_ptr<SlotSync> sync;  ///< null: the only slot
   StepRunner runner;               ///< of the primary slot
-  std::optional<SecondarySlots> others;
+  std::optional<SecondarySlots> secondary_slots;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
@@ -366,7 +367,7 @@ Replica::~Replica() = default;
 void Replica::queue_step(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
-  r.check_room();
+  r.check_queue_has_space();
   r.times = {};
   Stopwatch watch;
   const std::size_t slot = r.ring_slot(r.count);
@@ -375,7 +376,7 @@ void Replica::queue_step(const std::vector<BatchView>& micro_batches, const Step
   r.runner.buffers().write_state(state, slot);
   r.times.optimizer = watch.restart();
 
-  const bool replay = r.may_replay(in) && r.recorder.should_record() && !in.loads;
+  const bool replay = r.may_replay(in) && r.recorder.should_record() && !in.may_load_kernels;
   r.replayed = replay && r.replay_step(micro_batches.front(), in, slot);
   if (!r.replayed) {
     r.runner.buffers().send_state(slot);
@@ -404,7 +405,7 @@ StepSums Replica::collect() {
   --r.count;
   r.times.forward_backward += watch.seconds();
   if (done.step) {
-    sums.left_out = r.left_out(r.runner.buffers().read_loss_scale(place));
+    sums.update_skipped = r.was_skipped(r.runner.buffers().read_loss_scale(place));
     r.sink.end(r.count == 0);
   }
   return sums;
@@ -421,7 +422,7 @@ StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::in
   r.times = {};
   r.arenas.clear_tables();
   r.clear_accumulated();
-  const StepInputs in{.number = number, .valid = valid};
+  const StepInputs in{.number = number, .global_samples = valid};
   std::int64_t rows = 0;
   for (const BatchView& slice : micro_batches) rows += slice.rows;
   r.with_secondary_slots(micro_batches, in, {.step = number}, 0, [&] {
@@ -467,7 +468,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchView>& 
 
 void Replica::queue_evaluation(const std::vector<BatchView>& slices) {
   Impl& r = *impl_;
-  r.check_room();
+  r.check_queue_has_space();
   check_shards(r.options, slices.size());
   r.times = {};
   const std::size_t pieces = slices.size() / at(r.options.shards);
@@ -502,7 +503,7 @@ ParameterArenas& Replica::arenas() { return impl_->arenas; }
 backend::Stream& Replica::stream() { return *impl_->stream; }
 
 void Replica::drain() noexcept {
-  if (impl_->others) impl_->others->drain();
+  if (impl_->secondary_slots) impl_->secondary_slots->drain();
   try {
     impl_->stream->set_watcher({});
     impl_->stream->synchronize();
@@ -519,7 +520,7 @@ std::vector<std::string> Replica::implementations() const {
 }
 std::size_t Replica::bytes() const {
   return impl_->arenas.bytes() + impl_->runner.bytes() + (impl_->tree ? impl_->tree->bytes() : 0) +
-         (impl_->others ? impl_->others->bytes() : 0);
+         (impl_->secondary_slots ? impl_->secondary_slots->bytes() : 0);
 }
 void Replica::PassProfile::add(const PassProfile& more) {
   seconds += more.seconds;

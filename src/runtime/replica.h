@@ -44,12 +44,12 @@ struct DeviceDataset {
 struct StepInputs {
   std::int64_t number = 0;  ///< number of optimizer steps before this one
   double learning_rate = 0;
-  std::int64_t valid = 0;  ///< number of samples in the global batch
+  std::int64_t global_samples = 0;  ///< number of samples in the global batch
   /// On some replica, something may run for the first time and be loaded. No device may then wait for other ranks.
-  bool loads = false;
+  bool may_load_kernels = false;
   /// Every replica has its complete share of a full batch, the same rows each time, so one recording serves all such
   /// steps. Equal on all replicas.
-  bool whole = false;
+  bool is_full_batch = false;
 };
 
 /// Sums over samples, added in a fixed order (shard_sums.h). For a masked loss, a Replica returns the sum over its
@@ -62,9 +62,9 @@ struct StepSums {
   double penalty = 0;  ///< regularizers' value before the step, not multiplied by samples; counted once (rank 0)
   /// Whether the update was skipped because the loss or the gradients were not finite, in this step or, without
   /// continue_after_nonfinite, an earlier one. Always false in mixed_float16, where skipped steps search for the scale.
-  bool left_out = false;
+  bool update_skipped = false;
   double seconds = 0;                  ///< time in which the replica itself computed in a step; not summed
-  std::uint32_t control_requests = 0;  ///< control requests of the processes (ReplicaSet::set_control_requests), OR-ed
+  std::uint32_t control_requests = 0;  ///< control requests of the processes (ReplicaSet::set_request_source), OR-ed
 };
 
 struct ReplicaOptions {
@@ -85,7 +85,7 @@ struct ReplicaOptions {
   bool fuse_passes = true;         ///< steps run passes of their neighbours (backend/fusible_passes.h); same results
   Heartbeat* heartbeat = nullptr;  ///< null: no watchdog
   /// Devices of the secondary slots; they outlive the replica.
-  std::vector<backend::Device*> other_slots{};
+  std::vector<backend::Device*> secondary_devices{};
 };
 
 /// Location of the first non-finite value of a step.

@@ -85,7 +85,7 @@ struct ReplicaSet::Impl {
   Impl(const plan::Plan& plan_, Devices devices_, Connector& connector_, SetOptions options_)
       : plan(plan_),
         devices(std::move(devices_)),
-        others(take_others(devices, at(plan.slot_count()))),
+        secondary_devices(take_secondary_devices(devices, at(plan.slot_count()))),
         connector(connector_),
         options(std::move(options_)),
         world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
@@ -125,7 +125,7 @@ struct ReplicaSet::Impl {
   ~Impl() { drop_replicas(); }
 
   /// Removes the devices of the secondary slots from `devices` and returns them.
-  static Devices take_others(Devices& devices, std::size_t slots) {
+  static Devices take_secondary_devices(Devices& devices, std::size_t slots) {
     Devices first, rest;
     if (devices.size() % slots != 0)
       throw Error(ErrorKind::kInternal, fmt::format("{} devices for replicas of {} slots", devices.size(), slots));
@@ -171,8 +171,9 @@ struct ReplicaSet::Impl {
         .gradient_memory = [this, local_rank, &device](
                                std::size_t bytes) { return connector.gradient_memory(local_rank, device, bytes); },
         .heartbeat = watchdog ? &watchdog->heartbeat(local_rank) : nullptr};
-    const std::size_t each = others.size() / devices.size();
-    for (std::size_t i = 0; i < each; ++i) o.other_slots.push_back(others[at(local_rank) * each + i].get());
+    const std::size_t each = secondary_devices.size() / devices.size();
+    for (std::size_t i = 0; i < each; ++i)
+      o.secondary_devices.push_back(secondary_devices[at(local_rank) * each + i].get());
     o.row_counts = shares->row_counts(world.rank(local_rank));
     capacity[at(local_rank)] = o.rows = shares->max_rows(world.rank(local_rank));
     auto& replica = replicas[at(local_rank)];
@@ -257,8 +258,8 @@ struct ReplicaSet::Impl {
     return fmt::format("replica {} ({})", world.rank(local_rank), devices[at(local_rank)]->name());
   }
   const plan::Plan& plan;
-  Devices devices;       ///< devices of the primary slots, one per local rank
-  const Devices others;  ///< devices of the secondary slots, replica by replica
+  Devices devices;                  ///< devices of the primary slots, one per local rank
+  const Devices secondary_devices;  ///< devices of the secondary slots, replica by replica
   Connector& connector;
   const SetOptions options;
   const World world;
@@ -308,8 +309,8 @@ backend::Device& ReplicaSet::device(int local_rank) { return *impl_->devices[at(
 void ReplicaSet::queue_step(const BatchView& batch, const StepInputs& in) {
   Impl& set = *impl_;
   StepInputs inputs = in;
-  inputs.loads = set.shares->loads(batch);
-  inputs.whole = set.shares->whole(batch, in.valid);
+  inputs.may_load_kernels = set.shares->may_load_kernels(batch);
+  inputs.is_full_batch = set.shares->is_full_batch(batch, in.global_samples);
   const std::string where = fmt::format(", step {}", in.number);
   set.run(where,
           [&](int local_rank) { set.replicas[at(local_rank)]->queue_step(set.slices(batch, local_rank), inputs); });
@@ -472,8 +473,8 @@ void ReplicaSet::check_equal(std::int64_t step) {
                           step, join(different, ", "), name(0)));
 }
 
-void ReplicaSet::set_control_requests(std::function<std::uint32_t()> control_requests) {
-  impl_->local_requests = std::move(control_requests);
+void ReplicaSet::set_request_source(std::function<std::uint32_t()> requests) {
+  impl_->local_requests = std::move(requests);
 }
 
 std::uint32_t ReplicaSet::take_control_requests() { return std::exchange(impl_->control_requests, 0); }

@@ -10,7 +10,7 @@
 //
 //   ReplicaSet set(plan, std::move(devices), *connector, options);
 //   set.push(model);
-//   set.queue_step(batch, {.number = steps_done, .learning_rate = 0.01, .valid = batch.rows});
+//   set.queue_step(batch, {.number = steps_done, .learning_rate = 0.01, .global_samples = batch.rows});
 //   const StepSums sums = set.collect();
 
 #include <cstdint>
@@ -134,7 +134,7 @@ class ReplicaSet {
   void check_equal(std::int64_t step);
   /// Sets the source of this process's control requests, as bits that the caller defines. Called each time sums are
   /// collected.
-  void set_control_requests(std::function<std::uint32_t()> control_requests);
+  void set_request_source(std::function<std::uint32_t()> requests);
   /// Control requests of all processes, OR-ed over the sums collected since the last call. Equal in all processes.
   std::uint32_t take_control_requests();
   /// New shares from the balance since the last call, if any. Equal in all processes.

@@ -60,12 +60,12 @@ void SecondarySlots::fail(const std::exception_ptr& why) {
   sync_.abort();
 }
 
-void SecondarySlots::run(const Work& other, const std::function<void()>& primary) {
+void SecondarySlots::run(const Work& on_secondary, const std::function<void()>& on_primary) {
   sync_.reset();
-  const WorkerGroup::Command command = [&](int worker) { other(*slots_[at(worker)].runner); };
+  const WorkerGroup::Command command = [&](int worker) { on_secondary(*slots_[at(worker)].runner); };
   workers_.begin(command);
   try {
-    primary();
+    on_primary();
   } catch (...) {
     fail(std::current_exception());
   }

@@ -22,10 +22,11 @@ class SecondarySlots {
                  SlotSync& sync, const ReplicaOptions& options);
   ~SecondarySlots();
 
-  /// Runs `other` on the thread of each secondary slot and `primary` on the calling thread; returns when all are done.
-  /// The first failure aborts waits in all slots and is rethrown, with the name of a secondary slot first ("slot b").
+  /// Runs `on_secondary` on the thread of each secondary slot and `on_primary` on the calling thread; returns when all
+  /// are done. The first failure aborts waits in all slots and is rethrown, with the name of a secondary slot first
+  /// ("slot b").
   using Work = std::function<void(StepRunner& runner)>;
-  void run(const Work& other, const std::function<void()>& primary);
+  void run(const Work& on_secondary, const std::function<void()>& on_primary);
   void drain() noexcept;
 
   int size() const { return workers_.size(); }

@@ -15,7 +15,7 @@ void add(StepSums& sum, const StepSums& more) {
   for (std::size_t i = 0; i < more.outputs.size(); ++i) sum.outputs[i] += more.outputs[i];
   sum.samples += more.samples;
   sum.penalty += more.penalty;
-  sum.left_out = sum.left_out || more.left_out;
+  sum.update_skipped = sum.update_skipped || more.update_skipped;
   sum.control_requests |= more.control_requests;
 }
 

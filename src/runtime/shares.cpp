@@ -87,18 +87,18 @@ std::int64_t Shares::inference_pieces(const BatchView& batch, int rank, std::int
   return std::max(options_.accumulate_steps, (count + capacity - 1) / capacity);
 }
 
-bool Shares::whole(const BatchView& batch, std::int64_t valid) const {
+bool Shares::is_full_batch(const BatchView& batch, std::int64_t global_samples) const {
   const BatchPositions positions = batch.positions();
   if (options_.balance != nullptr || options_.accumulate_steps > 1 || options_.batch_sizes.empty() ||
       positions.count != std::ranges::max(options_.batch_sizes) || positions.rows() != positions.count ||
-      valid != positions.count)
+      global_samples != positions.count)
     return false;
   for (int rank = 0; rank < world_.ranks; ++rank)
     if (shares({positions.count}, rank).front().count == 0) return false;
   return true;
 }
 
-bool Shares::loads(const BatchView& batch) {
+bool Shares::may_load_kernels(const BatchView& batch) {
   const BatchPositions positions = batch.positions();
   bool any = false;
   for (int rank = 0; rank < world_.ranks; ++rank)

@@ -1,8 +1,8 @@
 #pragma once
 
 // Shares: the rows of a batch that each replica computes. They follow from the batch's positions (batch_split.h) and,
-// with a Balance, from its number, so they are equal in all processes. One object per ReplicaSet. Any thread; loads()
-// by one thread at a time.
+// with a Balance, from its number, so they are equal in all processes. One object per ReplicaSet. Any thread;
+// may_load_kernels() by one thread at a time.
 
 #include <cstdint>
 #include <set>
@@ -31,11 +31,11 @@ class Shares {
   /// Pieces per share without gradients, where rows are independent, so that no slice exceeds `capacity` rows. Equal
   /// shares use the number of the first and largest one, so any number of replicas computes the same slices.
   std::int64_t inference_pieces(const BatchView& batch, int rank, std::int64_t capacity) const;
-  /// As StepInputs::whole: a batch of the largest size without missing rows, fixed shares, and rows for every rank.
-  /// `valid`: as StepInputs::valid.
-  bool whole(const BatchView& batch, std::int64_t valid) const;
+  /// As StepInputs::is_full_batch: a batch of the largest size without missing rows, fixed shares, and rows for every
+  /// rank. `global_samples`: as StepInputs::global_samples.
+  bool is_full_batch(const BatchView& batch, std::int64_t global_samples) const;
   /// Whether a rank gets a slice with this number of rows for the first time. Remembers the slices.
-  bool loads(const BatchView& batch);
+  bool may_load_kernels(const BatchView& batch);
 
  private:
   /// The properties of a batch that determine how it is cut.

@@ -38,63 +38,63 @@ void SlotSync::reset() {
 }
 
 /// Polls for a moment before it sleeps, because slots usually wait only briefly.
-template <class Reached>
-void SlotSync::wait(const Reached& reached) {
+template <class Condition>
+void SlotSync::wait_until(const Condition& condition) {
   constexpr int kSpins = 64;
-  for (int look = 0; look < kSpins && !reached() && !failed_; ++look) std::this_thread::yield();
-  if (!reached() && !failed_) {
+  for (int spin = 0; spin < kSpins && !condition() && !failed_; ++spin) std::this_thread::yield();
+  if (!condition() && !failed_) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reached() || failed_; });
+    changed_.wait(lock, [&] { return condition() || failed_; });
   }
   if (failed_) throw Error(ErrorKind::kInternal, "another slot of the replica has failed");
 }
 
 void SlotSync::barrier(int slot, backend::Stream& stream) {
   Slot& mine = slots_[at(slot)];
-  const std::uint64_t barrier = ++mine.barriers;
-  mine.arrived[barrier % 2]->record(stream);
+  const std::uint64_t number = ++mine.barriers;
+  mine.arrived[number % 2]->record(stream);
   bool last = false;
   {
     const std::lock_guard lock(mutex_);
     last = ++arrived_ == slots_.size();
     if (last) {
       arrived_ = 0;
-      passed_ = barrier;
+      passed_ = number;
     }
   }
   if (last) changed_.notify_all();
-  wait([&] { return passed_ >= barrier; });
+  wait_until([&] { return passed_ >= number; });
   for (std::size_t other = 0; other < slots_.size(); ++other)
-    if (other != at(slot)) slots_[other].arrived[barrier % 2]->hold(stream);
+    if (other != at(slot)) slots_[other].arrived[number % 2]->hold(stream);
 }
 
-void SlotSync::send(Signal& signal, int slot, backend::Stream& stream) {
-  signal.event->record(stream);
+void SlotSync::set_signal(Signal& s, int slot, backend::Stream& stream) {
+  s.event->record(stream);
   {
     const std::lock_guard lock(mutex_);
-    signal.barrier = slots_[at(slot)].barriers;
+    s.barrier = slots_[at(slot)].barriers;
   }
   changed_.notify_all();
 }
 
-void SlotSync::receive(Signal& signal, int slot, backend::Stream& stream) {
+void SlotSync::wait_for_signal(Signal& s, int slot, backend::Stream& stream) {
   const std::uint64_t now = slots_[at(slot)].barriers;
-  wait([&] { return signal.barrier >= now; });
-  signal.event->hold(stream);
+  wait_until([&] { return s.barrier >= now; });
+  s.event->hold(stream);
 }
 
 void SlotSync::signal(int tensor, backend::Stream& stream) {
-  send(tensors_[at(tensor)].written, tensors_[at(tensor)].slot, stream);
+  set_signal(tensors_[at(tensor)].written, tensors_[at(tensor)].slot, stream);
 }
 
 void SlotSync::wait(int tensor, int slot, backend::Stream& stream) {
-  receive(tensors_[at(tensor)].written, slot, stream);
+  wait_for_signal(tensors_[at(tensor)].written, slot, stream);
 }
 
-void SlotSync::signal_sums(int slot, backend::Stream& stream) { send(slots_[at(slot)].summed, slot, stream); }
+void SlotSync::signal_sums(int slot, backend::Stream& stream) { set_signal(slots_[at(slot)].summed, slot, stream); }
 
-void SlotSync::wait_for_sums(int of, int slot, backend::Stream& stream) {
-  receive(slots_[at(of)].summed, slot, stream);
+void SlotSync::wait_for_sums(int owner, int slot, backend::Stream& stream) {
+  wait_for_signal(slots_[at(owner)].summed, slot, stream);
 }
 
 void SlotSync::abort() noexcept {

@@ -47,7 +47,7 @@ class SlotSync {
   void wait(int tensor, int slot, backend::Stream& stream);
   /// As signal() and wait(), for the sums of a slot's losses.
   void signal_sums(int slot, backend::Stream& stream);
-  void wait_for_sums(int of, int slot, backend::Stream& stream);
+  void wait_for_sums(int owner, int slot, backend::Stream& stream);
   /// Makes all waits throw.
   void abort() noexcept;
 
@@ -70,10 +70,10 @@ class SlotSync {
     Signal summed;
   };
 
-  void send(Signal& signal, int slot, backend::Stream& stream);
-  void receive(Signal& signal, int slot, backend::Stream& stream);
-  template <class Reached>
-  void wait(const Reached& reached);
+  void set_signal(Signal& s, int slot, backend::Stream& stream);
+  void wait_for_signal(Signal& s, int slot, backend::Stream& stream);
+  template <class Condition>
+  void wait_until(const Condition& condition);
 
   std::vector<SharedTensor> tensors_;
   std::vector<Slot> slots_;

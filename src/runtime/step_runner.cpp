@@ -84,7 +84,7 @@ void StepRunner::make_ops(const ReplicaOptions& options) {
                                     .replicas = options.replicas}));
   }
   for (const plan::LossStep& loss : plan_.losses) {
-    if (!is_mine(loss)) {
+    if (!is_in_this_slot(loss)) {
       losses_.push_back(nullptr);
       continue;
     }
@@ -127,9 +127,9 @@ void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
   }
   for (std::size_t s = 0; s < needs_.size(); ++s)
     if (needs_[s].packed > 0) packed_.push_back({.step = s, .frozen = is_frozen(plan_, plan_.steps[s]), .version = {}});
-  if (inference_memory_.packed_bytes > 0) packed_room_ = device_.allocate(inference_memory_.packed_bytes);
+  if (inference_memory_.packed_bytes > 0) packed_memory_ = device_.allocate(inference_memory_.packed_bytes);
   Arenas memory{.tensors = tensors_->as<std::byte>(),
-                .packed = packed_room_ ? packed_room_->as<std::byte>() : nullptr,
+                .packed = packed_memory_ ? packed_memory_->as<std::byte>() : nullptr,
                 .parameters = mirror_ ? mirror_->parameters() : arenas.parameters(),
                 .offsets = mirror_ ? mirror_->offsets() : std::vector<std::int64_t>(),
                 .compute = mirror_ ? mirror_->compute() : arenas.compute(),
@@ -156,7 +156,7 @@ void StepRunner::stage(const BatchView& slice, int set) {
 void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
   if (sync_ != nullptr) sync_->barrier(slot_, stream_);
   if (mirror_) mirror_->refresh(stream_);
-  sums_wanted_ = false;
+  sums_pending_ = false;
   pack(bindings);
   if (slice.rows == 0) return;
   batch_ = batches_.arrive(slice, set, stream_);
@@ -209,7 +209,7 @@ backend::OpArgs StepRunner::args(std::size_t s, const BatchView& slice, const St
                                  bool training) {
   const plan::Step& step = plan_.steps[s];
   const BoundStep& bound = bindings.step(s);
-  const double valid = static_cast<double>(std::max<std::int64_t>(in.valid, 1));
+  const double valid = static_cast<double>(std::max<std::int64_t>(in.global_samples, 1));
   return {.rows = slice.rows * step.frames,
           .first_row = slice.first_row * step.frames,
           .step = in.number,
@@ -236,12 +236,12 @@ void StepRunner::run_forward(const BatchView& slice, const StepInputs& in, const
                              bool with_loss) {
   for (std::size_t s = 0; s < ops_.size(); ++s) {
     if (with_loss && plan_.steps[s].fused_into_loss) continue;
-    forward_of(s, slice, in, bindings, training);
+    run_forward_step(s, slice, in, bindings, training);
   }
 }
 
-void StepRunner::forward_of(std::size_t s, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
-                            bool training) {
+void StepRunner::run_forward_step(std::size_t s, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
+                                  bool training) {
   const plan::Step& step = plan_.steps[s];
   if (step.slot != slot_) return;
   if (step.copies) return run_copy(s, slice, bindings, training);
@@ -270,12 +270,12 @@ void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const 
     stage(slice, set);
     begin(slice, set);
     fusing_ = false;  // count_ahead() runs only some of the steps
-    for (const int s : mask_steps_) forward_of(at(s), slice, in, *training_, true);
+    for (const int s : mask_steps_) run_forward_step(at(s), slice, in, *training_, true);
     fusing_ = true;
     count_valid(slice);
     release(set);
   }
-  if (counts_) counts_->share(in.valid);
+  if (counts_) counts_->share(in.global_samples);
 }
 
 void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training) {
@@ -288,19 +288,20 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
     if (loss.masked())
       device_.count_valid(mask, slice.rows * loss.masked_positions, buffers_->sums_of(loss) + loss.valid_sum(),
                           stream_);
-    const backend::LossArgs args{.rows = slice.rows,
-                                 .prediction = bindings.tensor(loss.prediction),
-                                 .labels = batch_.labels[i],
-                                 .sample_weights = batch_.sample_weights,
-                                 .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
-                                 .gradient_scale = training ? loss.weight / static_cast<double>(in.valid) : 1.0,
-                                 .mask = mask,
-                                 .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
-                                 .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
-                                 .weighted = training,
-                                 .sums = buffers_->sums_of(loss),
-                                 .scratch = bindings.scratch(),
-                                 .stream = &stream_};
+    const backend::LossArgs args{
+        .rows = slice.rows,
+        .prediction = bindings.tensor(loss.prediction),
+        .labels = batch_.labels[i],
+        .sample_weights = batch_.sample_weights,
+        .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
+        .gradient_scale = training ? loss.weight / static_cast<double>(in.global_samples) : 1.0,
+        .mask = mask,
+        .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
+        .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
+        .weighted = training,
+        .sums = buffers_->sums_of(loss),
+        .scratch = bindings.scratch(),
+        .stream = &stream_};
     profiler_.time_loss(loss, slice.rows, [&] { losses_[i]->run(args); });
   }
   if (sync_ != nullptr) signal_losses(training);
@@ -319,7 +320,7 @@ void StepRunner::forward(const BatchView& slice, const StepInputs& in) {
   if (counts_ && !counted_ahead_) {
     counts_->clear();
     count_valid(slice);
-    counts_->share(in.valid);
+    counts_->share(in.global_samples);
   }
   run_losses(slice, in, *training_, true);
 }
@@ -423,7 +424,7 @@ std::vector<std::string> StepRunner::implementations() const {
 
 std::size_t StepRunner::bytes() const {
   std::size_t sum = tensors_->bytes() + buffers_->bytes() + batches_.bytes();
-  for (const auto* buffer : {&packed_room_, &output_floats_})
+  for (const auto* buffer : {&packed_memory_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
 }

@@ -58,7 +58,7 @@ class StepRunner {
 
   // The functions up to penalty() queue work on the stream. They do not wait for the device, but may wait for other
   // slots and replicas. All of the work may be recorded.
-  /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.valid.
+  /// Forward in training mode, loss and metrics; the loss's gradient is scaled by 1 / in.global_samples.
   void forward(const BatchView& slice, const StepInputs& in);
   /// Backward of the last forward. Calls `after_item` after each item of the plan. A slice without rows yields zero
   /// gradients.
@@ -111,9 +111,9 @@ class StepRunner {
   void pack(const Bindings& bindings);
   void run_forward(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training,
                    bool with_loss);
-  void forward_of(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
-                  bool training);
-  bool is_mine(const plan::LossStep& loss) const { return loss.slot == slot_; }
+  void run_forward_step(std::size_t step, const BatchView& slice, const StepInputs& in, const Bindings& bindings,
+                        bool training);
+  bool is_in_this_slot(const plan::LossStep& loss) const { return loss.slot == slot_; }
   // For several slots.
   void publish(const Bindings& bindings, bool training);
   void run_copy(std::size_t step, const BatchView& slice, const Bindings& bindings, bool training);
@@ -149,7 +149,7 @@ class StepRunner {
   const int slot_;
   SlotSync* const sync_;                                  ///< null: the only slot
   std::optional<WeightMirror> mirror_;                    ///< only in secondary slots
-  bool sums_wanted_ = false;                              ///< the sums of the running pass are not yet gathered
+  bool sums_pending_ = false;                             ///< the sums of the running pass are not yet gathered
   const std::int64_t rows_;                               ///< largest number of rows of a slice
   float* const gradients_;                                ///< where backward writes
   float* const summed_gradients_;                         ///< gradients of all micro-batches
@@ -170,7 +170,7 @@ class StepRunner {
   std::optional<StepBuffers> buffers_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
-  std::unique_ptr<backend::Buffer> tensors_, packed_room_;
+  std::unique_ptr<backend::Buffer> tensors_, packed_memory_;
   std::vector<Packed> packed_;  ///< for the steps that need one
   std::unique_ptr<backend::Buffer>
       output_floats_;  ///< an output converted for the host; null if the compute type is float32

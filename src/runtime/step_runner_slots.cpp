@@ -65,16 +65,16 @@ void StepRunner::signal_backward(std::size_t s) {
 
 void StepRunner::signal_losses(bool training) {
   for (const plan::LossStep& loss : plan_.losses)
-    if (training && is_mine(loss)) signal(loss.prediction_gradient);
+    if (training && is_in_this_slot(loss)) signal(loss.prediction_gradient);
   sync_->signal_sums(slot_, stream_);
-  sums_wanted_ = slot_ == 0;
+  sums_pending_ = slot_ == 0;
 }
 
 void StepRunner::gather_sums() {
-  if (!sums_wanted_) return;
-  sums_wanted_ = false;
+  if (!sums_pending_) return;
+  sums_pending_ = false;
   for (const plan::LossStep& loss : plan_.losses) {
-    if (is_mine(loss)) continue;
+    if (is_in_this_slot(loss)) continue;
     sync_->wait_for_sums(loss.slot, slot_, stream_);
     device_.copy_between(buffers_->sums_of(loss), sync_->sums(loss.slot) + (buffers_->sums_of(loss) - buffers_->sums()),
                          loss.sums() * sizeof(double), stream_);

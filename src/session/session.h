@@ -5,7 +5,7 @@
 //
 //   Session session(experiment, {.devices = request_of({GpuId{}})});
 //   const data::Batch batch = session.train_loader().next();
-//   const auto sums = session.replicas().step(batch.view(), {.learning_rate = 0.01, .valid = batch.rows()});
+//   const auto sums = session.replicas().step(batch.view(), {.learning_rate = 0.01, .global_samples = batch.rows()});
 
 #include <functional>
 #include <memory>

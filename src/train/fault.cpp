@@ -247,7 +247,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
   const runtime::StepInputs in{position.iterations(), position.rate(session, position.step), batch.rows()};
   const runtime::StepSums sums = session.replicas().step(batch.view(), in);
   const double loss = sums.loss / static_cast<double>(sums.samples) + sums.penalty;
-  result.finite = std::isfinite(loss) && !sums.left_out;
+  result.finite = std::isfinite(loss) && !sums.update_skipped;
   result.same_bits = std::bit_cast<std::uint64_t>(loss) == std::bit_cast<std::uint64_t>(result.recorded.loss);
   result.again.loss = loss;
   if (result.finite) return result;

@@ -47,14 +47,14 @@ Trainer::Trainer(session::Session& session, const RunDirectory& directory, const
       faults_(run_, checkpoints_, ahead_),
       nonfinite_(session.experiment().config.train.on_nonfinite),
       trace_(options.traced, directory, session.processes()) {
-  session_.replicas().set_control_requests([this] { return local_requests(); });
+  session_.replicas().set_request_source([this] { return local_requests(); });
   session_.on_bad_sample([this](const data::BadSample& bad) { run_.sinks->bad_sample(bad); });
 }
 
 Trainer::~Trainer() {
   session_.on_bad_sample({});
   session_.replicas().set_fatal_error_handler({});
-  session_.replicas().set_control_requests({});
+  session_.replicas().set_request_source({});
 }
 
 FitResult Trainer::fit() try {
@@ -193,7 +193,7 @@ void Trainer::after_step(const runtime::StepSums& sums, const data::Batch& batch
     const std::string value = std::isnan(loss) ? "nan" : fmt::format("{}", loss);  // the sign of NaN is meaningless
     return not_finite(fmt::format("the loss of step {} is {}", position.step + 1, value), &bad);
   }
-  if (sums.left_out)
+  if (sums.update_skipped)
     return not_finite(fmt::format("gradients of step {} are not finite, its loss is {:.6g}", position.step + 1, loss),
                       &bad);
   position.sums.loss += sums.loss + sums.penalty * rows;

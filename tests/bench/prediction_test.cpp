@@ -169,10 +169,10 @@ TEST(Prediction, LanesOfAProcessAddUpFirst) {
   local_ranks.local_ranks = 3;
   EXPECT_NEAR(all_reduce_seconds(kDirect, local_ranks, 1e6) - all_reduce_seconds(kDirect, processes(2, 8), 1e6), 2e-3,
               1e-12);
-  EXPECT_EQ(local_ranks.beside(), 1);
+  EXPECT_EQ(local_ranks.overlap(), 1);
   local_ranks.threads = 2;
   EXPECT_EQ(local_ranks.turns(), 1.5);
-  EXPECT_EQ(local_ranks.beside(), 0);
+  EXPECT_EQ(local_ranks.overlap(), 0);
 }
 
 TEST(Prediction, ScaledPartsKeepBytes) {

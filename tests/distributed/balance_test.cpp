@@ -53,7 +53,8 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
       rows.batch = BatchPositions{.count = kBalancedRows};
       rows.number = number;
     }
-    const runtime::StepSums sums = set.step(rows, {.number = number, .learning_rate = 0.05, .valid = kBalancedRows});
+    const runtime::StepSums sums =
+        set.step(rows, {.number = number, .learning_rate = 0.05, .global_samples = kBalancedRows});
     EXPECT_EQ(sums.samples, kBalancedRows);
   }
   set.pull(model);

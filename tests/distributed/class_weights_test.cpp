@@ -85,7 +85,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
     for (std::int64_t step = 0; step < 3; ++step) {
       const std::int64_t first = step * kBatch, rows = std::min(kBatch, 12 - first);
       const runtime::StepSums sums =
-          set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .valid = rows});
+          set.step(batch(first, rows), {.number = step, .learning_rate = 0.2, .global_samples = rows});
       const auto n = static_cast<double>(rows);
       const auto s = static_cast<std::size_t>(step);
       // Keras computes losses and steps in float32.

@@ -52,7 +52,7 @@ CpuReplicasOutcome train(std::int64_t batch_size, const std::vector<double>& wei
   for (std::int64_t number = 0; number < 4; ++number) {
     const SampleBatch batch(batch_size, 7 * 9 * 2, 3, static_cast<std::uint64_t>(number));
     const runtime::StepSums sums =
-        set.step(batch.view(), {.number = number, .learning_rate = 0.01, .valid = batch_size});
+        set.step(batch.view(), {.number = number, .learning_rate = 0.01, .global_samples = batch_size});
     outcome.losses.push_back(sums.loss / static_cast<double>(batch_size) + sums.penalty);
   }
   set.pull(outcome.model);

@@ -92,7 +92,7 @@ EmuReplicasOutcome train_emu(const EmuTraining& run) {
   for (int number = 0; number < run.steps; ++number) {
     const std::int64_t rows = number + 1 == run.steps ? last : run.batch;
     const Locked batch({rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number)}, set.device(0));
-    o.sums.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = rows}));
+    o.sums.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = rows}));
   }
   set.pull(o.model);
   o.state = set.pull_state();
@@ -199,10 +199,10 @@ TEST(EmuReplicas, AFailureOfOneWakesAllOthers) {
                           {.weights = {1, 1, 1}, .batch_sizes = {6}, .optimizer = sgd()});
   set.push(model);
   const SampleBatch good(6, kSmallNetInput, 3), large(60, kSmallNetInput, 3);
-  set.step(good.view(), {.number = 0, .learning_rate = 0.1, .valid = 6});
+  set.step(good.view(), {.number = 0, .learning_rate = 0.1, .global_samples = 6});
   const auto fails = [&](const SampleBatch& batch, std::int64_t number, const char* words) {
     try {
-      set.step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = batch.rows});
+      set.step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = batch.rows});
       ADD_FAILURE() << "expected an error";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr(words));

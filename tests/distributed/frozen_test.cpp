@@ -90,7 +90,7 @@ FrozenOutcome train(Machine& machine, graph::Model model, const std::vector<Batc
   for (int number = 0; number < kSteps; ++number) {
     const BatchView& batch = inputs[static_cast<std::size_t>(number)];
     const runtime::StepSums sums =
-        machine.set->step(batch, {.number = number, .learning_rate = 0.05, .valid = batch.rows});
+        machine.set->step(batch, {.number = number, .learning_rate = 0.05, .global_samples = batch.rows});
     outcome.losses.push_back(sums.loss);
     outcome.penalties.push_back(sums.penalty);
   }

@@ -135,7 +135,9 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
       BatchView batch = samples.rows.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       expect_logs(
-          plan, set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows}),
+          plan,
+          set.step(batch,
+                   {.number = number++, .learning_rate = c.at("rate").get<double>(), .global_samples = batch.rows}),
           step.at("logs"));
     }
     set.pull(model);
@@ -191,7 +193,7 @@ layers:
   const std::vector<std::int32_t> padding(10, 0);
   const BatchView batch{
       .rows = 2, .inputs = {column(padding.data(), kLossSteps)}, .labels = {column(padding.data(), kLossSteps)}};
-  const runtime::StepSums sums = set.step(batch, {.number = 0, .learning_rate = 1, .valid = 2});
+  const runtime::StepSums sums = set.step(batch, {.number = 0, .learning_rate = 1, .global_samples = 2});
   EXPECT_EQ(sums.loss, 0);
   set.pull(model);
   EXPECT_EQ(test::relative_distance(before, model), 0);

@@ -82,8 +82,8 @@ TEST_P(MaskedSteps, TrainAsInKeras) {
       SCOPED_TRACE("step " + std::to_string(number));
       BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
-      const runtime::StepSums sums =
-          set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
+      const runtime::StepSums sums = set.step(
+          batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .global_samples = batch.rows});
       const auto rows = static_cast<double>(batch.rows);
       EXPECT_NEAR(sums.loss / rows, step.at("loss").get<double>(), kMaskedTolerance);
       EXPECT_NEAR(sums.outputs.at(1) / rows, step.at("accuracy").get<double>(), kMaskedTolerance);

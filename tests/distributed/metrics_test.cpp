@@ -51,7 +51,7 @@ MetricSumsOutcome measured(const char* name, int replicas, std::int64_t accumula
   };
   MetricSumsOutcome outcome;
   const SampleBatch batch(13, 6, 3, 1), other(13, 6, 3, 2);
-  outcome.trained = without_loss(set.step(batch.view(), {.number = 0, .learning_rate = 0.1, .valid = 13}));
+  outcome.trained = without_loss(set.step(batch.view(), {.number = 0, .learning_rate = 0.1, .global_samples = 13}));
   const runtime::StepSums sums = set.evaluate(other.view());
   outcome.evaluated = without_loss(sums);
   for (const nn::ResolvedMetric& metric : plan.losses.front().metrics)

@@ -33,7 +33,8 @@ NcclGpuOutcome train(runtime::Connector& connector, backend::Graphs graphs) {
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 9; ++number) {
     const SampleBatch batch(kGpuRows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-    outcome.losses.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kGpuRows}).loss);
+    outcome.losses.push_back(
+        set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kGpuRows}).loss);
   }
   set.pull(outcome.model);
   return outcome;

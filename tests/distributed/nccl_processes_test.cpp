@@ -51,7 +51,7 @@ struct TogetherSet {
   }
   runtime::StepSums step(std::int64_t number) {
     const SampleBatch batch(kTogetherRows, 6, 3, static_cast<std::uint64_t>(number));
-    return set->step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kTogetherRows});
+    return set->step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kTogetherRows});
   }
   graph::Model pulled() {
     graph::Model now = model;
@@ -78,7 +78,8 @@ graph::Model trained_in_one_process(int replicas, int steps, std::vector<double>
   set.push(model);
   for (std::int64_t number = 0; number < steps; ++number) {
     const SampleBatch batch(kTogetherRows, 6, 3, static_cast<std::uint64_t>(number));
-    losses.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kTogetherRows}).loss);
+    losses.push_back(
+        set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kTogetherRows}).loss);
   }
   set.pull(model);
   return model;

@@ -68,7 +68,7 @@ struct Fixture {
   }
   void step(std::int64_t number) {
     const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
-    set->step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
+    set->step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kNcclRows});
   }
   Error error_of_step(std::int64_t number) {
     return error_thrown([&] { step(number); });
@@ -98,7 +98,7 @@ graph::Model trained_locally(int replicas, int steps) {
   set.push(model);
   for (std::int64_t number = 0; number < steps; ++number) {
     const SampleBatch batch(kNcclRows, 6, 3, static_cast<std::uint64_t>(number));
-    set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kNcclRows});
+    set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kNcclRows});
   }
   graph::Model now = model;
   set.pull(now);
@@ -312,7 +312,7 @@ TEST(Nccl, NoCollectiveRunsWhileAnotherReplicaMayStillLoadSomething) {
   EXPECT_GT(visits[0], 0);
   const std::int64_t fewer = kNcclRows - 1;  // another number of rows, which needs kernels to be loaded again
   const SampleBatch batch(fewer, 6, 3);
-  f.set->step(batch.view(), {.number = 1, .learning_rate = 0.05, .valid = fewer});
+  f.set->step(batch.view(), {.number = 1, .learning_rate = 0.05, .global_samples = fewer});
   EXPECT_THAT(apart, ::testing::IsEmpty());
   f.step(2);  // from here on replicas pass their buckets while others compute
   EXPECT_THAT(apart, ::testing::Not(::testing::IsEmpty()));

@@ -190,8 +190,8 @@ class Trained {
     SampleBatch batch(kPackedRows, kPackedWidth, 3, static_cast<std::uint64_t>(number_));
     if (bad) batch.inputs[3] = NAN;
     const runtime::StepSums sums =
-        set_->step(batch.view(), {.number = number_++, .learning_rate = 0.05, .valid = kPackedRows});
-    return {sums.loss, sums.left_out};
+        set_->step(batch.view(), {.number = number_++, .learning_rate = 0.05, .global_samples = kPackedRows});
+    return {sums.loss, sums.update_skipped};
   }
   double evaluate() { return set_->evaluate(SampleBatch(kPackedRows, kPackedWidth, 3, 99).view()).loss; }
   std::vector<float> predict() {

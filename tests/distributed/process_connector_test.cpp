@@ -166,12 +166,12 @@ SpreadOutcome train_spread(const RankLayout& rank_layout, runtime::Connector& co
                            .optimizer = value_of(nn::optimizer_family(), "adam"),
                            .seed = 5,
                            .check_every = 1});
-  set.set_control_requests([&] { return 1U << rank_layout.process; });
+  set.set_request_source([&] { return 1U << rank_layout.process; });
   set.push(outcome.model);
   for (std::int64_t number = 0; number < 3; ++number) {
     const SampleBatch batch(kSpreadBatch, 5 * 6 * 2, 3, static_cast<std::uint64_t>(number));
     const runtime::StepSums sums =
-        set.step(batch.view(), {.number = number, .learning_rate = 0.01, .valid = kSpreadBatch});
+        set.step(batch.view(), {.number = number, .learning_rate = 0.01, .global_samples = kSpreadBatch});
     EXPECT_EQ(sums.samples, kSpreadBatch);
     EXPECT_EQ(set.take_control_requests(), (1U << rank_layout.processes()) - 1);
     EXPECT_EQ(set.take_control_requests(), 0U);

@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Hosts, Failing, ::testing::Values(0, 2, 4));
 
 TEST_P(Failing, ProcessNotifiesAllOthers) {
   FakeNetwork network(3, 1, GetParam());
-  std::atomic<int> fitted_state = 0;
+  std::atomic<int> notified = 0;
   in_processes(network, [&](Processes& processes) {
     if (processes.process() == 1) {
       processes.fail(Error(ErrorKind::kWrite, "runs/x: no space left on device"));
@@ -89,19 +89,19 @@ TEST_P(Failing, ProcessNotifiesAllOthers) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kWrite);
       EXPECT_STREQ(error.what(), "process 1 (node-0): runs/x: no space left on device");
-      ++fitted_state;
+      ++notified;
     }
     ASSERT_TRUE(processes.failure());
     EXPECT_STREQ(processes.failure()->what(), "process 1 (node-0): runs/x: no space left on device");
     EXPECT_THROW(processes.gather(""), Error);  // also later
   });
-  EXPECT_EQ(fitted_state, 2);
+  EXPECT_EQ(notified, 2);
   EXPECT_EQ(network.finalized(), 0);
 }
 
 TEST_P(Failing, SilentProcessIsDetected) {
   FakeNetwork network(4, 1, GetParam());
-  std::atomic<int> fitted_state = 0;
+  std::atomic<int> notified = 0;
   in_processes(network,
                [&](Processes& processes) {
                  processes.gather("");
@@ -115,13 +115,13 @@ TEST_P(Failing, SilentProcessIsDetected) {
                      EXPECT_THAT(error.what(),
                                  ::testing::HasSubstr(processes.name(2) + ": no message from it for 0.3 s"));
                    }
-                   ++fitted_state;
+                   ++notified;
                  }
                  EXPECT_TRUE(processes.failure());
                  EXPECT_LT(watch.seconds(), 60);
                },
                {.silence_seconds = 0.3, .shutdown_seconds = 1});
-  EXPECT_GE(fitted_state, 3);
+  EXPECT_GE(notified, 3);
 }
 
 /// Calls a function from advance(), and counts cancel().
@@ -152,7 +152,7 @@ TEST(Processes, FlushSubnormalsInExchanges) {
 
 TEST_P(Failing, ProcessWithoutMemoryNotifiesAllOthers) {
   FakeNetwork network(3, 1, GetParam());
-  std::atomic<int> fitted_state = 0;
+  std::atomic<int> notified = 0;
   in_processes(
       network,
       [&](Processes& processes) {
@@ -175,14 +175,14 @@ TEST_P(Failing, ProcessWithoutMemoryNotifiesAllOthers) {
           EXPECT_EQ(error.kind(), ErrorKind::kMemory);
           EXPECT_STREQ(error.what(),
                        processes.process() == 2 ? "out of memory" : (processes.name(2) + ": out of memory").c_str());
-          ++fitted_state;
+          ++notified;
         }
         processes.failure();
         processes.wait_until_drained();
         for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i]->given_up, 1);
       },
       {.shutdown_seconds = 1});
-  EXPECT_EQ(fitted_state, 3);
+  EXPECT_EQ(notified, 3);
 }
 
 TEST(Processes, RejectMessagesOfImpossibleSize) {

@@ -53,7 +53,8 @@ QueuedStepsOutcome train(const std::string& device_name, int replicas, std::size
   for (int number = 0; number < kQueuedSteps; ++number) {
     const std::int64_t rows = number == 5 ? 4 : kQueuedRows;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-    set.queue_step(batches.back().view(), {.number = number, .learning_rate = 0.02 / (1 + number), .valid = rows});
+    set.queue_step(batches.back().view(),
+                   {.number = number, .learning_rate = 0.02 / (1 + number), .global_samples = rows});
     while (set.queued() >= ahead) {
       append(set.collect(), o.sums);
       batches.pop_front();
@@ -107,8 +108,9 @@ TEST(QueuedSteps, AreBounded) {
   const SampleBatch batch(kQueuedRows, kSmallNetInput, 3, 1);
   const std::vector<BatchView> slices{batch.view().sub(0, kQueuedRows)};
   for (std::size_t i = 0; i < Replica::kMaxQueued; ++i)
-    replica.queue_step(slices, {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .valid = kQueuedRows});
-  EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .valid = kQueuedRows}), Error);
+    replica.queue_step(slices,
+                       {.number = static_cast<std::int64_t>(i), .learning_rate = 0.1, .global_samples = kQueuedRows});
+  EXPECT_THROW(replica.queue_step(slices, {.number = 9, .learning_rate = 0.1, .global_samples = kQueuedRows}), Error);
   EXPECT_THROW(replica.evaluate(slices.front()), Error) << "its sums would mix with theirs";
   while (replica.queued() > 0) replica.collect();
   EXPECT_THROW(replica.collect(), Error);

@@ -65,7 +65,7 @@ struct Recorded {
     const std::int64_t rows = number == 5 ? run.last : run.batch;
     batches.emplace_back(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
     set->queue_step(batches.back().view(),
-                    {.number = number, .learning_rate = 0.05 / double(1 + number), .valid = rows});
+                    {.number = number, .learning_rate = 0.05 / double(1 + number), .global_samples = rows});
     std::vector<char> of_ranks(at(run.replicas));
     set->on_each([&](int local_rank, Replica& replica) { of_ranks[at(local_rank)] = replica.replayed() ? 1 : 0; });
     EXPECT_THAT(of_ranks, Each(of_ranks.front())) << "step " << number;

@@ -67,8 +67,8 @@ void train_as_keras(const json& c, const SequenceRun& run) {
   for (const json& step : c.at("steps")) {
     BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
     batch.first_row = 0;
-    const runtime::StepSums sums =
-        set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
+    const runtime::StepSums sums = set.step(
+        batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .global_samples = batch.rows});
     if (step.contains("loss")) {  // the sums do not contain the regularizers' part
       EXPECT_NEAR(sums.loss / static_cast<double>(batch.rows), step.at("loss").get<double>(), kSequenceTolerance);
     }

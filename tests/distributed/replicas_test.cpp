@@ -44,7 +44,7 @@ Outcome train(const Training& run) {
   for (std::int64_t number = 0; number < run.steps; ++number) {
     const std::int64_t rows = number + 1 == run.steps ? (run.batch + 1) / 2 : run.batch;
     const SampleBatch batch(rows, 6, 3, static_cast<std::uint64_t>(number));
-    outcome.sums.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = rows}));
+    outcome.sums.push_back(set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = rows}));
   }
   set.pull(outcome.model);
   outcome.hashes.resize(run.weights.size());
@@ -133,7 +133,7 @@ TEST(Replicas, AFailureOfOneWakesAllOthers) {
         const SampleBatch batch(9, 6, 3);
         const auto message_of_step = [&](std::int64_t number) -> std::string {
           try {
-            set.step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+            set.step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
           } catch (const Error& error) {
             return error.what();
           }

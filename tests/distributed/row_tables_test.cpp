@@ -70,7 +70,7 @@ struct TableRun {
   std::int64_t accumulate = 1;
   bool interrupted = false;  ///< weights, state and gradients are read and written during training
   std::int64_t steps = 14;
-  std::int64_t left_out = -1;  ///< number of a step whose loss is not finite
+  std::int64_t skipped_step = -1;  ///< number of a step whose loss is not finite
 };
 
 struct TableOutcome {
@@ -113,10 +113,11 @@ TableOutcome train_words(const TableRun& run) {
     WordBatch batch(kBatchOfWords, static_cast<std::uint64_t>(number));
     double rate = 0.01 / static_cast<double>(1 + number % 4);
     std::vector<float> weights(static_cast<std::size_t>(kBatchOfWords), 1.0F);
-    if (number == run.left_out) weights[2] = std::numeric_limits<float>::infinity();
+    if (number == run.skipped_step) weights[2] = std::numeric_limits<float>::infinity();
     BatchView rows = batch.view();
     rows.sample_weights = column(weights.data());
-    outcome.losses.push_back(set.step(rows, {.number = number, .learning_rate = rate, .valid = kBatchOfWords}).loss);
+    outcome.losses.push_back(
+        set.step(rows, {.number = number, .learning_rate = rate, .global_samples = kBatchOfWords}).loss);
     if (!run.interrupted) continue;
     if (number == 4) set.evaluate(WordBatch(kBatchOfWords, 99).view());
     if (number == 6) set.pull(outcome.model);
@@ -167,8 +168,8 @@ TEST(RowTables, GiveTheBitsOfWholeGradientsWhateverReadsThemInBetween) {
 }
 
 TEST(RowTables, IgnoreSkippedSteps) {
-  const TableOutcome found = train_words({.left_out = 5});
-  expect_same_bits(found, train_words({.tables = false, .left_out = 5}));
+  const TableOutcome found = train_words({.skipped_step = 5});
+  expect_same_bits(found, train_words({.tables = false, .skipped_step = 5}));
   EXPECT_LT(distance(found.model, train_words({}).model), 0.5) << "all finite";
 }
 

@@ -78,7 +78,7 @@ TEST_P(Segmentation, TrainsAsInKeras) {
       SCOPED_TRACE("step " + std::to_string(number));
       BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
-      expect_means(set.step(batch, {.number = number++, .learning_rate = 0.2, .valid = batch.rows}), step);
+      expect_means(set.step(batch, {.number = number++, .learning_rate = 0.2, .global_samples = batch.rows}), step);
     }
     expect_means(set.evaluate(all), c.at("evaluated"));
     set.pull(model);

@@ -39,7 +39,7 @@ graph::Model trained_shared(const graph::Model& model, const plan::Plan& plan, r
   set.push(model);
   for (std::int64_t number = 0; number < 4; ++number) {
     const SampleBatch batch(kRows, 6, 3, static_cast<std::uint64_t>(number));
-    set.step(batch.view(), {.number = number, .learning_rate = 0.05, .valid = kRows});
+    set.step(batch.view(), {.number = number, .learning_rate = 0.05, .global_samples = kRows});
   }
   graph::Model now = model;
   set.pull(now);

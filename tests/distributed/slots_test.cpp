@@ -160,7 +160,7 @@ SlotOutcome train_slots(const SlotRun& run, int steps = 4) {
     const SlotBatch batch(run, 10 + static_cast<std::uint64_t>(step));
     // A short batch, and one that leaves replicas without rows.
     const BatchView rows = batch.rows.sub(0, step == 1 ? 7 : step == 2 ? 1 : kSlotBatch);
-    note(f.set.step(rows, {.number = step, .learning_rate = 0.1, .valid = rows.rows}));
+    note(f.set.step(rows, {.number = step, .learning_rate = 0.1, .global_samples = rows.rows}));
     note(f.set.evaluate(rows));
   }
   f.set.check_equal(steps);
@@ -252,7 +252,7 @@ TEST(SlotsOfTheEmulator, StepsAreQueuedAndCollectedLater) {
     std::vector<std::unique_ptr<SlotBatch>> batches;
     for (int step = 0; step < 6; ++step) {
       batches.push_back(std::make_unique<SlotBatch>(run, 40 + static_cast<std::uint64_t>(step)));
-      f.set.queue_step(batches.back()->rows, {.number = step, .learning_rate = 0.1, .valid = kSlotBatch});
+      f.set.queue_step(batches.back()->rows, {.number = step, .learning_rate = 0.1, .global_samples = kSlotBatch});
       while (f.set.queued() > (ahead ? runtime::Replica::kMaxQueued - 1 : 0))
         (ahead ? queued : losses).push_back(f.set.collect().loss);
     }
@@ -272,12 +272,14 @@ TEST(SlotsOfCpu, NameTheFirstValueThatIsNotFinite) {
         if (weight.path(model.graph) == std::string(layer) + "/kernel") weight.values[3] = NAN;
       f.set.push(model);
       const SlotBatch batch(run, 1);
-      const auto found = f.set.find_not_finite(batch.rows, {.number = 0, .learning_rate = 0.1, .valid = kSlotBatch});
+      const auto found =
+          f.set.find_not_finite(batch.rows, {.number = 0, .learning_rate = 0.1, .global_samples = kSlotBatch});
       ASSERT_TRUE(found) << device;
       EXPECT_EQ(found->layer, layer);
       EXPECT_EQ(found->what, placed);
-      const runtime::StepSums sums = f.set.step(batch.rows, {.number = 0, .learning_rate = 0.1, .valid = kSlotBatch});
-      EXPECT_TRUE(sums.left_out) << device;
+      const runtime::StepSums sums =
+          f.set.step(batch.rows, {.number = 0, .learning_rate = 0.1, .global_samples = kSlotBatch});
+      EXPECT_TRUE(sums.update_skipped) << device;
     }
 }
 
@@ -301,7 +303,7 @@ struct ToySlots {
   std::string failure_of_step(std::int64_t number) const {
     const SampleBatch batch(8, 6, 3);
     try {
-      set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 8});
+      set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 8});
     } catch (const Error& error) {
       return error.what();
     }

@@ -74,7 +74,7 @@ TEST_P(StepsTraining, IsKeras) {
     for (const json& step : c.at("steps")) {
       BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
-      set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows});
+      set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .global_samples = batch.rows});
     }
     set.pull(model);
     for (std::size_t w = 0; w < model.weights.size(); ++w)

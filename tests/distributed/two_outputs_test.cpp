@@ -93,7 +93,8 @@ TEST_P(TwoOutputs, TrainAsInKeras) {
       BatchView batch = all.sub(step.at("first").get<std::int64_t>(), step.at("rows").get<std::int64_t>());
       batch.first_row = 0;
       expect_means(
-          set.step(batch, {.number = number++, .learning_rate = c.at("rate").get<double>(), .valid = batch.rows}),
+          set.step(batch,
+                   {.number = number++, .learning_rate = c.at("rate").get<double>(), .global_samples = batch.rows}),
           step);
     }
     expect_means(set.evaluate(all), c.at("evaluated"));

@@ -261,18 +261,18 @@ void expect_training(const DeviceNames& devices, const char* text, std::size_t b
     const SampleBatch batch(kPortRows, kPortInputs, kPortKinds, static_cast<std::uint64_t>(number));
     const double loss = plain.step(batch);
     const runtime::StepSums sums =
-        replicas.set->step(batch.view(), {.number = number, .learning_rate = kPortRate, .valid = kPortRows});
+        replicas.set->step(batch.view(), {.number = number, .learning_rate = kPortRate, .global_samples = kPortRows});
     EXPECT_NEAR(sums.loss / kPortRows, loss, 1e-5) << "step " << number;
   }
   replicas.set->pull(model);
-  const PlainNet fitted_state = plain_net(model, begin, end);
+  const PlainNet trained = plain_net(model, begin, end);
   const auto expect_near = [](const std::vector<double>& found, const std::vector<double>& expected, const char* what) {
     ASSERT_EQ(found.size(), expected.size()) << what;
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << what << " " << i;
   };
-  expect_near(fitted_state.w, plain.w, "kernel below");
-  expect_near(fitted_state.b, plain.b, "bias below");
-  expect_near(fitted_state.v, plain.v, "kernels above");
+  expect_near(trained.w, plain.w, "kernel below");
+  expect_near(trained.b, plain.b, "bias below");
+  expect_near(trained.v, plain.v, "kernels above");
 }
 
 TEST_P(TwoPorts, TrainThroughBoth) {
@@ -354,7 +354,7 @@ outputs: [a, b]
 
   const OnesBatch batch;
   constexpr std::int64_t kStepNumber = 3;
-  replicas.set->step(batch.view(), {.number = kStepNumber, .learning_rate = 1, .valid = OnesBatch::kRows});
+  replicas.set->step(batch.view(), {.number = kStepNumber, .learning_rate = 1, .global_samples = OnesBatch::kRows});
   replicas.set->pull(model);
   ASSERT_EQ(model.weights.size(), 2U);
   for (std::uint32_t draw = 0; draw < 2; ++draw) {

@@ -113,8 +113,8 @@ ShardedOutcome train_sharded(const ShardedRun& run) {
     const std::int64_t rows = run.batches[step];
     const SampleBatch batch(rows, kShardedInput, 3, step);
     const auto number = static_cast<std::int64_t>(step);
-    o.sums.push_back(
-        numbers_of(replicas->set->step(batch.view(), {.number = number, .learning_rate = 0.01, .valid = rows})));
+    o.sums.push_back(numbers_of(
+        replicas->set->step(batch.view(), {.number = number, .learning_rate = 0.01, .global_samples = rows})));
   }
   // Larger than any announced batch, and fewer rows than shards.
   for (const std::int64_t rows : {75, 19, 3}) {

@@ -79,7 +79,8 @@ FusedPassesOutcome train_fused(const char* text, std::int64_t floats, bool fuse_
   const SampleBatch batch(rows, floats, 3);
   for (std::int64_t number = 0; number < 3; ++number)
     outcome.losses.push_back(
-        replica.step({batch.view().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .valid = rows}).loss);
+        replica.step({batch.view().sub(0, rows)}, {.number = number, .learning_rate = 0.1, .global_samples = rows})
+            .loss);
   outcome.losses.push_back(replica.evaluate(batch.view().sub(0, 5)).loss);
   replica.arenas().pull(outcome.model);
 

@@ -72,7 +72,8 @@ layers:
   const SampleBatch batch(kRows, 9 * 7 * channels, 3);
   const BatchView slice = batch.view();
   for (int step = 0; step < 3; ++step)
-    trained.losses.push_back(replica.step({slice}, {.number = step, .learning_rate = 0.05, .valid = kRows}).loss);
+    trained.losses.push_back(
+        replica.step({slice}, {.number = step, .learning_rate = 0.05, .global_samples = kRows}).loss);
   trained.evaluated = replica.evaluate(slice).loss;
   replica.arenas().pull(trained.model);
   return trained;

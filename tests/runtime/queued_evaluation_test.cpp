@@ -89,8 +89,8 @@ TEST_P(QueuedEvaluation, HasTheSumsOfASynchronousOne) {
 TEST(QueuedEvaluations, ShareTheQueueOfTheSteps) {
   const SampleBatch first(kQueuedRows, kSmallNetInput, 3, 1), second(kQueuedRows, kSmallNetInput, 3, 2),
       held(9, kSmallNetInput, 3, 3);
-  const StepInputs a{.number = 0, .learning_rate = 0.1, .valid = kQueuedRows},
-      b{.number = 1, .learning_rate = 0.1, .valid = kQueuedRows};
+  const StepInputs a{.number = 0, .learning_rate = 0.1, .global_samples = kQueuedRows},
+      b{.number = 1, .learning_rate = 0.1, .global_samples = kQueuedRows};
   for (const char* name : {"cpu", "emu:0"}) {
     QueuedFixture in_turn({name}, true), queued({name}, true);
     const double loss_a = in_turn.set->step(first.view(), a).loss, loss_held = in_turn.set->evaluate(held.view()).loss,

@@ -46,8 +46,10 @@ struct Runner {
     for (int number = 0; number < steps; ++number) {
       const std::int64_t rows = number == 5 ? 4 : kRows;
       const SampleBatch batch(rows, kSmallNetInput, 3, static_cast<std::uint64_t>(number));
-      const StepInputs in{
-          .number = number, .learning_rate = 0.02 / (1 + number), .valid = rows, .whole = rows == kRows};
+      const StepInputs in{.number = number,
+                          .learning_rate = 0.02 / (1 + number),
+                          .global_samples = rows,
+                          .is_full_batch = rows == kRows};
       const StepSums sums = replica->step({batch.view().sub(0, rows)}, in);
       o.losses.push_back(sums.loss + sums.penalty);
       o.replayed.push_back(replica->replayed());
@@ -112,7 +114,8 @@ TEST(Recording, RejectsOtherRows) {
   r.train(5);
   const SampleBatch batch(4, kSmallNetInput, 3);
   try {
-    r.replica->step({batch.view().sub(0, 4)}, {.number = 9, .learning_rate = 0.1, .valid = 4, .whole = true});
+    r.replica->step({batch.view().sub(0, 4)},
+                    {.number = 9, .learning_rate = 0.1, .global_samples = 4, .is_full_batch = true});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);

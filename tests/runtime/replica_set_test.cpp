@@ -105,7 +105,7 @@ TEST(ReplicaSet, MessagesNameTheRank) {
                 .batch_sizes = {9}},
                {.fault = Fault{.layer = "t1", .step = 0, .backward = true}});
   try {
-    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .global_samples = 9});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("replica 2 (toy:0), step 0"));
@@ -116,9 +116,9 @@ TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
   const SampleBatch batch(9, 6, 3);
   SetFixture f(2, {}, {.fault = Fault{.layer = "t1", .step = 2, .backward = true}});
   for (std::int64_t number = 0; number < 2; ++number)
-    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
   try {
-    f.set->step(batch.view(), {.number = 2, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = 2, .learning_rate = 0.1, .global_samples = 9});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
@@ -132,7 +132,7 @@ TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
   const SampleBatch batch(23, 6, 3);
   SetFixture f(2);
   try {
-    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .valid = 23});
+    f.set->step(batch.view(), {.number = 0, .learning_rate = 0.1, .global_samples = 23});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
@@ -143,7 +143,8 @@ TEST(ReplicaSet, AShorterBatchFitsEveryReplica) {
   SetFixture f(3, {.weights = {3, 3, 1}, .batch_sizes = {11}});
   for (int rows = 11; rows > 0; --rows) {
     const SampleBatch batch(rows, 6, 3);
-    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = 11 - rows, .learning_rate = 0.1, .valid = rows})) << rows;
+    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = 11 - rows, .learning_rate = 0.1, .global_samples = rows}))
+        << rows;
   }
 }
 
@@ -160,7 +161,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   host.number = 1;
   EXPECT_EQ(f.set->share(host, 0).rows, 9);
   EXPECT_EQ(f.set->share(host, 1).first_row, 9);
-  const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 12};
+  const StepInputs in{.number = 0, .learning_rate = 0.1, .global_samples = 12};
   const StepSums moved = f.set->step(host, in), as_ever = even.set->step(batch.view(), in);
   EXPECT_EQ(moved.samples, 12);
   EXPECT_NEAR(moved.loss, as_ever.loss, 1e-6 * as_ever.loss);
@@ -171,7 +172,7 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   SetFixture f(3, {.check_every = 2});
   f.set->check_equal(0);
   const auto step = [&](std::int64_t number) {
-    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
   };
   step(0);  // before the replicas are connected
   try {
@@ -190,12 +191,12 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
   SetFixture f(1, {.batch_sizes = {9}}, {.refuses_to_record = true});
   const SampleBatch batch(9, 6, 3);
   for (std::int64_t number = 0; number < 6; ++number)
-    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9}));
+    EXPECT_NO_THROW(f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9}));
   graph::Model alone = f.model;
   f.set->pull(alone);
   SetFixture plain(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOff});
   for (std::int64_t number = 0; number < 6; ++number)
-    plain.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+    plain.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
   graph::Model expected = f.model;
   plain.set->pull(expected);
   EXPECT_EQ(distance(alone, expected), 0);
@@ -203,7 +204,7 @@ TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
   SetFixture requested(1, {.batch_sizes = {9}, .graphs = backend::Graphs::kOn}, {.refuses_to_record = true});
   const auto steps = [&] {
     for (std::int64_t number = 0; number < 6; ++number)
-      requested.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+      requested.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
   };
   EXPECT_THAT(steps, ::testing::ThrowsMessage<Error>(HasSubstr("capture refused")));
 }
@@ -216,7 +217,7 @@ TEST(ReplicaSetDeathTest, OneReplicaStuckInACallIsNamedInTime) {
     f.set->set_fatal_error_handler([](const Error&) { std::fprintf(stderr, "kept\n"); });
     const SampleBatch batch(9, 6, 3);
     for (std::int64_t number = 0; number < 3; ++number)
-      f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .valid = 9});
+      f.set->step(batch.view(), {.number = number, .learning_rate = 0.1, .global_samples = 9});
   };
   EXPECT_EXIT(hang({.seconds = 0.2, .first_seconds = 300}, 2), ::testing::ExitedWithCode(9),
               "kept(.|\n)*replica 0 .toy:0., step 2: no progress for 0.[0-9]+ s in forward of layer t1");

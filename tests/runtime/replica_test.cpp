@@ -53,8 +53,8 @@ struct Fixture {
 TEST(Replica, TrainsAfterASearchThatFailed) {
   const SampleBatch batch(9, 6, 3);
   Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t1", .step = 1, .backward = true}}), plain(kToyModel);
-  EXPECT_THROW(f.replica->find_not_finite({batch.view()}, {.number = 1, .valid = 9}), Error);
-  const StepInputs in{.number = 2, .learning_rate = 0.1, .valid = 9};
+  EXPECT_THROW(f.replica->find_not_finite({batch.view()}, {.number = 1, .global_samples = 9}), Error);
+  const StepInputs in{.number = 2, .learning_rate = 0.1, .global_samples = 9};
   EXPECT_EQ(f.replica->step({batch.view()}, in).loss, plain.replica->step({batch.view()}, in).loss);
   EXPECT_EQ(f.replica->arenas().hash(), plain.replica->arenas().hash());
 }
@@ -90,7 +90,8 @@ TEST(Replica, RecordedStepsCopyStateAndSums) {
   std::size_t copies = 0;
   for (std::int64_t number = 0; number < 12; ++number) {
     f.device.take_host_ends();
-    f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9, .whole = true});
+    f.replica->step({batch.view().sub(0, 9)},
+                    {.number = number, .learning_rate = 0.1, .global_samples = 9, .is_full_batch = true});
     const std::vector<const void*> ends = f.device.take_recorded_ends();
     recorded.insert(ends.begin(), ends.end());
     copies += ends.size();
@@ -106,7 +107,7 @@ TEST(Replica, MicroBatchesAddUpToTheBatch) {
   Fixture whole(kToyPlainModel);
   Fixture pieces(kToyPlainModel, 5, {}, true);
   for (int number = 0; number < 3; ++number) {
-    const StepInputs in{.number = number, .learning_rate = 0.1, .valid = 9};
+    const StepInputs in{.number = number, .learning_rate = 0.1, .global_samples = 9};
     const StepSums a = whole.replica->step({batch.view().sub(0, 9)}, in);
     const StepSums b =
         pieces.replica->step({batch.view().sub(0, 5), batch.view().sub(5, 0), batch.view().sub(5, 4)}, in);
@@ -128,7 +129,8 @@ TEST(Replica, PassesEveryBucketOnceInOrderInTheLastMicroBatch) {
   ASSERT_GT(f.plan.buckets.size(), 3U);
   for (std::size_t k = 0; k < f.plan.buckets.size(); ++k) expected.push_back("bucket " + std::to_string(k));
   expected.emplace_back("finish");
-  f.replica->step({batch.view().sub(0, 5), batch.view().sub(5, 4)}, {.number = 3, .learning_rate = 0.1, .valid = 9});
+  f.replica->step({batch.view().sub(0, 5), batch.view().sub(5, 4)},
+                  {.number = 3, .learning_rate = 0.1, .global_samples = 9});
   EXPECT_EQ(f.sink.events, expected);
 }
 
@@ -144,7 +146,7 @@ TEST(Replica, StagesBatchesWhereTheDeviceCannotReadThem) {
   Fixture direct(kToyModel);
   Fixture staged(kToyModel, 9, {.reads_host_memory = false});
   const SampleBatch batch(9, 6, 3);
-  const StepInputs in{.number = 0, .learning_rate = 0.1, .valid = 9};
+  const StepInputs in{.number = 0, .learning_rate = 0.1, .global_samples = 9};
   EXPECT_EQ(direct.replica->step({batch.view().sub(0, 9)}, in).loss,
             staged.replica->step({batch.view().sub(0, 9)}, in).loss);
   EXPECT_EQ(distance(direct.pulled(), staged.pulled()), 0);
@@ -165,7 +167,7 @@ layers:
   const std::vector<float> x{1, 5};  // mean 3, variance 4; then 0 and 4 / 4.5
   const std::vector<std::int32_t> labels{0, 1};
   f.replica->step({{.rows = 2, .inputs = {column(x.data())}, .labels = {column(labels.data())}}},
-                  {.number = 0, .learning_rate = 0, .valid = 2});
+                  {.number = 0, .learning_rate = 0, .global_samples = 2});
   const graph::Model after = f.pulled();
   const double mean = 0.7 * (0.7 * 0 + 0.3 * 3) + 0.3 * 0;
   const double variance = 0.7 * (0.7 * 1 + 0.3 * 4) + 0.3 * 4 / 4.5;
@@ -205,7 +207,7 @@ TEST(Replica, ContinuesFromPulledState) {
   const SampleBatch batch(9, 6, 3);
   Fixture once(kToyModel), twice(kToyModel);
   const auto step = [&](Fixture& f, std::int64_t number) {
-    f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+    f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .global_samples = 9});
   };
   step(once, 0);
   twice.replica->arenas().push(once.pulled());
@@ -234,7 +236,7 @@ TEST(Replica, NamesTheLayerThatFailed) {
   for (const bool backward : {false, true}) {
     Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t2", .step = 1, .backward = backward}});
     const auto step = [&](std::int64_t number) {
-      f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .valid = 9});
+      f.replica->step({batch.view().sub(0, 9)}, {.number = number, .learning_rate = 0.1, .global_samples = 9});
     };
     step(0);
     try {
@@ -249,7 +251,9 @@ TEST(Replica, NamesTheLayerThatFailed) {
 TEST(Replica, ProfilesEveryStepWhenAsked) {
   Fixture f(kToyModel);
   const SampleBatch batch(9, 6, 3);
-  const auto step = [&] { f.replica->step({batch.view().sub(0, 9)}, {.number = 0, .learning_rate = 0.1, .valid = 9}); };
+  const auto step = [&] {
+    f.replica->step({batch.view().sub(0, 9)}, {.number = 0, .learning_rate = 0.1, .global_samples = 9});
+  };
   step();
   f.replica->set_profiling(true);
   step();

@@ -30,7 +30,7 @@ TEST(SumSteps, AddsLeavesInTreeOrder) {
     EXPECT_EQ(sum.outputs.at(1), test::tree_sum(0, count, [&](int i) { return part(i).outputs[1]; }));
     EXPECT_EQ(sum.samples, count * (count + 1) / 2);
     EXPECT_EQ(sum.penalty, 0.3);
-    EXPECT_FALSE(sum.left_out);
+    EXPECT_FALSE(sum.update_skipped);
   }
   EXPECT_EQ(sum_steps(std::vector<StepSums>{}).samples, 0);
 }
@@ -51,8 +51,8 @@ TEST(SumSteps, OwnersOfSomeLeavesAddThemAlone) {
 
 TEST(SumSteps, OnePartLeftOutIsAllLeftOut) {
   std::vector<StepSums> parts = uneven_parts(3);
-  parts[2].left_out = true;
-  EXPECT_TRUE(sum_steps(parts).left_out);
+  parts[2].update_skipped = true;
+  EXPECT_TRUE(sum_steps(parts).update_skipped);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ ShareOutcome run_shares(const std::vector<int>& local_ranks, const std::vector<d
     out.samples += sums.samples;
     out.losses.push_back(sums.loss);
     for (std::int64_t step = 0; step < 3; ++step)
-      process->set->step(own, {.number = step, .learning_rate = 0.1, .valid = batch.rows()});
+      process->set->step(own, {.number = step, .learning_rate = 0.1, .global_samples = batch.rows()});
     std::vector<std::uint64_t> hashes(static_cast<std::size_t>(process->local_ranks));
     process->set->on_each([&](int local_rank, Replica& replica) {
       hashes[static_cast<std::size_t>(local_rank)] = replica.arenas().hash();
@@ -174,7 +174,7 @@ TEST(SharesOfBatches, AreWholeIfEveryReplicaHasItsUsualRows) {
     if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(ranks), 1.0);
     options.batch_sizes = {8, 12, 4};
     const World world = World::of_one_process(ranks);
-    return Shares(options, world).whole(batch, valid);
+    return Shares(options, world).is_full_batch(batch, valid);
   };
   EXPECT_TRUE(whole(twelve.view(), 12, {}));
   EXPECT_TRUE(whole(twelve.view(), 12, {}, 1));

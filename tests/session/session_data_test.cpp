@@ -145,7 +145,7 @@ TEST_P(SegmentationData, FitsEvaluatesAndKeepsOneLabelPerPixel) {
   }
   double first = 0, last = 0;
   for (std::int64_t step = 0; step < 20; ++step) {
-    last = session.replicas().step(rows, {.number = step, .learning_rate = 0.1, .valid = batch.rows()}).loss;
+    last = session.replicas().step(rows, {.number = step, .learning_rate = 0.1, .global_samples = batch.rows()}).loss;
     if (step == 0) first = last;
   }
   EXPECT_LT(last, first);

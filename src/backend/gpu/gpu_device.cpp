@@ -23,9 +23,9 @@ void GpuStream::watch(const Reached& reached) const {
   // A step takes milliseconds. Polls without sleeping first, so that its end is noticed soon.
   constexpr int kEager = 200;
   constexpr std::chrono::microseconds kPause{20};
-  for (int looks = 0; !reached(); ++looks) {
+  for (int spins = 0; !reached(); ++spins) {
     watcher_();
-    looks < kEager ? std::this_thread::yield() : std::this_thread::sleep_for(kPause);
+    spins < kEager ? std::this_thread::yield() : std::this_thread::sleep_for(kPause);
   }
 }
 
