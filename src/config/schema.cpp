@@ -127,7 +127,7 @@ bool Schema::read(const Node& arguments, const Mark& where, Reader& reader, void
   reading.missing(where);
   if (!reading.good) return false;
   for (const auto& rule : rules_)
-    if (const std::string complaint = rule(spec); !complaint.empty()) reading.fail(where, complaint);
+    if (const std::string error = rule(spec); !error.empty()) reading.fail(where, error);
   return reading.good;
 }
 
@@ -211,9 +211,9 @@ bool Field::read(const Node& node, Reader& reader, void* spec) const {
   const Node written = value->write(found);
   if (required && written.is_null()) return reader.error(node, name + " has no value"), false;
   if (range.limits() && !all_in(written, name, range, node, reader)) return false;
-  const std::string complaint = check ? check(found) : "";
-  if (!complaint.empty()) reader.error(node, name + " " + complaint);
-  return complaint.empty();
+  const std::string error = check ? check(found) : "";
+  if (!error.empty()) reader.error(node, name + " " + error);
+  return error.empty();
 }
 
 Node Field::schema() const {

@@ -79,10 +79,10 @@ class Key {
   Key& below(double high) { return field_.range.high = high, field_.range.high_open = true, *this; }
   Key& alias(std::string name) { return field_.aliases.push_back(std::move(name)), *this; }
   Key& doc(std::string text) { return field_.doc = std::move(text), *this; }
-  /// `judge` returns "" if the value is valid, else the rest of "<key> ..." such as "must be even".
+  /// `find_error` returns "" if the value is valid, else the rest of "<key> ..." such as "must be even".
   template <class Check>
-  Key& check(Check judge) {
-    field_.check = [judge](const void* value) -> std::string { return judge(*static_cast<const T*>(value)); };
+  Key& check(Check find_error) {
+    field_.check = [find_error](const void* value) -> std::string { return find_error(*static_cast<const T*>(value)); };
     return *this;
   }
 

@@ -29,7 +29,7 @@ bool begins_call(const Node& node) {
 std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mark.column); }
 
 /// The error in a text key, or "".
-std::string complaint(const std::string& key, bool quoted) {
+std::string key_error(const std::string& key, bool quoted) {
   if (key.size() > kLongestKey)
     return fmt::format("a key of {} characters; the maximum is {}", key.size(), kLongestKey);
   const std::size_t bracket = key.find_first_of("{[");
@@ -116,7 +116,7 @@ void TreeBuilder::add_key(Open& map, const Node& node) {
   Key key{node.str(), node.mark(), node.quoted(), false};
   if (!node.is_scalar()) {
     diagnostics_.error(key.mark, fmt::format("a key must be a name, found {}", node.describe()));
-  } else if (const std::string wrong = complaint(key.text, key.quoted); !wrong.empty()) {
+  } else if (const std::string wrong = key_error(key.text, key.quoted); !wrong.empty()) {
     diagnostics_.error(key.mark, wrong);
   } else {
     key.good = map.in_call || add_seen(map, key.text, key.mark);  // entries of `(3, 3, 3, 3)` are not keys

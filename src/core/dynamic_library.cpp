@@ -34,7 +34,7 @@ std::string path_of(void* handle, const std::string& otherwise) {
 }  // namespace
 
 DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
-  std::string said;
+  std::string error_text;
   const auto open = [&](const std::string& file) {
     handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) {
@@ -42,7 +42,7 @@ DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
       return true;
     }
     const char* words = dlerror();
-    if (said.empty() && words != nullptr) said = words;
+    if (error_text.empty() && words != nullptr) error_text = words;
     return false;
   };
   for (const std::string& file : name.files)
@@ -50,12 +50,12 @@ DynamicLibrary::DynamicLibrary(const LibraryName& name) : name_(name) {
   for (const fs::path& folder : folders_of_executable())
     for (const std::string& file : name.files)
       if (const fs::path path = folder / file; fs::exists(path)) {
-        said.clear();  // the error of a file that exists but cannot be opened is more useful
+        error_text.clear();  // the error of a file that exists but cannot be opened is more useful
         if (open(path.string())) return;
       }
   throw Error(ErrorKind::kDevice, fmt::format("{} cannot be opened ({}); install {} or put the folder of {} on "
                                               "LD_LIBRARY_PATH, or {}",
-                                              name.what, said, name.package, name.files.front(), name.otherwise));
+                                              name.what, error_text, name.package, name.files.front(), name.otherwise));
 }
 
 void* DynamicLibrary::address(const char* symbol) const {

@@ -67,11 +67,11 @@ std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, con
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);   // a pipe at this path must not block
   if (fd < 0) throw file_errors.cannot_open(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
   struct stat info {};
-  const bool told = fstat(fd, &info) == 0;
-  if (!told || !S_ISREG(info.st_mode)) {
+  const bool has_info = fstat(fd, &info) == 0;
+  if (!has_info || !S_ISREG(info.st_mode)) {
     close(fd);
     throw file_errors.cannot_open(
-        path, told && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
+        path, has_info && S_ISDIR(info.st_mode) ? "it is a folder; name the file in it" : "it is not a regular file");
   }
   return std::make_shared<BytesOnDisk>(path, fd, static_cast<std::uint64_t>(info.st_size), file_errors);
 }

@@ -279,10 +279,10 @@ std::string colored(std::string_view text) {
       style = found->style;
       const std::size_t at = whole.find(found->word), message = at + found->word.size();
       const std::size_t advice = advice_begin(whole.substr(message));
-      const std::string_view said = whole.substr(message, advice);
+      const std::string_view what = whole.substr(message, advice);
       const std::string tail = advice == std::string_view::npos ? "" : styled(kAdvice, whole.substr(message + advice));
       line = std::string(whole.substr(0, at)) + styled(style, found->word.substr(0, found->word.size() - 1)) + " " +
-             styled(kBold, said) + tail;
+             styled(kBold, what) + tail;
     } else if (const std::size_t caret = whole.find_first_not_of(" |");
                caret != std::string_view::npos && whole[caret] == '^' && whole.find('|') < caret) {
       line = std::string(whole.substr(0, caret)) + styled(style, whole.substr(caret));

@@ -30,12 +30,12 @@ std::optional<std::optional<std::string>> Expander::name(const ListedStep& step,
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
   if (text->empty() && is_block(step.type, scope)) return text;
-  std::string complaint = name_error(*text);
+  std::string error = name_error(*text);
   if (scope.is_input(*text))
-    complaint = fmt::format("another than '{}', {} input of {} '{}'", *text,
-                            scope.input_names.size() > 1 ? "an" : "the", scope.kind, scope.type);
-  if (complaint.empty()) return text;
-  reader_.expected(config::Node::text(*text, node->mark()), complaint);
+    error = fmt::format("another than '{}', {} input of {} '{}'", *text, scope.input_names.size() > 1 ? "an" : "the",
+                        scope.kind, scope.type);
+  if (error.empty()) return text;
+  reader_.expected(config::Node::text(*text, node->mark()), error);
   return std::nullopt;
 }
 
@@ -56,9 +56,9 @@ std::optional<std::string> Expander::device(const ListedStep& step, const Scope&
   const Reader::Key key(reader_, "device");
   const auto text = reader_.text(*node);
   if (!text) return std::nullopt;
-  const std::string complaint = slot_name_error(*text);
-  if (complaint.empty()) return text;
-  reader_.expected(*node, complaint);
+  const std::string error = slot_name_error(*text);
+  if (error.empty()) return text;
+  reader_.expected(*node, error);
   return std::nullopt;
 }
 

@@ -185,13 +185,13 @@ std::optional<Sources> Expander::network_input(const Call& call, const Network& 
   const config::Node* given = step.arguments.is_map() ? step.arguments.find("input_shape") : nullptr;
   Shape wanted = found;
   if (given != nullptr && !reader_.substituted(*given).is_null()) config::Value<Shape>::read(*given, reader_, wanted);
-  std::string complaint = input_error(network, found);
-  if (!complaint.empty()) complaint = fmt::format("'{}' must be {}", name, complaint);
+  std::string error = input_error(network, found);
+  if (!error.empty()) error = fmt::format("'{}' must be {}", name, error);
   if (wanted != found)
-    complaint = fmt::format("input_shape is {}, but '{}' is {}; leave input_shape out, or '{}'", wanted.str(), name,
-                            found.str(), name);
-  if (complaint.empty()) return sources;
-  add_notes(reader_.error(step.mark, complaint), scope);
+    error = fmt::format("input_shape is {}, but '{}' is {}; leave input_shape out, or '{}'", wanted.str(), name,
+                        found.str(), name);
+  if (error.empty()) return sources;
+  add_notes(reader_.error(step.mark, error), scope);
   return std::nullopt;
 }
 

@@ -42,8 +42,8 @@ config::Schema schema_of(const Network& network) {
                " of the Input that the network adds where it is the first step")
           .check([&network](const std::optional<Shape>& shape) {
             if (!shape) return std::string();
-            const std::string complaint = input_error(network, *shape);
-            return complaint.empty() ? nn::Bounded{}(*shape) : "must be " + complaint;
+            const std::string error = input_error(network, *shape);
+            return error.empty() ? nn::Bounded{}(*shape) : "must be " + error;
           }));
   size("patch_size", &A::patch_size, "pixels of a patch's side; a patch becomes one step");
   size("num_layers", &A::num_layers, "number of blocks of attention and dense layers");

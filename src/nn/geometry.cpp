@@ -32,7 +32,7 @@ std::string Bounded::operator()(const Shape& shape) const {
 
 std::string Bounded::operator()(const VolumeSides& sides) const {
   for (const Ends& ends : {sides.depth, sides.height, sides.width})
-    if (std::string complaint = (*this)(ends); !complaint.empty()) return complaint;
+    if (std::string error = (*this)(ends); !error.empty()) return error;
   return "";
 }
 

@@ -227,7 +227,7 @@ std::string piecewise_rule(const Piecewise& spec) {
 
 std::string every_boundary(const std::vector<Duration>& boundaries) {
   for (const Duration& boundary : boundaries)
-    if (const std::string complaint = positive_steps(boundary); !complaint.empty()) return complaint;
+    if (const std::string error = positive_steps(boundary); !error.empty()) return error;
   return "";
 }
 

@@ -121,12 +121,12 @@ class StringLookup final : public WordEncoder {
   /// Not exported with several indices for unknown words: export has no hash operation.
   std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
-    formats::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
-    for (const std::string& word : words_) look.words.emplace_back(word, places_.at(word));
-    if (unknown_ == 1) look.unknown = 0;
+    formats::LookUpWord lookup{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    for (const std::string& word : words_) lookup.words.emplace_back(word, places_.at(word));
+    if (unknown_ == 1) lookup.unknown = 0;
     const auto filled = places_.find(filler_.value_or(""));
-    if (!refuses_missing_) look.missing = filled == places_.end() ? look.unknown : filled->second;
-    return formats::PreparedColumn{column, std::move(look)};
+    if (!refuses_missing_) lookup.missing = filled == places_.end() ? lookup.unknown : filled->second;
+    return formats::PreparedColumn{column, std::move(lookup)};
   }
   std::string describe() const override {
     return fmt::format("{}{}", counted(words_.size(), "word"),
@@ -236,16 +236,16 @@ class IntegerLookup final : public WordEncoder {
   bool is_unknown(std::int32_t index) const override { return index < unknown_; }
   std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
-    formats::LookUpWord look{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
+    formats::LookUpWord lookup{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
     for (const std::int64_t number : numbers_)  // tables contain 7, or 7.0 in a column with missing cells
       for (const char* const end : {"", ".0"})
-        look.words.emplace_back(std::to_string(number) + end, places_.at(number));
-    if (unknown_ == 1) look.unknown = 0;
+        lookup.words.emplace_back(std::to_string(number) + end, places_.at(number));
+    if (unknown_ == 1) lookup.unknown = 0;
     if (const auto filled = places_.find(filler_.value_or(kKerasUnknown)); filled != places_.end())
-      look.missing = filled->second;
+      lookup.missing = filled->second;
     else if (filler_ || missing_ != MissingWord::kError)
-      look.missing = look.unknown;
-    return formats::PreparedColumn{column, std::move(look)};
+      lookup.missing = lookup.unknown;
+    return formats::PreparedColumn{column, std::move(lookup)};
   }
   std::string describe() const override {
     return fmt::format("{}{}", counted(numbers_.size(), "whole number"),

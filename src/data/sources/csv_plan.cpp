@@ -86,8 +86,8 @@ Groups default_inputs(const CSVSpec& spec, const ModelSide& model, const table::
   ColumnGroups::Group all;
   for (const table::Column& column : schema.columns) {
     if (others.contains(column.name)) continue;
-    const auto said = spec.columns.find(column.name);
-    if (said == spec.columns.end() ? is_of_use(column, file) : !is_ignored(said->second))
+    const auto configured = spec.columns.find(column.name);
+    if (configured == spec.columns.end() ? is_of_use(column, file) : !is_ignored(configured->second))
       all.columns.push_back(column.name);
   }
   if (all.columns.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no column is left for the inputs", file));
@@ -313,11 +313,11 @@ CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const s
   for (const std::string& name : flat(plan.layout.inputs)) {
     columns.use(name, "inputs");
     if (!seen.insert(name).second) continue;
-    const auto said = spec.columns.find(name);
-    if (said != spec.columns.end() && is_ignored(said->second))
+    const auto configured = spec.columns.find(name);
+    if (configured != spec.columns.end() && is_ignored(configured->second))
       throw Error(ErrorKind::kUsage, fmt::format("inputs names the column '{}', which `columns` ignores", name));
     plan.layout.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
-    if (said != spec.columns.end()) plan.layout.columns.back().encoder = said->second;
+    if (configured != spec.columns.end()) plan.layout.columns.back().encoder = configured->second;
   }
   keep_formats(columns.schema(), plan.layout);
   log_formats(spec, plan.layout, files.front());

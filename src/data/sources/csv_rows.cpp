@@ -72,7 +72,7 @@ struct Classes {
 
   bool knows(std::int32_t code) const { return code >= 0 && of_code[static_cast<std::size_t>(code)] >= 0; }
   /// The reason why the row cannot be a sample, or "".
-  std::string complaint(std::int64_t row) const {
+  std::string error_of(std::int64_t row) const {
     const std::int32_t code = table.row(row)[cell].code;
     if (code < 0) return "the label is missing";
     if (of_code[static_cast<std::size_t>(code)] >= 0) return "";
@@ -109,10 +109,10 @@ class LabelReader {
     std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
       if (whole(table_.row(row))) continue;
-      std::optional<table::BadRow> complaint = row_error(row);
-      if (!complaint) continue;
-      if (!may_skip) throw Error(ErrorKind::kData, complaint->str() + " (on_error: skip leaves such rows out)");
-      bad.push_back(std::move(*complaint));
+      std::optional<table::BadRow> error = row_error(row);
+      if (!error) continue;
+      if (!may_skip) throw Error(ErrorKind::kData, error->str() + " (on_error: skip leaves such rows out)");
+      bad.push_back(std::move(*error));
       broken.push_back(row);
     }
     return broken;
@@ -161,7 +161,7 @@ class LabelReader {
       return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
     };
     for (const Classes& classes : classes_)
-      if (std::string words = classes.complaint(row); !words.empty())
+      if (std::string words = classes.error_of(row); !words.empty())
         return about(table_.schema().columns[static_cast<std::size_t>(classes.column)].name, std::move(words));
     for (const Number& number : numbers_) {
       const float value = table_.row(row)[number.cell].number;

@@ -34,9 +34,9 @@ std::int64_t TableParts::append(const Converted& in, std::size_t first, std::siz
     if (from >= std::min(end, first + count)) continue;
     const Run run{begin + static_cast<std::int64_t>(from - first),
                   place.first_line + in.lines[i].line + (from - in.lines[i].row), place.file};
-    const bool goes_on = !runs_.empty() && runs_.back().file == run.file &&
-                         runs_.back().line + static_cast<std::uint64_t>(run.row - runs_.back().row) == run.line;
-    if (!goes_on) runs_.push_back(run);
+    const bool continues = !runs_.empty() && runs_.back().file == run.file &&
+                           runs_.back().line + static_cast<std::uint64_t>(run.row - runs_.back().row) == run.line;
+    if (!continues) runs_.push_back(run);
   }
   if (const std::size_t width = texts_.width(); width > 0 && count > 0) {
     const bool hold = files_[static_cast<std::size_t>(place.file)].bytes == nullptr;

@@ -193,15 +193,15 @@ class ModelReader {
                                             const std::vector<Reference>& outputs,
                                             const std::map<std::string, std::size_t>& places) {
     std::vector<bool> from_one(model.layers.size(), false);
-    const auto look = [&](const Reference& r) {
+    const auto visit = [&](const Reference& r) {
       const auto found = places.find(r.layer);
       if (found == places.end() || model.layers[found->second].model == nullptr) return;
       if (r.call == calls[found->second].size()) from_one[found->second] = true;
     };
     for (const auto& layer : calls)
       for (const Call& call : layer)
-        for (const Reference& r : call.inputs) look(r);
-    for (const Reference& r : outputs) look(r);
+        for (const Reference& r : call.inputs) visit(r);
+    for (const Reference& r : outputs) visit(r);
     return from_one;
   }
 
@@ -325,11 +325,11 @@ class ModelReader {
     std::set<std::string> different;
     for (const nlohmann::json& node : nodes) {
       const nlohmann::json& found = node.is_object() ? at(node, "kwargs") : kwargs_of(node);
-      nlohmann::json said = nlohmann::json::object();
+      nlohmann::json arguments = nlohmann::json::object();
       if (found.is_object())
         for (const auto& [key, value] : found.items())
-          if (value.is_primitive() && key != "training" && !says_nothing(value)) said[key] = value;
-      different.insert(said.dump());
+          if (value.is_primitive() && key != "training" && !says_nothing(value)) arguments[key] = value;
+      different.insert(arguments.dump());
     }
     if (different.size() > 1)
       refuse(fmt::format("layer '{}' is called with different arguments: {}", layer.name,

@@ -305,8 +305,8 @@ class Flattener {
 class SectionWriter {
  public:
   SectionWriter(const Flattener& flat, const std::optional<Shape>& input_shape, const KerasWriter& writer,
-                std::vector<std::string>& complaints)
-      : flat_(flat), input_shape_(input_shape), writer_(writer), complaints_(complaints) {
+                std::vector<std::string>& errors)
+      : flat_(flat), input_shape_(input_shape), writer_(writer), errors_(errors) {
     for (const FlatLayer& layer : flat.layers_) names_.insert(layer.name);
     feeds_ids_.resize(flat.layers_.size());
     for (const FlatCall& call : flat.calls_) {
@@ -399,21 +399,20 @@ class SectionWriter {
     }
     if (layer.inference_calls > 0 && !writer_.ignores_training) set_inference_mode(layer, all, own);
     if (!layer.trainable && type != "InputLayer") all.set("trainable", Node::boolean(false));
-    for (const std::string& complaint : own)
-      complaints_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, complaint));
+    for (const std::string& error : own) errors_.push_back(fmt::format("layer '{}' ({}): {}", layer.name, type, error));
     return all;
   }
 
   /// With training=False BatchNormalization uses its moving statistics, and dropout does nothing.
-  static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& complaints) {
+  static void set_inference_mode(const FlatLayer& layer, Node& arguments, std::vector<std::string>& errors) {
     const std::string& type = layer.definition->class_name;
     const bool normalizes = type == "BatchNormalization" && layer.trainable;
     const std::vector<std::string> rates = rates_of_training(type, arguments);
     if (trains_inside(layer))
-      complaints.push_back("it is called with training=False, which dptrain does not support for a wrapped layer");
+      errors.push_back("it is called with training=False, which dptrain does not support for a wrapped layer");
     if (!normalizes && rates.empty()) return;
     if (layer.inference_calls != layer.calls)
-      complaints.push_back("it is called with training=False and without, which dptrain does not support");
+      errors.push_back("it is called with training=False and without, which dptrain does not support");
     if (normalizes) arguments.set("inference_mode", Node::boolean(true));
     for (const std::string& rate : rates) arguments.set(rate, Node::integer(0));
   }
@@ -433,7 +432,7 @@ class SectionWriter {
            is_rate(at(own, "recurrent_dropout")) || is_rate(at(own, "rate"));
   }
 
-  Node input(const nlohmann::json& config, std::vector<std::string>& complaints) {
+  Node input(const nlohmann::json& config, std::vector<std::string>& errors) {
     Node shape = Node::sequence();
     if (input_shape_) {
       for (const std::int64_t extent : input_shape_->dims()) shape.items().push_back(Node::integer(extent));
@@ -442,13 +441,12 @@ class SectionWriter {
     const char* key = config.is_object() && config.contains("batch_shape") ? "batch_shape" : "batch_input_shape";
     const nlohmann::json batch = config.is_object() && config.contains(key) ? config.at(key) : nlohmann::json();
     if (!batch.is_array() || batch.size() < 2) {
-      complaints.push_back(
-          "the file does not contain its shape; set it, as in {file: ..., input_shape: [224, 224, 3]}");
+      errors.push_back("the file does not contain its shape; set it, as in {file: ..., input_shape: [224, 224, 3]}");
       return shape;
     }
     for (std::size_t i = 1; i < batch.size(); ++i) {
       if (!batch[i].is_number_integer()) {
-        complaints.push_back(
+        errors.push_back(
             fmt::format("its shape is {}; set all its extents, as in {{file: ..., input_shape: [224, 224, 3]}}",
                         batch.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
         return shape;
@@ -474,7 +472,7 @@ class SectionWriter {
       own.set("inputs", std::move(inputs));
     }
     if (call.own_mask && call.own_mask->call >= name_of_.size() - 1)
-      complaints_.push_back(fmt::format("layer '{}': its mask is that of a layer that comes after it", name));
+      errors_.push_back(fmt::format("layer '{}': its mask is that of a layer that comes after it", name));
     else if (call.has_own_mask)
       own.set("mask", Node::text(call.own_mask ? name_of(*call.own_mask) : "none"));
     if (!shared)
@@ -488,7 +486,7 @@ class SectionWriter {
   const Flattener& flat_;
   const std::optional<Shape>& input_shape_;
   const KerasWriter& writer_;
-  std::vector<std::string>& complaints_;
+  std::vector<std::string>& errors_;
   std::set<std::string> names_;
   std::vector<bool> feeds_ids_;       ///< per layer
   std::vector<Node> arguments_;       ///< per layer
@@ -511,7 +509,7 @@ bool has_masks(const Flattener& flat) {
 /// Adds Keras's masks to steps for which dptrain would derive others. Does nothing if the model does not build:
 /// building it reports the errors.
 void set_masks(KerasImport& import, const SectionWriter& section, const KerasWriter& writer,
-               std::vector<std::string>& complaints) {
+               std::vector<std::string>& errors) {
   Node& model = import.model;
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
@@ -523,7 +521,7 @@ void set_masks(KerasImport& import, const SectionWriter& section, const KerasWri
     if (const auto mask = plan.masks.find(arguments.find("name")->str()); mask != plan.masks.end())
       arguments.set("mask", Node::text(mask->second));
   }
-  complaints = std::move(plan.complaints);
+  errors = std::move(plan.errors);
   import.warnings = std::move(plan.warnings);
 }
 
@@ -546,21 +544,21 @@ KerasWriter keras_writer(const std::string& version, bool by_dptrain) {
 KerasImport import_model_config(const std::string& file, const std::string& model_config,
                                 const std::optional<Shape>& input_shape, const KerasWriter& writer) {
   const KerasModel definition = read_keras_model(file, model_config);
-  std::vector<std::string> complaints;
+  std::vector<std::string> errors;
   Flattener flat(file);
   flat.run(definition);
   const auto is_input = [](const FlatLayer& layer) { return layer.definition->class_name == "InputLayer"; };
   if (input_shape && std::count_if(flat.layers_.begin(), flat.layers_.end(), is_input) != 1)
-    complaints.push_back("input_shape is for models with one input");
-  SectionWriter section(flat, input_shape, writer, complaints);
+    errors.push_back("input_shape is for models with one input");
+  SectionWriter section(flat, input_shape, writer, errors);
   KerasImport result{definition.name, section.model(), {}};
-  if (complaints.empty() && has_masks(flat)) set_masks(result, section, writer, complaints);
-  if (complaints.empty()) return result;
+  if (errors.empty() && has_masks(flat)) set_masks(result, section, writer, errors);
+  if (errors.empty()) return result;
   constexpr std::size_t kMost = 20;
-  const std::size_t count = complaints.size();
-  complaints.resize(std::min(count, kMost));
+  const std::size_t count = errors.size();
+  errors.resize(std::min(count, kMost));
   throw Error(ErrorKind::kCheckpoint,
-              fmt::format("'{}': the model cannot be built:\n  {}{}", file, join(complaints, "\n  "),
+              fmt::format("'{}': the model cannot be built:\n  {}{}", file, join(errors, "\n  "),
                           count > kMost ? fmt::format("\n  and {} more", count - kMost) : ""));
 }
 

@@ -169,40 +169,40 @@ const char* meaning_in_keras2(const nlohmann::json& activation) {
 }
 
 /// The layer in a wrapper, {"class_name", "config"}, as `Type: {arguments}`.
-std::optional<Node> read_wrapped(const nlohmann::json& value, bool by_keras3, std::vector<std::string>& complaints) {
+std::optional<Node> read_wrapped(const nlohmann::json& value, bool by_keras3, std::vector<std::string>& errors) {
   const auto name = value.find("class_name"), config = value.find("config");
   if (!value.is_object() || name == value.end() || !name->is_string() || config == value.end()) return std::nullopt;
   const auto type = name->get<std::string>();
   if (nn::layer_family().find(type) == nullptr) {
-    complaints.push_back(fmt::format("its layer is of class {}, which dptrain does not support", type));
+    errors.push_back(fmt::format("its layer is of class {}, which dptrain does not support", type));
     return Node();
   }
   nlohmann::json own = *config;
   if (own.is_object()) own.erase("zero_output_for_mask");  // the wrapper sets it
   Node typed = Node::map();
-  typed.set(type, layer_arguments(type, own, by_keras3, complaints));
+  typed.set(type, layer_arguments(type, own, by_keras3, errors));
   return typed;
 }
 
 }  // namespace
 
 Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
-                     std::vector<std::string>& complaints) {
+                     std::vector<std::string>& errors) {
   const config::TypeDef& type = *nn::layer_family().find(class_name);
   const LayerForm& form = layer_form(type.type);
   Node arguments = Node::map();
   if (!config.is_object()) return arguments;
   for (const auto& [key, value] : config.items()) {
-    if (form.reader != nullptr && form.reader(key, config, complaints)) continue;
+    if (form.reader != nullptr && form.reader(key, config, errors)) continue;
     if (is_bookkeeping(key) || value.is_null()) continue;
     const config::Field* field = field_of(type.schema, key);
     if (field == nullptr) {
       if (!is_harmless(form, key, value))
-        complaints.push_back(fmt::format("argument '{}' is not supported, found {}", key, excerpt(value)));
+        errors.push_back(fmt::format("argument '{}' is not supported, found {}", key, excerpt(value)));
       continue;
     }
     if (const char* other = by_keras3 || !key.ends_with("activation") ? nullptr : meaning_in_keras2(value)) {
-      complaints.push_back(fmt::format(
+      errors.push_back(fmt::format(
           "activation {} of Keras 2, which wrote the file, is {}; Keras 3 and dptrain compute another function under "
           "that name",
           excerpt(value), other));
@@ -210,12 +210,12 @@ Node layer_arguments(const std::string& class_name, const nlohmann::json& config
     }
     const bool single = key == "axis" && value.is_array() && value.size() == 1;  // Keras 2: [3]
     std::optional<Node> node = field->value == &config::kValueOperations<nn::WrappedLayer>
-                                   ? read_wrapped(value, by_keras3, complaints)
+                                   ? read_wrapped(value, by_keras3, errors)
                                    : read_value(single ? value.front() : value);
     if (node)
       arguments.set(field->name, std::move(*node));
     else
-      complaints.push_back(fmt::format("argument '{}' is of an unknown kind: {}", key, excerpt(value)));
+      errors.push_back(fmt::format("argument '{}' is of an unknown kind: {}", key, excerpt(value)));
   }
   return arguments;
 }

@@ -61,10 +61,10 @@ std::string class_name(const config::Typed& layer);
 std::vector<std::string> call_arguments(const config::Typed& layer);
 /// The layer's own arguments: all but its name, `trainable` and `dtype`.
 config::Node layer_arguments(const config::Typed& layer, Dialect dialect = Dialect::kKeras2);
-/// The arguments of dptrain's layer, from the `config` in a file. Adds to `complaints` an error for each argument that
+/// The arguments of dptrain's layer, from the `config` in a file. Adds to `errors` an error for each argument that
 /// dptrain does not support: "argument 'kernel_constraint' is ...".
 config::Node layer_arguments(const std::string& class_name, const nlohmann::json& config, bool by_keras3,
-                             std::vector<std::string>& complaints);
+                             std::vector<std::string>& errors);
 
 /// Inserts an argument after an existing key, or first if that key is "".
 void insert(Entries& entries, const std::string& after, const std::string& key, config::Node value);

@@ -220,13 +220,13 @@ bool alike(const nlohmann::json& a, const nlohmann::json& b) {
          std::ranges::all_of(a.items(), there);
 }
 
-bool read_bidirectional(const std::string& key, const nlohmann::json& config, std::vector<std::string>& complaints) {
+bool read_bidirectional(const std::string& key, const nlohmann::json& config, std::vector<std::string>& errors) {
   const bool is_null = config.at(key).is_null();
   if (key == "merge_mode" && is_null)
-    complaints.push_back("merge_mode None is not supported: dptrain's layer gives one output");
+    errors.push_back("merge_mode None is not supported: dptrain's layer gives one output");
   if (key != "backward_layer" || is_null) return key == "merge_mode" && is_null;
   if (!alike(config.at(key), config.value("layer", nlohmann::json())))  // Keras 3 always writes it
-    complaints.push_back("its backward_layer has other settings than its layer, which is not supported");
+    errors.push_back("its backward_layer has other settings than its layer, which is not supported");
   return true;
 }
 

@@ -64,7 +64,7 @@ class MaskPlanner {
     for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) masks[graph::name_of(graph_, n)] = keras_mask(n);
     for (const KerasModelCall& call : model_calls)
       if (masks[call.tensor] != call.mask)
-        result_.complaints.push_back(
+        result_.errors.push_back(
             fmt::format("model '{}' is called with another mask than that of its input '{}', which "
                         "dptrain does not support",
                         call.model, call.tensor));
@@ -170,7 +170,7 @@ class MaskPlanner {
   }
 
   void refuse_mask(const graph::Node& node, const std::string& what) {
-    result_.complaints.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
+    result_.errors.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
   }
 
   /// Gives the node a `mask` if dptrain derives other masks for its inputs than those expected.

@@ -61,7 +61,7 @@ struct KerasWriter {
 
 struct MaskPlan {
   std::map<std::string, std::string> masks{};  ///< the value of `mask` for each step that needs one, by its name
-  std::vector<std::string> complaints{};       ///< masks that dptrain cannot represent, with the step's name
+  std::vector<std::string> errors{};           ///< masks that dptrain cannot represent, with the step's name
   std::vector<std::string> warnings{};         ///< steps that Keras can compute differently
 };
 

@@ -93,19 +93,19 @@ class Column {
     return index(to_.cast(to_.where(good, x, to_.scalar(0)), Element::kInt64), to_.unary("Not", good), token.count);
   }
 
-  Value operator()(const LookUpWord& look) {
+  Value operator()(const LookUpWord& lookup) {
     std::vector<std::string> words = missing_;  // take precedence over the vocabulary, as in tables
-    std::vector<std::int64_t> indices(words.size(), look.missing.value_or(look.count));
-    for (const auto& [word, index] : look.words)
+    std::vector<std::int64_t> indices(words.size(), lookup.missing.value_or(lookup.count));
+    for (const auto& [word, index] : lookup.words)
       if (std::ranges::find(missing_, word) == missing_.end()) words.push_back(word), indices.push_back(index);
     const Value found = to_.node(
         "LabelEncoder", {cells_}, cells_.dims,
-        {{"keys_strings", words}, {"values_int64s", indices}, {"default_int64", look.unknown.value_or(look.count)}},
+        {{"keys_strings", words}, {"values_int64s", indices}, {"default_int64", lookup.unknown.value_or(lookup.count)}},
         Element::kInt64);
     to_.graph().nodes.back().domain = kMlDomain;
-    const bool refuses = !look.unknown || !look.missing;
-    const Value refused = refuses ? to_.binary("Equal", found, to_.integers({look.count}), Element::kBool) : Value{};
-    return index(found, refused, look.count);
+    const bool refuses = !lookup.unknown || !lookup.missing;
+    const Value refused = refuses ? to_.binary("Equal", found, to_.integers({lookup.count}), Element::kBool) : Value{};
+    return index(found, refused, lookup.count);
   }
 
  private:

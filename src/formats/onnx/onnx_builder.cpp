@@ -53,17 +53,17 @@ std::int64_t product(const Dims& dims) {
 /// The shape for Reshape without the number of steps. An extent that keeps its axis is 0. The steps, axis 1, are -1 if
 /// they move to another axis and the batch does not.
 Dims without_steps(const Dims& from, const Dims& to) {
-  Dims told = to;
+  Dims dims = to;
   for (std::size_t i = 1; i < std::min(from.size(), to.size()); ++i)
-    if (from[i] == to[i]) told[i] = 0;
-  if (from.size() < 2 || to.size() < 2 || told[1] == 0 || from[0] != kBatch || to[0] != kBatch) return told;
+    if (from[i] == to[i]) dims[i] = 0;
+  if (from.size() < 2 || to.size() < 2 || dims[1] == 0 || from[0] != kBatch || to[0] != kBatch) return dims;
   for (std::size_t i = 1; i < to.size(); ++i)
     if (to[i] == from[1]) {
-      told[0] = 0;
-      told[i] = -1;
-      return told;
+      dims[0] = 0;
+      dims[i] = -1;
+      return dims;
     }
-  return told;
+  return dims;
 }
 
 }  // namespace

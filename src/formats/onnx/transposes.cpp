@@ -185,9 +185,9 @@ std::optional<SunkNode> TransposeSinking::reshape(const Node& node, const Node& 
     last = from;
   }
   // A 0 copies the extent at its own position, which the Transpose must not have moved.
-  const std::vector<std::int64_t>* told = integers_of(node.inputs[1]);
-  for (std::size_t i = 0; told != nullptr && i < told->size(); ++i)
-    if ((*told)[i] == 0 && perm_of(transpose)[i] != static_cast<std::int64_t>(i)) return std::nullopt;
+  const std::vector<std::int64_t>* shape = integers_of(node.inputs[1]);
+  for (std::size_t i = 0; shape != nullptr && i < shape->size(); ++i)
+    if ((*shape)[i] == 0 && perm_of(transpose)[i] != static_cast<std::int64_t>(i)) return std::nullopt;
   SunkNode sunk{.node = node};
   sunk.node.inputs[0] = transpose.inputs[0];
   return sunk;
