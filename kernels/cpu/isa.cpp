@@ -154,11 +154,11 @@ template <class F>
 double best_rate(int64_t floats, const F& f) {
   const Clock::time_point begin = Clock::now();
   double best = 0;
-  const auto goes_on = [&](int run) {
+  const auto continues = [&](int run) {
     const auto taken = Clock::now() - begin;
     return run < kLeastRuns || (run < kMostRuns && taken < (run < kWantedRuns ? kMostTime : kTime));
   };
-  for (int run = 0; goes_on(run); ++run) {
+  for (int run = 0; continues(run); ++run) {
     const Pass pass = pass_of(run, floats);
     const double seconds = seconds_side_by_side([&](int slot) { f(slot, pass); });
     const double bytes = static_cast<double>(pass.floats * pass.rounds) * sizeof(float) * thread_count();

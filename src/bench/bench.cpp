@@ -239,8 +239,8 @@ class Measurement {
     run_.steps(1);
     row_.start_seconds = start_.seconds() - row_.open_data_seconds;
     if (options_.warmup > 1) {
-      const std::string outlook = bench_estimate(row_, options_, run_.steps(1).seconds);
-      if (!outlook.empty()) log::info(outlook);
+      const std::string estimate = bench_estimate(row_, options_, run_.steps(1).seconds);
+      if (!estimate.empty()) log::info(estimate);
       run_.steps(options_.warmup - 2);
     }
     row_.peak_bytes = session::peak_resident_bytes();
@@ -362,7 +362,7 @@ std::string verdict(const BenchRow& row, BenchData data) {
   if (data == BenchData::kLoaderOnly)
     return fmt::format("the loader alone delivers {} samples/s, {} in each of {}", rate_text(row.examples_per_second),
                        rate_text(row.examples_per_second / std::max(1, row.workers)), counted(row.workers, "worker"));
-  const std::string slowest = slowest_passes(row.passes);
+  const std::string slowest = passes_far_from_bounds(row.passes);
   return bound_by(row) + alone(row, data) + (slowest.empty() ? "" : "; " + slowest);
 }
 

@@ -32,7 +32,7 @@ double bound_ms(const std::vector<PassTime>& passes) {
   return sum;
 }
 
-std::string slowest_passes(const std::vector<PassTime>& passes) {
+std::string passes_far_from_bounds(const std::vector<PassTime>& passes) {
   constexpr std::size_t kMost = 3;
   std::vector<PassTime> slow;
   for (const PassTime& pass : passes)

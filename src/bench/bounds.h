@@ -41,6 +41,6 @@ struct PassTime {
 double bound_ms(const std::vector<PassTime>& passes);
 
 /// "farthest from their bounds: conv2 backward 3.21 ms (bound 1.20), ...", up to three passes; "" if there are none.
-std::string slowest_passes(const std::vector<PassTime>& passes);
+std::string passes_far_from_bounds(const std::vector<PassTime>& passes);
 
 }  // namespace dptrain::bench

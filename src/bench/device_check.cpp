@@ -211,17 +211,17 @@ class Checker {
 
   bool passed() const { return passed_; }
 
-  void alone(const session::DeviceRequest& device) {
+  void check_one(const session::DeviceRequest& device) {
     line(device, "memory and copies", [&] { return check_memory(device); });
-    for (const DeviceCheck& check : checks_) report_check(device, check);
+    for (const DeviceCheck& check : checks_) run_check(device, check);
   }
 
-  void together(const session::DeviceRequest& devices) {
+  void check_all(const session::DeviceRequest& devices) {
     line(devices, fmt::format("all-reduce over {} replicas", devices.replicas), [&] { return check_sums(devices); });
     for (DeviceCheck check : checks_) {
       if (std::ranges::find(check.names, "BatchNormalization") == check.names.end()) continue;
       for (std::string& name : check.names) name += fmt::format(" over {} replicas", devices.replicas);
-      report_check(devices, check);
+      run_check(devices, check);
     }
   }
 
@@ -230,22 +230,22 @@ class Checker {
   void line(const session::DeviceRequest& devices, const std::string& name, const Check& check) {
     const Stopwatch watch;
     const Outcome outcome = check();
-    say(devices, name, outcome, watch.seconds());
+    report(devices, name, outcome, watch.seconds());
   }
 
-  void report_check(const session::DeviceRequest& devices, const DeviceCheck& check) {
+  void run_check(const session::DeviceRequest& devices, const DeviceCheck& check) {
     const Stopwatch watch;
-    const Outcome together = outcome_of(check, -1, devices);
+    const Outcome outcome = outcome_of(check, -1, devices);
     const double seconds = watch.seconds() / static_cast<double>(check.names.size());
     for (std::size_t i = 0; i < check.names.size(); ++i) {
-      if (together.passed || check.names.size() == 1)
-        say(devices, check.names[i], together, seconds);
+      if (outcome.passed || check.names.size() == 1)
+        report(devices, check.names[i], outcome, seconds);
       else
         line(devices, check.names[i], [&] { return outcome_of(check, static_cast<int>(i), devices); });
     }
   }
 
-  void say(const session::DeviceRequest& devices, const std::string& name, const Outcome& outcome, double seconds) {
+  void report(const session::DeviceRequest& devices, const std::string& name, const Outcome& outcome, double seconds) {
     passed_ = passed_ && outcome.passed;
     on_line_({names_of(devices), name, outcome.passed, outcome.found, seconds});
   }
@@ -263,8 +263,8 @@ bool check_devices(const session::DeviceRequest& devices, const std::vector<Devi
   std::vector<session::GpuId> different;
   for (const session::GpuId& gpu : devices.gpus)
     if (std::ranges::find(different, gpu) == different.end()) different.push_back(gpu);
-  for (const session::GpuId& gpu : different) checker.alone(session::request_of({gpu}));
-  checker.together(devices.replicas > 1 ? devices : session::request_of({devices.gpus.front(), devices.gpus.front()}));
+  for (const session::GpuId& gpu : different) checker.check_one(session::request_of({gpu}));
+  checker.check_all(devices.replicas > 1 ? devices : session::request_of({devices.gpus.front(), devices.gpus.front()}));
   return checker.passed();
 }
 

@@ -80,14 +80,14 @@ void launch(std::int64_t processes, const std::vector<std::string>& words, const
   command += fmt::format(" > {0}/results 2> {0}/words", shell_quoted(scratch.path()));
   allow_many_on_one_machine();
   const int status = std::system(command.c_str());
-  const std::string said = last_line(text_of(scratch.file("results")) + text_of(scratch.file("words")));
+  const std::string last_output = last_line(text_of(scratch.file("results")) + text_of(scratch.file("words")));
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ErrorKind::kDevice);
   constexpr int kNotFound = 127;
   if (code == kNotFound)
     throw Error(ErrorKind::kDevice, fmt::format("{}: {}: install an MPI (openmpi-bin or mpich), or name its launcher "
                                                 "in DPTRAIN_MPIRUN",
-                                                what, said));
-  if (code != 0) throw Error(static_cast<ErrorKind>(code), fmt::format("{}: {}", what, said));
+                                                what, last_output));
+  if (code != 0) throw Error(static_cast<ErrorKind>(code), fmt::format("{}: {}", what, last_output));
 }
 
 }  // namespace

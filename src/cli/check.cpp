@@ -37,17 +37,17 @@ void check_data(const CheckFlags& flags, const experiment::Experiment& experimen
   options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.wants_test = true;
   session::Session session(experiment, options);
-  const auto look = [](const char* name, data::Loader* loader) {
+  const auto check_loader = [](const char* name, data::Loader* loader) {
     if (loader == nullptr) return;
     loader->seek(0, 0);
     const data::Batch batch = loader->next();
     print_fitted(
         fmt::format("data.{:<11}{}, first batch of {} read", name, counted(loader->samples(), "sample"), batch.rows()));
   };
-  look("train", &session.train_loader());
+  check_loader("train", &session.train_loader());
   warn_of_large_batch(session);
-  look("validation", session.validation_loader());
-  look("test", session.test_loader());
+  check_loader("validation", session.validation_loader());
+  check_loader("test", session.test_loader());
   session.warn_about_bad_samples();
   if (!session.class_names().empty()) print_fitted("classes         " + session.class_names().text());
 }

@@ -245,14 +245,14 @@ void Command::parse(const std::vector<std::string>& given) const {
                            message.ends_with('?') ? "" : fmt::format("; see dptrain {} --help", name_)));
   };
   try {
-    ParsedArguments words(arguments_);
-    words.parse(given);
-    refuse_unknown(words.unknown(), flag_names());
-    refuse_unexpected(words.unknown(), given, arguments_);
+    ParsedArguments parsed(arguments_);
+    parsed.parse(given);
+    refuse_unknown(parsed.unknown(), flag_names());
+    refuse_unexpected(parsed.unknown(), given, arguments_);
     std::map<std::string, bool> present;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       const Argument& argument = arguments_[i];
-      const std::vector<std::string>& values = words.values(i);
+      const std::vector<std::string>& values = parsed.values(i);
       const bool several = values.size() > 1 && !argument.repeatable && !argument.placeholder.empty();
       if (several) refuse_use(fmt::format("{} is given {} times", argument.title(), values.size()));
       if (argument.required && values.empty()) refuse_use(fmt::format("{} is missing", argument.title()));

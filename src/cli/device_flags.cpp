@@ -144,10 +144,10 @@ session::DeviceRequest DeviceFlags::devices() const {
 
 session::DeviceRequest DeviceFlags::request() const {
   session::DeviceRequest request = plan_request();
-  if (!request.paper.empty())
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it", request.paper));
+  if (!request.plan_only_gpu.empty())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it",
+                            request.plan_only_gpu));
   warn_of_too_many(request);
   return request;
 }
@@ -207,7 +207,7 @@ session::DeviceRequest parse_cpus(const std::string& text) {
 
 session::DeviceRequest parse_gpus(const std::string& text, const std::string& flag) {
   if (text == "none") return {};
-  if (text == "h100" || text == "h200") return {.paper = text};
+  if (text == "h100" || text == "h200") return {.plan_only_gpu = text};
   std::vector<session::GpuId> ids;
   if (text == "all") {
     ids = all_gpus();

@@ -165,15 +165,15 @@ RunSummary make_run_summary(const train::RunDirectory& run, const FitFlags& flag
                             const experiment::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  RunSummary facts{.run = run.path(), .kept = {}};
+  RunSummary summary{.run = run.path(), .kept = {}};
   for (const char* const name :
        {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
-    if (fs::exists(run.file(name), ignored)) facts.kept.emplace_back(name);
-  facts.resume_flags = flags.devices.text();
-  if (flags.data == "synthetic") facts.resume_flags += " --data synthetic";
-  facts.can_eval = experiment.config.data.validation || experiment.config.data.test;
-  facts.peak_bytes = session::peak_resident_bytes();
-  return facts;
+    if (fs::exists(run.file(name), ignored)) summary.kept.emplace_back(name);
+  summary.resume_flags = flags.devices.text();
+  if (flags.data == "synthetic") summary.resume_flags += " --data synthetic";
+  summary.can_eval = experiment.config.data.validation || experiment.config.data.test;
+  summary.peak_bytes = session::peak_resident_bytes();
+  return summary;
 }
 
 /// Logs the end of a run and returns its exit code.
@@ -328,7 +328,7 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
   const train::EndReport ended = fit(session, run, options, initial_state);
   std::optional<LastEvaluation> last;
-  if (!flags.no_report) last = write_final_report(session, run, ended, options.progress);
+  if (!flags.no_report) last = evaluate_and_report(session, run, ended, options.progress);
   const int code = report(ended, run, flags, session, context);
   if (code != 0) return code;
   if (gates && run.is_here())

@@ -76,8 +76,8 @@ bool is_successful(const train::EndReport& end) {
   return end.result.exit_code == 0 && train::is_completed(end.result.exit);
 }
 
-std::optional<LastEvaluation> write_final_report(session::Session& session, const train::RunDirectory& run,
-                                                 const train::EndReport& end, train::ProgressMode progress) {
+std::optional<LastEvaluation> evaluate_and_report(session::Session& session, const train::RunDirectory& run,
+                                                  const train::EndReport& end, train::ProgressMode progress) {
   std::optional<LastEvaluation> last;
   if (is_successful(end) && session.validation_loader() != nullptr) {
     if (session.processes() != nullptr)  // an error in one process is an error in all

@@ -25,7 +25,7 @@ bool is_successful(const train::EndReport& end);
 
 /// Evaluates the weights (RunDirectory::weights_of) of a completed run with validation data. All processes together;
 /// SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
-std::optional<LastEvaluation> write_final_report(session::Session& session, const train::RunDirectory& run,
-                                                 const train::EndReport& end, train::ProgressMode progress);
+std::optional<LastEvaluation> evaluate_and_report(session::Session& session, const train::RunDirectory& run,
+                                                  const train::EndReport& end, train::ProgressMode progress);
 
 }  // namespace dptrain::cli

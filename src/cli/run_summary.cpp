@@ -25,22 +25,22 @@ std::string line(const char* word, const std::string& text) { return fmt::format
 
 }  // namespace
 
-std::vector<std::string> summary_lines(const train::EndReport& report, const RunSummary& facts) {
+std::vector<std::string> summary_lines(const train::EndReport& report, const RunSummary& summary) {
   const std::string& exit = report.result.exit;
   std::vector<std::string> lines{fmt::format("{}; {}, {} in {}, {}, {} of memory", train::exit_text(exit),
                                              counted(report.epochs, "epoch"), counted(report.steps, "step"),
                                              duration_text(report.seconds), speed_text(report.examples_per_second),
-                                             human_bytes(facts.peak_bytes))};
+                                             human_bytes(summary.peak_bytes))};
   std::vector<std::string> best;
   for (const auto& [name, entry] : best_values(report.best))
     best.push_back(fmt::format("{} {} in epoch {}", name, metric_text(entry.first), entry.second));
   if (!best.empty()) lines.push_back(line("best", join(best, ", ")));
-  lines.push_back(line("run", facts.run + (facts.kept.empty() ? "" : ": " + join(facts.kept, ", "))));
-  const std::string run = shell_quoted(facts.run);
+  lines.push_back(line("run", summary.run + (summary.kept.empty() ? "" : ": " + join(summary.kept, ", "))));
+  const std::string run = shell_quoted(summary.run);
   if (exit == "signal" || exit == "max_time")
-    lines.push_back(line("continue", "dptrain resume " + run + facts.resume_flags));
+    lines.push_back(line("continue", "dptrain resume " + run + summary.resume_flags));
   if (exit == "diverged") return lines;
-  if (facts.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
+  if (summary.can_eval) lines.push_back(line("evaluate", "dptrain eval " + run));
   lines.push_back(line("predict", fmt::format("dptrain predict {} --input FILE", run)));
   return lines;
 }

@@ -20,7 +20,7 @@ struct RunSummary {
   std::uint64_t peak_bytes = 0;   ///< peak memory
 };
 
-std::vector<std::string> summary_lines(const train::EndReport& report, const RunSummary& facts);
+std::vector<std::string> summary_lines(const train::EndReport& report, const RunSummary& summary);
 
 /// For --quiet, as `name: value` lines: the last epoch's values, the best ones and their epochs, time, speed, the exit
 /// word and the run's folder.

@@ -33,7 +33,7 @@ struct SummaryFlags {
 };
 
 /// Launches per step and memory per replica on a plan-only GPU.
-std::string paper_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
+std::string plan_only_text(const experiment::Experiment& experiment, int replicas, const session::DryPlan& plan) {
   const std::int64_t micro_batches =
       plan.plan.has_loss() ? session::slices_of_replica(experiment.config, replicas, plan.micro_batches) : 1;
   return bench::launches_text(bench::launch_items(plan.plan, plan.choices, micro_batches)) +
@@ -55,7 +55,7 @@ int run(const SummaryFlags& flags) {
     print_fitted(plan.device + "\n" + plan.text());
     if (const std::string line = choices ? session::conv_choices_line(*choices, runtime) : ""; !line.empty())
       print_fitted(line);
-    if (!devices.paper.empty()) print_fitted(paper_text(experiment, devices.replicas, plan));
+    if (!devices.plan_only_gpu.empty()) print_fitted(plan_only_text(experiment, devices.replicas, plan));
   }
   if (flags.dot) {
     train::write_text(*flags.dot, graph::to_dot(graph::undrawn_model(experiment.graph, experiment.config.seed)));

@@ -140,10 +140,12 @@ void choose_rungs(const SweepFlags& flags, const experiment::Experiment& experim
 
 void check_keys(const sweep::Plan& plan) {
   std::set<std::string> keys;
-  for (const sweep::SweepParameter& varied : plan.space()) {
-    if (!keys.insert(varied.key).second) refuse_sweep(fmt::format("--vary {}: the key is varied twice", varied.key));
-    if (plan.strategy == sweep::Strategy::kHalving && (varied.key == "train.epochs" || varied.key == "train.steps"))
-      refuse_sweep(fmt::format("--vary {}: --strategy halving decides how long a trial trains", varied.key));
+  for (const sweep::SweepParameter& parameter : plan.space()) {
+    if (!keys.insert(parameter.key).second)
+      refuse_sweep(fmt::format("--vary {}: the key is varied twice", parameter.key));
+    if (plan.strategy == sweep::Strategy::kHalving &&
+        (parameter.key == "train.epochs" || parameter.key == "train.steps"))
+      refuse_sweep(fmt::format("--vary {}: --strategy halving decides how long a trial trains", parameter.key));
   }
 }
 

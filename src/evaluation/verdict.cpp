@@ -69,13 +69,14 @@ std::string table_of(const std::vector<Verdict>& verdicts) {
   return join(lines, "\n");
 }
 
-std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite, const std::string& unjudged) {
+std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite, const std::string& skip_reason) {
   const auto failures = std::ranges::count_if(verdicts, [](const Verdict& verdict) { return verdict.failed; });
   const auto unproven = std::ranges::count_if(verdicts, [](const Verdict& verdict) { return !verdict.proven; });
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  xml += fmt::format(
-      "<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-      xml_text(suite), verdicts.size() + (unjudged.empty() ? 0 : 1), failures, unproven + (unjudged.empty() ? 0 : 1));
+  xml +=
+      fmt::format("<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
+                  xml_text(suite), verdicts.size() + (skip_reason.empty() ? 0 : 1), failures,
+                  unproven + (skip_reason.empty() ? 0 : 1));
   for (const Verdict& verdict : verdicts) {
     const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{} {}\"", xml_text(suite),
                                          xml_text(verdict.gate), xml_text(verdict.limit));
@@ -89,10 +90,10 @@ std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& su
     xml += fmt::format("{}>\n      <failure message=\"{}\">{}{}</failure>\n    </testcase>\n", head,
                        xml_text(verdict.message), xml_text(place), xml_text(verdict.message));
   }
-  if (!unjudged.empty())
+  if (!skip_reason.empty())
     xml += fmt::format(
         "    <testcase classname=\"{}\" name=\"gates\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-        xml_text(suite), xml_text(unjudged));
+        xml_text(suite), xml_text(skip_reason));
   return xml + "  </testsuite>\n</testsuites>\n";
 }
 

@@ -30,8 +30,9 @@ std::string word_of(const Verdict& verdict);
 /// Aligned columns "gate found interval limit verdict", without a line break at the end.
 std::string table_of(const std::vector<Verdict>& verdicts);
 /// One testsuite named `suite` with a testcase for each gate: passed, failed, or skipped if it is not proven. A
-/// non-empty `unjudged` adds a skipped testcase with the reason why the gates were not checked.
-std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite, const std::string& unjudged = "");
+/// non-empty `skip_reason` adds a skipped testcase with the reason why the gates were not checked.
+std::string junit_of(const std::vector<Verdict>& verdicts, const std::string& suite,
+                     const std::string& skip_reason = "");
 /// A line `::error file=F,line=N,title=gate::message` for each failed gate; without a location, `::error title=...`.
 std::vector<std::string> annotations_of(const std::vector<Verdict>& verdicts);
 

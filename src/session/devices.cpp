@@ -81,7 +81,7 @@ DeviceRequest with_threads(DeviceRequest request, int sharers) {
 }
 
 std::string short_name(const DeviceRequest& request) {
-  if (!request.paper.empty()) return request.paper;
+  if (!request.plan_only_gpu.empty()) return request.plan_only_gpu;
   if (!request.on_gpus() && request.slots > 1) {
     std::vector<std::string> threads;
     for (const int one : request.slot_threads) threads.push_back(std::to_string(one));
@@ -123,7 +123,7 @@ std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, c
 std::optional<std::uint64_t> bucket_bytes(const experiment::ParallelSection& parallel, const DeviceRequest& request) {
   constexpr std::uint64_t kOnGpus = 25U << 20;
   if (parallel.bucket_size) return parallel.bucket_size->bytes;
-  return request.on_gpus() || !request.paper.empty() ? std::optional(kOnGpus) : std::nullopt;
+  return request.on_gpus() || !request.plan_only_gpu.empty() ? std::optional(kOnGpus) : std::nullopt;
 }
 
 void check_allreduce_dtype(const DeviceRequest& request, const experiment::ParallelSection& parallel, int ranks) {
@@ -156,7 +156,7 @@ backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
 std::unique_ptr<backend::Device> make_device(const DeviceRequest& request, int rank,
                                              const backend::RuntimeOptions& options, int slot) {
   const int index = rank * request.slots + slot;
-  if (!request.paper.empty()) return backend::make_plan_only_gpu(request.paper, options);
+  if (!request.plan_only_gpu.empty()) return backend::make_plan_only_gpu(request.plan_only_gpu, options);
   if (!request.on_gpus()) {
     const bool whole = request.slot_threads.empty();
     return backend::make_cpu_device(

@@ -40,7 +40,7 @@ struct DeviceRequest {
   std::vector<std::vector<int>> cpus{};  ///< cores to which each CPU replica is bound; empty: not bound
   int threads = 0;                  ///< threads of each CPU replica in all its slots; 0: cores / replicas, at least 1
   std::vector<GpuId> gpus{};        ///< replica by replica; empty: the CPU
-  std::string paper{};              ///< a GPU model to plan for without the device ("h100", "h200")
+  std::string plan_only_gpu{};      ///< a GPU model to plan for without the device ("h100", "h200")
   int slots = 1;                    ///< devices of each replica
   std::vector<int> slot_threads{};  ///< threads of each slot of a CPU replica; empty: one slot with all threads
   bool grouped = false;             ///< the user has grouped the GPUs into replicas; otherwise place_slots() does
@@ -48,7 +48,7 @@ struct DeviceRequest {
   /// Per device of a replica: its slots from the config, as in plan::PlanOptions::slots. Set by place_slots().
   std::vector<std::vector<std::string>> placement{};
 
-  bool on_gpus() const { return !gpus.empty() || !paper.empty(); }
+  bool on_gpus() const { return !gpus.empty() || !plan_only_gpu.empty(); }
   bool on_real_gpus() const { return !gpus.empty() && gpus.front().kind == backend::DeviceKind::kCuda; }
 };
 DeviceRequest request_of(std::vector<GpuId> gpus);

@@ -258,7 +258,7 @@ plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int
 std::int64_t micro_batches(const experiment::ConfigFile& config, const plan::Plan& plan, const DeviceRequest& devices,
                            int sharers, std::int64_t rows) {
   if (config.train.accumulate_steps) return *config.train.accumulate_steps;
-  if (config.parallel.virtual_shards || devices.on_gpus() || !devices.paper.empty()) return 1;
+  if (config.parallel.virtual_shards || devices.on_gpus() || !devices.plan_only_gpu.empty()) return 1;
   return plan::micro_batches_in_cache(plan, rows,
                                       cache_of_replica(machine::caches(), devices.replicas * sharers, devices.threads));
 }

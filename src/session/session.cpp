@@ -29,9 +29,9 @@ Session::Session(const experiment::Experiment& experiment, const SessionOptions&
       sharers_(processes_on_these_cores(processes_)),
       devices_(with_threads(place_slots(options.devices, experiment_.graph), sharers_)),
       phase_started_(now_seconds()) {
-  if (!devices_.paper.empty())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it", devices_.paper));
+  if (!devices_.plan_only_gpu.empty())
+    throw Error(ErrorKind::kUsage, fmt::format("{} is a GPU on paper, for summary --plan and check; nothing runs on it",
+                                               devices_.plan_only_gpu));
   if (!devices_.cpus.empty() && sharers_ > 1)
     throw Error(ErrorKind::kUsage, fmt::format("--cpus auto uses all cores, but {} processes share them; let the "
                                                "launcher bind each process to its own cores, or give --cpus NxT",

@@ -94,26 +94,26 @@ void SessionData::open(const SessionOptions& options) {
 
 /// Class weights apply to training only.
 void SessionData::resolve_class_weights(const SessionOptions& options) {
-  const std::optional<experiment::ClassWeight>& setting = experiment_.config.train.class_weight;
-  if (!setting || !options.training || objectives_.size() != 1 || !sources_.train) return;
-  objectives_.front().class_weights =
-      session::class_weights(*setting, {.labels = *sources_.train,
-                                        .which = data::find_label(*sources_.train, model_side().output_names.front()),
-                                        .outputs = model_side().outputs.front().elements(),
-                                        .synthetic = options.data == DataMode::kSynthetic});
+  const std::optional<experiment::ClassWeight>& class_weight = experiment_.config.train.class_weight;
+  if (!class_weight || !options.training || objectives_.size() != 1 || !sources_.train) return;
+  objectives_.front().class_weights = session::class_weights(
+      *class_weight, {.labels = *sources_.train,
+                      .which = data::find_label(*sources_.train, model_side().output_names.front()),
+                      .outputs = model_side().outputs.front().elements(),
+                      .synthetic = options.data == DataMode::kSynthetic});
 }
 
 /// Buckets apply to training only.
 void SessionData::measure_lengths(const SessionOptions& options) {
-  const experiment::BucketByLength& setting = experiment_.config.data.loader.bucket_by_length;
-  if (setting.window == 0 || !options.training || !sources_.train) return;
+  const experiment::BucketByLength& bucketing = experiment_.config.data.loader.bucket_by_length;
+  if (bucketing.window == 0 || !options.training || !sources_.train) return;
   try {
-    buckets_ = {setting.window,
+    buckets_ = {bucketing.window,
                 std::make_shared<const std::vector<std::int32_t>>(data::sample_lengths(*sources_.train, model_side()))};
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage || !setting.mark.known()) throw;
+    if (error.kind() != ErrorKind::kUsage || !bucketing.mark.known()) throw;
     config::Diagnostics diagnostics;
-    diagnostics.error(setting.mark, error.what());
+    diagnostics.error(bucketing.mark, error.what());
     throw config::ConfigError(diagnostics, error.kind());
   }
 }

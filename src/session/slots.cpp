@@ -65,9 +65,9 @@ DeviceRequest place_slots(DeviceRequest request, const graph::Graph& graph) {
                             request.slots, counted(names.size(), "slot"), join(names, ", ")));
   request.placement.resize(static_cast<std::size_t>(request.slots));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto said = std::ranges::find(request.places, names[i], &std::pair<std::string, int>::first);
+    const auto requested = std::ranges::find(request.places, names[i], &std::pair<std::string, int>::first);
     int place = request.places.empty() ? static_cast<int>(i) % request.slots : 0;
-    if (said != request.places.end()) place = said->second;
+    if (requested != request.places.end()) place = requested->second;
     if (place >= request.slots)
       throw Error(ErrorKind::kUsage, fmt::format("--slots {}={}: each replica has {}, counted from 0", names[i], place,
                                                  counted(request.slots, "device")));

@@ -17,16 +17,16 @@ constexpr std::size_t kMostWidth = 32;
 /// "learning_rate" for train.optimizer.learning_rate, or the shortest ending that distinguishes the keys.
 std::vector<std::string> short_names(const std::vector<SweepParameter>& space) {
   std::vector<std::string> names;
-  for (const SweepParameter& varied : space) {
-    std::string name = varied.key;
-    for (std::size_t dot = varied.key.rfind('.'); dot != std::string::npos && dot > 0;
-         dot = varied.key.rfind('.', dot - 1)) {
-      name = varied.key.substr(dot + 1);
+  for (const SweepParameter& parameter : space) {
+    std::string name = parameter.key;
+    for (std::size_t dot = parameter.key.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = parameter.key.rfind('.', dot - 1)) {
+      name = parameter.key.substr(dot + 1);
       const auto ends_alike = [&](const SweepParameter& other) {
-        return &other != &varied && (other.key == name || other.key.ends_with("." + name));
+        return &other != &parameter && (other.key == name || other.key.ends_with("." + name));
       };
       if (std::ranges::none_of(space, ends_alike)) break;
-      name = varied.key;
+      name = parameter.key;
     }
     names.push_back(name);
   }
@@ -70,15 +70,15 @@ struct Places {
   bool log = false;
 };
 
-Places places_of(const Sweep& sweep, const SweepParameter& varied, std::size_t column) {
-  Places places{.at = {}, .names = varied.choices, .log = varied.log};
+Places places_of(const Sweep& sweep, const SweepParameter& parameter, std::size_t column) {
+  Places places{.at = {}, .names = parameter.choices, .log = parameter.log};
   const auto is_number = [](const std::string& choice) { return number_of(choice).has_value(); };
   if (std::ranges::all_of(places.names, is_number)) std::ranges::stable_sort(places.names, {}, number_of);
   for (const Trial& trial : sweep.trials) {
     const std::string& value = trial.values[column];
     const auto place = std::ranges::find(places.names, value) - places.names.begin();
-    places.at.push_back(varied.kind == SweepParameter::Kind::kChoices ? static_cast<double>(place)
-                                                                      : number_of(value).value_or(0));
+    places.at.push_back(parameter.kind == SweepParameter::Kind::kChoices ? static_cast<double>(place)
+                                                                         : number_of(value).value_or(0));
   }
   return places;
 }
@@ -153,7 +153,7 @@ std::vector<std::string> table_of(const Sweep& sweep, const std::string& shown) 
 
 std::string csv_of(const Sweep& sweep) {
   std::vector<std::string> head{"rank", "trial"};
-  for (const SweepParameter& varied : sweep.plan.space()) head.push_back(csv_field(varied.key));
+  for (const SweepParameter& parameter : sweep.plan.space()) head.push_back(csv_field(parameter.key));
   head.push_back(csv_field(sweep.plan.objective));
   head.insert(head.end(), {"best_epoch", "epochs", "seconds", "status", "reason", "run"});
   std::string text = join(head, ",") + "\n";

@@ -84,20 +84,21 @@ std::string real_text(const SweepParameter& range, double value) {
   return shortest(std::clamp(narrow ? value : rounded, range.low, range.high));
 }
 
-std::string draw_one(const SweepParameter& varied, RandomStream stream) {
-  if (varied.kind == SweepParameter::Kind::kChoices) return varied.choices[stream.below(varied.choices.size())];
-  if (varied.kind == SweepParameter::Kind::kReal) {
+std::string draw_one(const SweepParameter& parameter, RandomStream stream) {
+  if (parameter.kind == SweepParameter::Kind::kChoices)
+    return parameter.choices[stream.below(parameter.choices.size())];
+  if (parameter.kind == SweepParameter::Kind::kReal) {
     const double share = stream.uniform();
-    const double value = varied.log ? varied.low * std::pow(varied.high / varied.low, share)
-                                    : varied.low + share * (varied.high - varied.low);
-    return real_text(varied, value);
+    const double value = parameter.log ? parameter.low * std::pow(parameter.high / parameter.low, share)
+                                       : parameter.low + share * (parameter.high - parameter.low);
+    return real_text(parameter, value);
   }
-  if (!varied.log)
-    return fmt::format(
-        "{:.0f}",
-        varied.low + static_cast<double>(stream.below(static_cast<std::uint64_t>(varied.high - varied.low) + 1)));
-  const double value = varied.low * std::pow((varied.high + 1) / varied.low, static_cast<double>(stream.uniform()));
-  return fmt::format("{:.0f}", std::clamp(std::floor(value), varied.low, varied.high));
+  if (!parameter.log)
+    return fmt::format("{:.0f}", parameter.low + static_cast<double>(stream.below(
+                                                     static_cast<std::uint64_t>(parameter.high - parameter.low) + 1)));
+  const double value =
+      parameter.low * std::pow((parameter.high + 1) / parameter.low, static_cast<double>(stream.uniform()));
+  return fmt::format("{:.0f}", std::clamp(std::floor(value), parameter.low, parameter.high));
 }
 
 }  // namespace
@@ -109,18 +110,18 @@ std::optional<double> number_of(const std::string& text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-SweepParameter parse_varied(const std::string& text) {
+SweepParameter parse_parameter(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || trim(text.substr(equals + 1)).empty())
     refuse(text, "expected a key and its values, as in train.optimizer.learning_rate=1e-4..1e-2:log");
   const std::string spec = trim(text.substr(equals + 1));
-  SweepParameter varied;
+  SweepParameter parameter;
   if (const auto range = parse_range(spec, text))
-    varied = *range;
+    parameter = *range;
   else
-    varied.choices = split_choices(spec, text);
-  varied.key = trim(text.substr(0, equals));
-  return varied;
+    parameter.choices = split_choices(spec, text);
+  parameter.key = trim(text.substr(0, equals));
+  return parameter;
 }
 
 Values draw(const std::vector<SweepParameter>& space, std::uint64_t seed, std::int64_t number) {
@@ -134,9 +135,9 @@ Values draw(const std::vector<SweepParameter>& space, std::uint64_t seed, std::i
 
 std::optional<std::int64_t> grid_size(const std::vector<SweepParameter>& space) {
   std::int64_t size = 1;
-  for (const SweepParameter& varied : space) {
-    if (varied.kind != SweepParameter::Kind::kChoices) return std::nullopt;
-    size = std::min(kMostPoints, size * static_cast<std::int64_t>(varied.choices.size()));
+  for (const SweepParameter& parameter : space) {
+    if (parameter.kind != SweepParameter::Kind::kChoices) return std::nullopt;
+    size = std::min(kMostPoints, size * static_cast<std::int64_t>(parameter.choices.size()));
   }
   return size;
 }

@@ -24,7 +24,7 @@ struct SweepParameter {
 
 /// "KEY=1e-4..1e-2:log", "KEY=16..128:int", "KEY=adam,sgd". Commas in brackets, braces and quotes are part of a choice.
 /// Throws Error{kUsage}.
-SweepParameter parse_varied(const std::string& text);
+SweepParameter parse_parameter(const std::string& text);
 
 /// One value for each varied key, as YAML.
 using Values = std::vector<std::string>;

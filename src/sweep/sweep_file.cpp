@@ -76,8 +76,8 @@ Json json_of(const Plan& plan, const Trial& trial) {
 Trial trial_of(const Json& json, const std::vector<SweepParameter>& space) {
   Trial trial;
   json.at("trial").get_to(trial.number);
-  for (const SweepParameter& varied : space)
-    trial.values.push_back(json.at("values").at(varied.key).get<std::string>());
+  for (const SweepParameter& parameter : space)
+    trial.values.push_back(json.at("values").at(parameter.key).get<std::string>());
   const auto status = json.at("status").get<std::string>();
   for (const Status known : {Status::kWaiting, Status::kRunning, Status::kDone, Status::kFailed})
     if (name_of(known) == status) trial.status = known;

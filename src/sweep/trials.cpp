@@ -31,7 +31,7 @@ std::string name_of(Status status) { return kStatuses[static_cast<std::size_t>(s
 
 std::vector<SweepParameter> Plan::space() const {
   std::vector<SweepParameter> all;
-  for (const std::string& text : vary) all.push_back(parse_varied(text));
+  for (const std::string& text : vary) all.push_back(parse_parameter(text));
   return all;
 }
 

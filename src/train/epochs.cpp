@@ -78,7 +78,7 @@ std::optional<experiment::Logs> Epochs::validate() {
     ++bar.done;
     bar.seconds = watch.seconds();
     run_.progress.draw(bar);
-    return goes_on_();
+    return should_continue_();
   });
   if (!sums) return std::nullopt;
   experiment::Logs logs;

@@ -17,10 +17,14 @@ namespace dptrain::train {
 
 class Epochs {
  public:
-  /// `goes_on` is called after each batch of a validation; false stops the validation.
+  /// `should_continue` is called after each batch of a validation; false stops the validation.
   Epochs(Run& run, CheckpointManager& checkpoints, StepLog& log, TrainingControl& control,
-         std::function<bool()> goes_on)
-      : run_(run), checkpoints_(checkpoints), log_(log), control_(control), goes_on_(std::move(goes_on)) {}
+         std::function<bool()> should_continue)
+      : run_(run),
+        checkpoints_(checkpoints),
+        log_(log),
+        control_(control),
+        should_continue_(std::move(should_continue)) {}
 
   /// `of`: the run's goal, "/12". Does nothing inside an epoch, after a resume.
   void begin(const std::string& of);
@@ -47,7 +51,7 @@ class Epochs {
   CheckpointManager& checkpoints_;
   StepLog& log_;
   TrainingControl& control_;
-  std::function<bool()> goes_on_;
+  std::function<bool()> should_continue_;
   double extra_seconds_ = 0;
 };
 

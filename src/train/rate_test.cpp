@@ -91,13 +91,13 @@ RateCurve test_rates(session::Session& session, const RateRange& range,
   loader.seek(0, 0);
   runtime::BatchQueue queue(session.replicas());
   std::int64_t done = 0;
-  bool goes_on = true;
+  bool continues = true;
   const auto collect = [&] {
     const runtime::StepSums sums = queue.collect().sums;
-    if (goes_on) goes_on = curve.add(sums.loss / static_cast<double>(sums.samples) + sums.penalty);
-    goes_on = tick(++done) && goes_on;
+    if (continues) continues = curve.add(sums.loss / static_cast<double>(sums.samples) + sums.penalty);
+    continues = tick(++done) && continues;
   };
-  for (std::int64_t step = 0; step < range.steps && goes_on; ++step) {
+  for (std::int64_t step = 0; step < range.steps && continues; ++step) {
     data::Batch batch = next_batch(loader);
     const runtime::StepInputs inputs{step, factor * curve.rate(step), batch.rows()};
     queue.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);

@@ -176,14 +176,14 @@ void RunDirectory::choose(const experiment::Experiment& experiment, const RunOpt
   if (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   std::error_code error;
   if (fs::exists(path_, error) && !fs::is_directory(path_, error)) cannot_write(path_, "it is a file");
-  const bool goes_on = !fs::exists(path_, error) || is_unused(path_) || options.resuming_here;
-  if (!goes_on && !options.overwrite && !(options.restarting_here && killed_at_start(path_, experiment)))
+  const bool is_free_or_resumed = !fs::exists(path_, error) || is_unused(path_) || options.resuming_here;
+  if (!is_free_or_resumed && !options.overwrite && !(options.restarting_here && killed_at_start(path_, experiment)))
     throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; continue with --resume, replace its run "
                                                "with --overwrite, or choose another folder",
                                                path_));
   make_folders(path_);
   lock_ = RunLock(path_);
-  if (!goes_on) wipe(path_, outputs_of(experiment));
+  if (!is_free_or_resumed) wipe(path_, outputs_of(experiment));
 }
 
 void RunDirectory::describe(const experiment::Experiment& experiment, const RunOptions& options,

@@ -244,7 +244,7 @@ void Trainer::count(const data::Batch& batch) {
 }
 
 /// Copies the counts to the position, which checkpoints contain.
-void Trainer::update_counts() {
+void Trainer::copy_counts() {
   run_.position.skipped_steps = nonfinite_.skipped_steps();
   run_.position.rollbacks = nonfinite_.rollbacks();
 }
@@ -252,7 +252,7 @@ void Trainer::update_counts() {
 /// `step`: the skipped step; null if weights are not finite, which cannot be repaired in place.
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const Reaction reaction = nonfinite_.react(step != nullptr);
-  update_counts();
+  copy_counts();
   constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.sinks->event("nonfinite", {{"what", what}, {"step", run_.position.step}});
@@ -387,7 +387,7 @@ void Trainer::begin_with(const formats::OptimizerState& state) {
 void Trainer::resume(const formats::CheckpointState& state) {
   run_.position = restore_state(state, session_, run_.callbacks, run_.best);
   nonfinite_.restore(run_.position.skipped_steps, run_.position.rollbacks);
-  update_counts();
+  copy_counts();
   const Position& position = run_.position;
   resumed_ = true;
   run_.sinks->cut(position.epoch, position.step);

@@ -54,7 +54,7 @@ class Trainer {
   void after_step(const runtime::StepSums& sums, const data::Batch& batch);
   void count(const data::Batch& batch);
   void not_finite(const std::string& what, const BadStep* step);
-  void update_counts();
+  void copy_counts();
   void roll_back();
   void handle_signals();
   std::uint32_t local_requests() const;

@@ -112,13 +112,14 @@ TEST(Devices, HaveShortNames) {
 }
 
 TEST(Devices, RejectMixturesThatCannotBeConnected) {
-  const auto said = [](const session::DeviceRequest& request) {
+  const auto message = [](const session::DeviceRequest& request) {
     return refusal(ErrorKind::kUsage, [&] { session::make_devices(request, {}); });
   };
   session::DeviceRequest both = emu({0});
   both.gpus.push_back({DeviceKind::kCuda, 0});
   both.replicas = 2;
-  EXPECT_NE(said(both).find("emu:0, gpu:0: replicas run on GPUs or on the emulator, not on both"), std::string::npos);
+  EXPECT_NE(message(both).find("emu:0, gpu:0: replicas run on GPUs or on the emulator, not on both"),
+            std::string::npos);
   EXPECT_EQ(session::make_devices(emu({0, 0, 1}), {}).size(), 3U);
   const experiment::Experiment sharded = experiment({"parallel.virtual_shards=4"});
   EXPECT_EQ(refusal(ErrorKind::kUsage,
@@ -175,10 +176,10 @@ TEST(Devices, MeasureEnginesIfConfigured) {
 }
 
 TEST(Devices, TheCpuRejectsFloat16) {
-  const std::string said = refusal(ErrorKind::kDevice, [] {
+  const std::string message = refusal(ErrorKind::kDevice, [] {
     session::Session(experiment({"train.dtype_policy=mixed_float16"}), options_for({.replicas = 1, .threads = 1}));
   });
-  EXPECT_EQ(said, "cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU");
+  EXPECT_EQ(message, "cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU");
 }
 
 TEST(Devices, SumsOverReplicasAreMeasured) {

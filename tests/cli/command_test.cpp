@@ -173,9 +173,9 @@ TEST(DeviceFlags, SlotsAreGroupsOfThreadsOrGpus) {
 TEST(DeviceFlags, SpecifiedGpusAreOnlyForPlans) {
   DeviceFlags flags;
   flags.gpus = "h200";
-  EXPECT_EQ(flags.plan_request().paper, "h200");
+  EXPECT_EQ(flags.plan_request().plan_only_gpu, "h200");
   flags.gpus = "h100";
-  EXPECT_EQ(flags.plan_request().paper, "h100");
+  EXPECT_EQ(flags.plan_request().plan_only_gpu, "h100");
   EXPECT_NE(refusal(ErrorKind::kUsage, [&] { flags.request(); }).find("nothing runs on it"), std::string::npos);
 }
 
@@ -192,9 +192,9 @@ TEST(DeviceFlags, MissingGpusAreADeviceError) {
   EXPECT_FALSE(flags.request().on_gpus());  // without a flag: the CPU
   for (const char* ids : {"0", "0,1", "all"}) {
     flags.gpus = ids;
-    const std::string said = refusal(ErrorKind::kDevice, [&] { flags.request(); });
-    EXPECT_EQ(said.rfind(std::string("--gpus ") + ids + ": ", 0), 0U) << said;
-    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+    const std::string message = refusal(ErrorKind::kDevice, [&] { flags.request(); });
+    EXPECT_EQ(message.rfind(std::string("--gpus ") + ids + ": ", 0), 0U) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
   flags.gpus.reset();
   flags.num_gpus = 1;

@@ -67,7 +67,7 @@ class Survey {
   ~Survey() { runtime_->destroy_stream(stream_); }
 
   /// Reports the engines whose results differ.
-  void judge(const ConvProblem& p, ConvPass pass, const Precision& precision) {
+  void check(const ConvProblem& p, ConvPass pass, const Precision& precision) {
     const std::int64_t filter_size = p.weights(), x_size = p.rows * p.in_h * p.in_w * p.in_channels,
                        y_size = p.rows * p.out_h * p.out_w * p.out_channels;
     const Values x = random_values(x_size, p.type, 1), filter = random_values(filter_size, p.type, 2),
@@ -102,20 +102,20 @@ class Survey {
                                                        : on_filter)
                                .read(stream_);
       runtime_->free(workspace);
-      ++judged_;
+      ++checked_;
       const double error = relative_error(found, expected);
       EXPECT_LT(error, precision.tolerance)
           << name << ", " << name_of(pass) << " of " << describe(p) << ", " << precision.name;
     }
   }
-  int judged() const { return judged_; }
+  int checked() const { return checked_; }
 
  private:
   std::shared_ptr<backend::gpu::Runtime> runtime_;
   DeviceProperties device_;
   CudnnHandle handle_;
   backend::gpu::StreamHandle stream_;
-  int judged_ = 0;
+  int checked_ = 0;
 };
 
 class EngineSurvey : public testing::TestWithParam<Precision> {};
@@ -126,10 +126,10 @@ TEST_P(EngineSurvey, EveryEngineEqualsThePlainLoops) {
   for (ConvProblem problem : problems()) {
     problem.type = GetParam().type;
     for (const ConvPass pass : {ConvPass::kForward, ConvPass::kData, ConvPass::kWeights})
-      survey.judge(problem, pass, GetParam());
+      survey.check(problem, pass, GetParam());
   }
-  std::cout << survey.judged() << " engines" << std::endl;
-  EXPECT_GT(survey.judged(), 100);
+  std::cout << survey.checked() << " engines" << std::endl;
+  EXPECT_GT(survey.checked(), 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineSurvey, testing::ValuesIn(kPrecisions),

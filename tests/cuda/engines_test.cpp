@@ -107,7 +107,7 @@ TEST(CudnnPass, RemakesARejectedPlan) {
   EXPECT_EQ(remade, 0);
 }
 
-TEST(PaperRuntime, HasPropertiesAndNoMemory) {
+TEST(PlanOnlyRuntime, HasPropertiesAndNoMemory) {
   const auto runtime =
       make_plan_only_runtime({.name = "h200", .description = "on paper", .multiprocessors = 132, .memory_bytes = 5});
   EXPECT_EQ(runtime->multiprocessors(), 132);

@@ -12,7 +12,7 @@ namespace {
 
 std::string refusal(const std::string& text) {
   try {
-    parse_varied(text);
+    parse_parameter(text);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();
@@ -21,29 +21,29 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Space, ReadsRanges) {
-  const SweepParameter rate = parse_varied("train.optimizer.learning_rate=1e-4..1e-2:log");
+  const SweepParameter rate = parse_parameter("train.optimizer.learning_rate=1e-4..1e-2:log");
   EXPECT_EQ(rate.key, "train.optimizer.learning_rate");
   EXPECT_EQ(rate.kind, SweepParameter::Kind::kReal);
   EXPECT_TRUE(rate.log);
   EXPECT_DOUBLE_EQ(rate.low, 1e-4);
   EXPECT_DOUBLE_EQ(rate.high, 1e-2);
-  const SweepParameter drop = parse_varied("a=-0.5..0.5");
+  const SweepParameter drop = parse_parameter("a=-0.5..0.5");
   EXPECT_FALSE(drop.log);
   EXPECT_EQ(drop.low, -0.5);
   for (const char* text : {"a=16..128:int:log", "a=16..128:log:int"}) {
-    const SweepParameter units = parse_varied(text);
+    const SweepParameter units = parse_parameter(text);
     EXPECT_EQ(units.kind, SweepParameter::Kind::kWhole);
     EXPECT_TRUE(units.log);
   }
 }
 
 TEST(Space, ReadsChoices) {
-  EXPECT_EQ(parse_varied("a=adam,sgd").choices, (std::vector<std::string>{"adam", "sgd"}));
-  EXPECT_EQ(parse_varied("a=[16, 32],[32, 64], {SGD: {momentum: 0.9, nesterov: true}}").choices,
+  EXPECT_EQ(parse_parameter("a=adam,sgd").choices, (std::vector<std::string>{"adam", "sgd"}));
+  EXPECT_EQ(parse_parameter("a=[16, 32],[32, 64], {SGD: {momentum: 0.9, nesterov: true}}").choices,
             (std::vector<std::string>{"[16, 32]", "[32, 64]", "{SGD: {momentum: 0.9, nesterov: true}}"}));
-  EXPECT_EQ(parse_varied("a='x, y',\"z\"").choices, (std::vector<std::string>{"'x, y'", "\"z\""}));
-  EXPECT_EQ(parse_varied("a=../data,b..c").choices, (std::vector<std::string>{"../data", "b..c"}));
-  EXPECT_EQ(parse_varied("a=b=c").choices, (std::vector<std::string>{"b=c"}));
+  EXPECT_EQ(parse_parameter("a='x, y',\"z\"").choices, (std::vector<std::string>{"'x, y'", "\"z\""}));
+  EXPECT_EQ(parse_parameter("a=../data,b..c").choices, (std::vector<std::string>{"../data", "b..c"}));
+  EXPECT_EQ(parse_parameter("a=b=c").choices, (std::vector<std::string>{"b=c"}));
 }
 
 TEST(Space, RejectsInvalidSpaces) {
@@ -63,8 +63,8 @@ TEST(Space, RejectsInvalidSpaces) {
 }
 
 TEST(Space, DrawsDependOnSeedAndNumber) {
-  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"),
-                                          parse_varied("c=x,y")};
+  const std::vector<SweepParameter> space{parse_parameter("a=1e-4..1e-2:log"), parse_parameter("b=1..6:int"),
+                                          parse_parameter("c=x,y")};
   const Values third = draw(space, 7, 3);
   draw(space, 7, 2);
   EXPECT_EQ(draw(space, 7, 3), third);
@@ -77,9 +77,9 @@ TEST(Space, DrawsDependOnSeedAndNumber) {
 }
 
 TEST(Space, DrawsStayInTheRangeAndFillIt) {
-  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log"), parse_varied("b=1..6:int"),
-                                          parse_varied("c=x,y"), parse_varied("d=2..9:int:log"),
-                                          parse_varied("e=-1..3")};
+  const std::vector<SweepParameter> space{parse_parameter("a=1e-4..1e-2:log"), parse_parameter("b=1..6:int"),
+                                          parse_parameter("c=x,y"), parse_parameter("d=2..9:int:log"),
+                                          parse_parameter("e=-1..3")};
   std::vector<std::set<std::string>> seen(space.size());
   int below_middle = 0;  // of a, on the logarithmic scale
   double sum = 0;        // of e
@@ -103,23 +103,23 @@ TEST(Space, DrawsStayInTheRangeAndFillIt) {
 }
 
 TEST(Space, ValuesHaveFourDigits) {
-  const std::vector<SweepParameter> space{parse_varied("a=1e-4..1e-2:log")};
+  const std::vector<SweepParameter> space{parse_parameter("a=1e-4..1e-2:log")};
   for (std::int64_t number = 1; number <= 20; ++number) {
     const std::string value = draw(space, 3, number)[0];
     EXPECT_LE(value.size(), 9U) << value;
   }
-  const Values narrow = draw({parse_varied("a=0.1000001..0.1000002")}, 1, 1);
+  const Values narrow = draw({parse_parameter("a=0.1000001..0.1000002")}, 1, 1);
   EXPECT_GE(std::stod(narrow[0]), 0.1000001);
   EXPECT_LE(std::stod(narrow[0]), 0.1000002);
 }
 
 TEST(Space, GridCoversAllPoints) {
-  const std::vector<SweepParameter> space{parse_varied("a=1,2"), parse_varied("b=x,y,z")};
+  const std::vector<SweepParameter> space{parse_parameter("a=1,2"), parse_parameter("b=x,y,z")};
   ASSERT_EQ(grid_size(space), 6);
   std::vector<Values> points;
   for (std::int64_t number = 1; number <= 6; ++number) points.push_back(grid_point(space, number));
   EXPECT_EQ(points, (std::vector<Values>{{"1", "x"}, {"1", "y"}, {"1", "z"}, {"2", "x"}, {"2", "y"}, {"2", "z"}}));
-  EXPECT_FALSE(grid_size({parse_varied("a=1..2")}));
+  EXPECT_FALSE(grid_size({parse_parameter("a=1..2")}));
 }
 
 }  // namespace

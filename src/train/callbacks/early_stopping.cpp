@@ -27,11 +27,11 @@ class EarlyStopping final : public Callback {
   }
 
   void epoch_end(TrainingControl& control, EpochReport& report) override {
-    if (judged_at_validation(control, spec_.monitor)) return;
+    if (is_compared_at_validation(control, spec_.monitor)) return;
     observe(control, report.logs, {report.epoch, 0}, report.epoch > 0);
   }
   void validation_end(TrainingControl& control, const ValidationReport& report) override {
-    if (!judged_at_validation(control, spec_.monitor)) return;
+    if (!is_compared_at_validation(control, spec_.monitor)) return;
     observe(control, report.logs, {report.epoch, report.step}, validated_);
     validated_ = true;
   }

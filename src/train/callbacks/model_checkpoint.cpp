@@ -92,7 +92,7 @@ class ModelCheckpoint final : public Callback {
  private:
   /// Whether the monitored value is compared after each validation rather than at epoch ends.
   bool monitors_validation(const TrainingControl& control) const {
-    return spec_.save_best_only && judged_at_validation(control, monitor_);
+    return spec_.save_best_only && is_compared_at_validation(control, monitor_);
   }
 
   /// A bare number counts batches, as in Keras. Epochs and samples are counted in samples, whatever the batch size.

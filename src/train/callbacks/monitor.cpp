@@ -22,7 +22,7 @@ bool improved(double value, const std::optional<double>& best, bool max, double 
   return max ? value - delta > *best : value + delta < *best;
 }
 
-bool judged_at_validation(const TrainingControl& control, const std::string& monitor) {
+bool is_compared_at_validation(const TrainingControl& control, const std::string& monitor) {
   return control.validates_by_steps() && monitor.starts_with("val_");
 }
 

@@ -22,7 +22,7 @@ bool is_larger_better(MonitorMode mode, const TrainingControl& control, const st
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
 /// Whether a value is compared after each validation ("val_...", validation every N steps) or else at epoch ends.
-bool judged_at_validation(const TrainingControl& control, const std::string& monitor);
+bool is_compared_at_validation(const TrainingControl& control, const std::string& monitor);
 
 }  // namespace dptrain::train
 

@@ -27,10 +27,10 @@ class ReduceLROnPlateau final : public Callback {
 
   void epoch_end(TrainingControl& control, EpochReport& report) override {
     report.logs.set("learning_rate", control.learning_rate());
-    if (!judged_at_validation(control, spec_.monitor)) observe(control, report.logs, report.epoch);
+    if (!is_compared_at_validation(control, spec_.monitor)) observe(control, report.logs, report.epoch);
   }
   void validation_end(TrainingControl& control, const ValidationReport& report) override {
-    if (judged_at_validation(control, spec_.monitor)) observe(control, report.logs, report.epoch);
+    if (is_compared_at_validation(control, spec_.monitor)) observe(control, report.logs, report.epoch);
   }
 
   nlohmann::json save() const override {
