@@ -141,10 +141,10 @@ TEST(FusionRollCall, EveryClaimHasAnExample) {
 
 TEST(FusionRollCall, EveryExampleEqualsSeparateOps) {
   for (const Case& c : fusion_examples()) {
-    std::size_t judged = 0;
+    std::size_t checked = 0;
     for (const auto& device : devices()) {
       if (!fused_by(*device, c)) continue;
-      ++judged;
+      ++checked;
       SCOPED_TRACE(text_of(c) + " on " + device->description());
       const Data data = make_data(c);
       const Outcome found = run(*device, c, data, true, Wanted::kAll);
@@ -156,7 +156,7 @@ TEST(FusionRollCall, EveryExampleEqualsSeparateOps) {
       undone.undone = true;
       expect_near(*device, run(*device, undone, data, true, Wanted::kAll), found);
     }
-    EXPECT_TRUE(judged > 0 || devices().front()->kind() != backend::DeviceKind::kCpu)
+    EXPECT_TRUE(checked > 0 || devices().front()->kind() != backend::DeviceKind::kCpu)
         << text_of(c) << ": no device fuses it";
   }
 }

@@ -26,7 +26,7 @@ Tensor tensor(const json& dims, const json& values) {
 }
 
 void expect_layers(const char* file, std::size_t at_least) {
-  std::size_t judged = 0;
+  std::size_t checked = 0;
   for (const json& entry : golden(file)) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
@@ -38,7 +38,7 @@ void expect_layers(const char* file, std::size_t at_least) {
     c.rows = entry.at("input_shape")[0].get<std::int64_t>();
     const nn::LayerType& type = nn::type_of(c.layer);
     EXPECT_EQ(test::output_shape(c.layer, c.inputs), sample(entry.at("output_shape")));
-    ++judged;
+    ++checked;
     if (type.is_view) continue;
     std::vector<Tensor> weights;
     for (const json& w : entry.at("weights")) weights.push_back(tensor(w.at("shape"), w.at("values")));
@@ -48,12 +48,12 @@ void expect_layers(const char* file, std::size_t at_least) {
       expect_close(y, flat(entry.at("y")), on_device(*device, 2e-6), "output");  // both are float32
     }
   }
-  EXPECT_GE(judged, at_least);
+  EXPECT_GE(checked, at_least);
 }
 
 /// Forward and backward.
 void expect_gradients(const char* file, std::size_t count) {
-  std::size_t judged = 0;
+  std::size_t checked = 0;
   for (const json& entry : golden(file)) {
     const auto name = entry.at("layer").get<std::string>();
     SCOPED_TRACE(name + " " + entry.at("arguments").dump());
@@ -80,9 +80,9 @@ void expect_gradients(const char* file, std::size_t count) {
       for (std::size_t i = 0; i < data.weights.size(); ++i)
         expect_close(found.weight_gradients[i], flat(entry.at("weight_gradients")[i]), tolerance, "weight gradient");
     }
-    ++judged;
+    ++checked;
   }
-  EXPECT_EQ(judged, count);
+  EXPECT_EQ(checked, count);
 }
 
 /// On inputs with zeros and ties.

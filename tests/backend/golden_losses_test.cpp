@@ -25,7 +25,7 @@ void set_labels(LossCase& c, const json& y_true, bool classes) {
 }
 
 TEST(Golden, Losses) {
-  std::size_t judged = 0;
+  std::size_t checked = 0;
   for (const json& entry : golden("losses.json")) {
     const auto name = entry.at("loss").get<std::string>();
     json arguments = entry.at("config");
@@ -49,14 +49,14 @@ TEST(Golden, Losses) {
       EXPECT_NEAR(found.sums[0] - kStartSum, expected, on_device(*device, 2e-6) * std::abs(expected))
           << device->description();
     }
-    ++judged;
+    ++checked;
   }
-  EXPECT_GE(judged, 22U);
+  EXPECT_GE(checked, 22U);
 }
 
 /// Values and gradients of every loss, with labels at one position and at several.
 TEST(Golden, LossesAndTheirGradients) {
-  std::set<std::string> judged;
+  std::set<std::string> checked;
   for (const json& entry : golden("loss_gradients.json")) {
     const auto name = entry.at("loss").get<std::string>();
     SCOPED_TRACE(name + entry.at("config").dump() + entry.at("shape").dump());
@@ -74,10 +74,10 @@ TEST(Golden, LossesAndTheirGradients) {
           << device->description();
       expect_close(found.gradient, flat(entry.at("gradient")), 1e-5, "gradient");
     }
-    judged.insert(name);
+    checked.insert(name);
   }
   for (const config::TypeDef* loss : nn::loss_family().types())
-    EXPECT_TRUE(judged.contains(loss->name)) << loss->name << " has no case in tests/golden/loss_gradients.json";
+    EXPECT_TRUE(checked.contains(loss->name)) << loss->name << " has no case in tests/golden/loss_gradients.json";
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::vector<LossCase> ways_to_predict(const std::string& data) {
   return ways;
 }
 
-void judge(const json& entry, const json& all) {
+void check_entry(const json& entry, const json& all) {
   const auto name = entry.at("metric").get<std::string>(), data_name = entry.at("data").get<std::string>();
   const json& data = all.at("data").at(data_name);
   const std::vector<double> expected = flat(json::array({entry.at("value")}));
@@ -80,13 +80,13 @@ void judge(const json& entry, const json& all) {
 
 TEST(GoldenMetrics, OverSeveralBatches) {
   const json all = golden("metric_batches.json");
-  std::set<std::string> judged;
+  std::set<std::string> checked;
   for (const json& entry : all.at("cases")) {
-    judge(entry, all);
-    judged.insert(entry.at("metric").get<std::string>());
+    check_entry(entry, all);
+    checked.insert(entry.at("metric").get<std::string>());
   }
   for (const std::string& name : nn::metric_family().names())
-    EXPECT_TRUE(judged.contains(name)) << "metric " << name << " has no case in tests/golden/metric_batches.json";
+    EXPECT_TRUE(checked.contains(name)) << "metric " << name << " has no case in tests/golden/metric_batches.json";
 }
 
 TEST(GoldenMetrics, OverOneBatch) {

@@ -160,8 +160,8 @@ void compare(const Case& c, const Expected& expected, const Outcome& found, cons
 }
 
 /// Runs all checks on one device; returns its results.
-Outcome judge(backend::Device& device, const Case& c, const Data& data, const Expected& expected,
-              const std::vector<nn::WeightDef>& defs) {
+Outcome run_and_compare(backend::Device& device, const Case& c, const Data& data, const Expected& expected,
+                        const std::vector<nn::WeightDef>& defs) {
   const Tolerances near{.type = device.options().compute,
                         .values = on_device(device, c.tolerance),
                         .gradients = on_device(device, c.gradient_tolerance),
@@ -227,18 +227,18 @@ void agrees(const Case& c, const Reference& reference) {
     const Expected expected =
         by_differences ? expectation(c, reference, data, defs) : expectation_of_cpu(c, reference, data, defs);
     std::vector<Outcome> of_cpu;
-    std::size_t judged = 0;
+    std::size_t checked = 0;
     for (const auto& device : all) {
       const bool fused = OneStep(c, Wanted::kAll, *device).fused;
       EXPECT_TRUE(fused || c.some_devices) << device->name() << " does not fuse " << c.layer.name() << " with its tail";
       if (!fused) continue;
-      ++judged;
+      ++checked;
       SCOPED_TRACE(device->description() + ": " + c.layer.name() + " of " + c.inputs[0].str() + " in " +
                    std::string(name_of(type)));
-      const Outcome found = judge(*device, c, data, expected, defs);
+      const Outcome found = run_and_compare(*device, c, data, expected, defs);
       if (device->kind() == backend::DeviceKind::kCpu) of_cpu.push_back(found);
     }
-    EXPECT_TRUE(judged > 0 || all.front()->kind() != backend::DeviceKind::kCpu)
+    EXPECT_TRUE(checked > 0 || all.front()->kind() != backend::DeviceKind::kCpu)
         << "no device fuses " << c.layer.name() << " with its tail";
     if (c.same_bits_on_all_threads && of_cpu.size() == 2)
       expect_same_bits(of_cpu[0], of_cpu[1], "another number of threads");

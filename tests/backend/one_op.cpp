@@ -312,7 +312,7 @@ Outcome run(backend::Device& device, const Case& c, const Data& data, bool train
   memory.saved().read("saved");
   memory.scratch().read("scratch");
   memory.packed().read("packed");
-  memory.first_pass_scratch().read("beside");
+  memory.first_pass_scratch().read("first pass scratch");
   return outcome;
 }
 

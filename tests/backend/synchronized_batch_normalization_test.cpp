@@ -127,7 +127,7 @@ Result replica(const Maker& make, int rank, int replicas, std::int64_t first, st
   op->backward(args);
   saved.read("saved");
   scratch.read("scratch");
-  first_pass_scratch.read("beside");
+  first_pass_scratch.read("first pass scratch");
   return {output.read("y"),           input_gradient.read("dx"), gradients[0].read("dgamma"),
           gradients[1].read("dbeta"), gradients[2].read("mean"), gradients[3].read("variance")};
 }

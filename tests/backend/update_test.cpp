@@ -150,7 +150,7 @@ void follow(backend::Device& device, const config::Typed& optimizer, const json&
 
 TEST(Golden, Optimizers) {
   const json file = golden("optimizers.json");
-  std::size_t judged = 0;
+  std::size_t checked = 0;
   for (const json& entry : file.at("cases")) {
     const auto name = entry.at("optimizer").get<std::string>();
     if (nn::optimizer_family().find(name) == nullptr || entry.at("config").contains("gradient_accumulation_steps"))
@@ -158,9 +158,9 @@ TEST(Golden, Optimizers) {
     SCOPED_TRACE(name + entry.at("config").dump());
     const config::Typed optimizer = from_keras(nn::optimizer_family(), name, entry.at("config"));
     for (const auto& device : devices()) follow(*device, optimizer, file, entry);
-    ++judged;
+    ++checked;
   }
-  EXPECT_EQ(judged, 33U);
+  EXPECT_EQ(checked, 33U);
 }
 
 config::Typed optimizer_of(const std::string& yaml) {

@@ -110,9 +110,9 @@ TEST_F(ExitCode, ASplitWithASeedHoldsTheSameSamplesForOtherSeeds) {
 
 TEST_F(ExitCode, GatesWithoutABasisAreUsageErrors) {
   expect(0, "", {"fit", "tiny.yaml", "--epochs", "1", "--run-dir", "run"});
-  const auto gates = [&](int code, const std::string& said, const std::string& text) {
+  const auto gates = [&](int code, const std::string& message, const std::string& text) {
     here_.write("gates.yaml", text);
-    expect(code, said, {"eval", "run", "--gates", "gates.yaml"});
+    expect(code, message, {"eval", "run", "--gates", "gates.yaml"});
   };
   gates(2, "gates.yaml:2:3: error: gates: there is no 'acuracy' among", "metrics:\n  acuracy: {at_least: 0}\n");
   gates(2, "there is no class 'owk'; did you mean 'owl'?", "classes: {owk: {recall: {at_least: 0}}}\n");

@@ -94,7 +94,7 @@ std::vector<std::string> texts_for(const std::string& context) {
   return texts;
 }
 
-std::string said_of(const std::string& config) {
+std::string message_of(const std::string& config) {
   try {
     experiment::load_experiment_text("dptrain: 1\n" + config, "typed.yaml", {});
   } catch (const Error& error) {
@@ -120,11 +120,11 @@ TEST(Synonyms, AnswersWordsOfConfigs) {
     answer = answer.find(' ') == std::string::npos ? "call it '" + answer + "'" : "; " + answer;
     bool answered = false;
     for (const std::string& text : texts_for(std::string(row.context))) {
-      const std::string said = said_of(with(text, word));
-      EXPECT_NE(said, "accepted") << word << " in " << row.context;
-      answered = answered || said.find(answer) != std::string::npos;
+      const std::string message = message_of(with(text, word));
+      EXPECT_NE(message, "accepted") << word << " in " << row.context;
+      answered = answered || message.find(answer) != std::string::npos;
       if (!row.context.starts_with('.')) {
-        EXPECT_THAT(said, HasSubstr(answer)) << word << " in " << row.context;
+        EXPECT_THAT(message, HasSubstr(answer)) << word << " in " << row.context;
       }
     }
     EXPECT_TRUE(answered) << word << " in " << row.context << ": no message has '" << answer << "'";
@@ -135,7 +135,7 @@ TEST(Synonyms, AnswersCommandsAndFlags) {
   for (const Synonym& row : synonyms()) {
     if (!is_of_command_line(row)) continue;
     const std::string word(row.word);
-    std::string said = "accepted", known;
+    std::string message = "accepted", known;
     try {
       cli::App app;
       if (row.context == "command") {
@@ -143,14 +143,14 @@ TEST(Synonyms, AnswersCommandsAndFlags) {
         const std::array<const char*, 2> words{"dptrain", word.c_str()};
         testing::internal::CaptureStderr();
         EXPECT_EQ(app.run(2, words.data()), 2);
-        said = testing::internal::GetCapturedStderr();
+        message = testing::internal::GetCapturedStderr();
       } else {
         app.command("fit", "").option(std::string(row.context.substr(1)), "X", known, "").parse({word, "3"});
       }
     } catch (const Error& error) {
-      said = error.what();
+      message = error.what();
     }
-    EXPECT_THAT(said, HasSubstr(std::string(row.answer))) << word;
+    EXPECT_THAT(message, HasSubstr(std::string(row.answer))) << word;
   }
 }
 
@@ -167,7 +167,7 @@ TEST(Synonyms, AreNotWordsOfDptrain) {
 }
 
 struct Typed {
-  std::string config, said;
+  std::string config, message;
 };
 
 /// Forms without a row in the table: prefixes, calls, tuples, several words.
@@ -195,9 +195,9 @@ TEST(Synonyms, AreFoundInOtherForms) {
        "expected one of binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy,"},
       {in_train("loss: mse, metrics: [qqq]"), "expected one of auc, accuracy,"},
   };
-  for (const Typed& one : all) EXPECT_THAT(said_of(one.config), HasSubstr(one.said)) << one.config;
-  EXPECT_THAT(said_of("model: {layers: [{Input: {shape: (28, 28, 1)}}, {Dense: 1}]}\n"), HasSubstr("\n1 error;"));
-  EXPECT_THAT(said_of(in_layers("{Conv2D: {out_channels: 1, kernel: 3}}")), HasSubstr("\n2 errors;"));
+  for (const Typed& one : all) EXPECT_THAT(message_of(one.config), HasSubstr(one.message)) << one.config;
+  EXPECT_THAT(message_of("model: {layers: [{Input: {shape: (28, 28, 1)}}, {Dense: 1}]}\n"), HasSubstr("\n1 error;"));
+  EXPECT_THAT(message_of(in_layers("{Conv2D: {out_channels: 1, kernel: 3}}")), HasSubstr("\n2 errors;"));
   try {
     experiment::load_experiment_text(in_layers("{Dense: 1}"), "typed.yaml", {});
     ADD_FAILURE() << "a config without its version";
@@ -223,7 +223,7 @@ TEST(Synonyms, AreFoundInSet) {
       experiment::load_experiment_text(config, "typed.yaml", overrides);
       ADD_FAILURE() << one.config;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(one.said)) << one.config;
+      EXPECT_THAT(error.what(), HasSubstr(one.message)) << one.config;
     }
   }
 }

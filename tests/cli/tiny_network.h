@@ -37,11 +37,11 @@ class TinyNetwork : public ::testing::Test {
   }
 
   Outcome dptrain(const std::vector<std::string>& words) const { return here_.run(words); }
-  /// Expects the exit code, and `said` in stderr.
-  void expect(int code, const std::string& said, const std::vector<std::string>& words) const {
+  /// Expects the exit code, and `message` in stderr.
+  void expect(int code, const std::string& message, const std::vector<std::string>& words) const {
     const Outcome outcome = dptrain(words);
     EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
-    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
   }
 
   Workplace here_;

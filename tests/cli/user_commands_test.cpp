@@ -140,7 +140,7 @@ TEST_F(Commands, NamesFilesOfTheWrongKind) {
   struct Case {
     std::vector<std::string> words;
     int code;
-    std::string said;
+    std::string message;
   };
   const std::vector<Case> all{
       {{"fit", "tiny"}, 2, "tiny: cannot read the config: No such file or directory; did you mean 'tiny.yaml'?"},
@@ -175,7 +175,7 @@ TEST_F(Commands, NamesFilesOfTheWrongKind) {
       {{"predict", "runs/tiny/001", "--input", "rows.csv"}, 2, "it is a table, but this model expects images"},
   };
   for (const Case& one : all) {
-    expect(one.code, one.said, one.words);
+    expect(one.code, one.message, one.words);
     EXPECT_EQ(dptrain(one.words).out, "") << one.words.front() << ": nothing is printed before a failure";
   }
 }

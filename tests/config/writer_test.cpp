@@ -110,10 +110,10 @@ TEST(Node, SetFindErase) {
 
 TEST(Node, DescribesItself) {
   const Node root = parsed("[1, many, '1', 'relu', [], [1], {}, {a: 1}, ~, true, 1/255]");
-  std::vector<std::string> said;
-  for (const Node& item : root.items()) said.push_back(item.describe());
-  EXPECT_EQ(said, (std::vector<std::string>{"1", "'many'", "the text '1'", "'relu'", "an empty list", "a list",
-                                            "an empty mapping", "a mapping", "nothing", "true", "1/255"}));
+  std::vector<std::string> message;
+  for (const Node& item : root.items()) message.push_back(item.describe());
+  EXPECT_EQ(message, (std::vector<std::string>{"1", "'many'", "the text '1'", "'relu'", "an empty list", "a list",
+                                               "an empty mapping", "a mapping", "nothing", "true", "1/255"}));
   EXPECT_EQ(Node::text(std::string(59, 'x') + "\xc3\xa9" + "yy").describe(), "'" + std::string(59, 'x') + "...'");
 }
 

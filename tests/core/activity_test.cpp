@@ -11,7 +11,7 @@ namespace dptrain {
 namespace {
 
 /// Waits until a watch has reported an expected text.
-class Told {
+class ReportedStates {
  public:
   ActivityWatch::Show show() {
     return [this](const ActivityState* state) {
@@ -39,43 +39,44 @@ class Told {
 };
 
 TEST(Activity, ReportsTheInnermostThenNone) {
-  Told told;
-  const ActivityWatch watch(0, 0.001, told.show());
+  ReportedStates reported;
+  const ActivityWatch watch(0, 0.001, reported.show());
   {
     Activity outer("opening the data");
-    told.next_that([](const auto& state) { return state && state->what == "opening the data"; });
+    reported.next_that([](const auto& state) { return state && state->what == "opening the data"; });
     {
       Activity inner("reading a.csv", 40, Activity::Unit::kBytes);
       inner.advance(30);
-      const auto state = told.next_that([](const auto& s) { return s && s->what == "reading a.csv" && s->done == 30; });
+      const auto state =
+          reported.next_that([](const auto& s) { return s && s->what == "reading a.csv" && s->done == 30; });
       EXPECT_EQ(state->total, 40);
       EXPECT_EQ(state->unit, Activity::Unit::kBytes);
     }
-    const std::size_t before = told.all().size();
-    told.next_that([&, seen = std::size_t{0}](const auto& state) mutable {
+    const std::size_t before = reported.all().size();
+    reported.next_that([&, seen = std::size_t{0}](const auto& state) mutable {
       return seen++ > before && state && state->what == "opening the data";
     });
   }
-  told.next_that([](const auto& state) { return !state; });
+  reported.next_that([](const auto& state) { return !state; });
 }
 
 TEST(Activity, DoesNotReportShortOnes) {
-  Told told;
+  ReportedStates reported;
   {
-    const ActivityWatch watch(1000, 0.001, told.show());
+    const ActivityWatch watch(1000, 0.001, reported.show());
     const Activity activity("quick");
   }
-  EXPECT_TRUE(told.all().empty());
+  EXPECT_TRUE(reported.all().empty());
 }
 
 TEST(Activity, AWatchRemovesItsTextAtTheEnd) {
-  Told told;
+  ReportedStates reported;
   const Activity activity("slow");
   {
-    const ActivityWatch watch(0, 0.001, told.show());
-    told.next_that([](const auto& state) { return state.has_value(); });
+    const ActivityWatch watch(0, 0.001, reported.show());
+    reported.next_that([](const auto& state) { return state.has_value(); });
   }
-  EXPECT_FALSE(told.all().back().has_value());
+  EXPECT_FALSE(reported.all().back().has_value());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace dptrain {
 namespace {
 
-const FileErrors kPlainVoice{
+const FileErrors kWrittenZipErrors{
     .cannot_open = [](const std::string& path, const std::string& why) { return Error(ErrorKind::kData, path + why); },
     .damaged = [](const std::string& name,
                   const std::string& why) { return Error(ErrorKind::kCheckpoint, name + why); },
@@ -22,7 +22,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 std::shared_ptr<const FileBytes> joined(const ZipPieces& pieces) {
   std::vector<std::byte> all;
   for (const auto& piece : pieces.pieces) all.insert(all.end(), piece.begin(), piece.end());
-  return FileBytes::of_memory("a.zip", all, kPlainVoice);
+  return FileBytes::of_memory("a.zip", all, kWrittenZipErrors);
 }
 
 std::string text_of(const FileBytes& member) {

@@ -372,7 +372,7 @@ TEST(LoaderShare, FatalBadSamplesNeedNoAgreement) {
 TEST(LoaderShare, RejectsAnInvalidAgreement) {
   const BadRow own{.position = 5, .sample = {.file = "file 5", .byte = 5, .words = "gone"}};
   const BadRow other{.position = 2, .sample = {.file = "file 2", .byte = 0, .words = "gone"}};
-  const auto said = [&](const std::vector<BadRow>& answer) {
+  const auto message = [&](const std::vector<BadRow>& answer) {
     LoaderOptions options = loader_options(8);
     options.shuffle.kind = Shuffle::Kind::kNone;
     options.share = even_share(1, 2);
@@ -381,12 +381,12 @@ TEST(LoaderShare, RejectsAnInvalidAgreement) {
                   options);
     return error_of(ErrorKind::kInternal, [&] { loader.next(); });
   };
-  EXPECT_THAT(said({}), HasSubstr("this process has 1 bad samples, the others agree on 0"));
-  EXPECT_THAT(said({own, other}), HasSubstr("position 2 after 5 in a batch of 8"));
-  EXPECT_THAT(said({own, own}), HasSubstr("position 5 after 5"));
+  EXPECT_THAT(message({}), HasSubstr("this process has 1 bad samples, the others agree on 0"));
+  EXPECT_THAT(message({own, other}), HasSubstr("position 2 after 5 in a batch of 8"));
+  EXPECT_THAT(message({own, own}), HasSubstr("position 5 after 5"));
   BadRow beyond = other;
   beyond.position = 8;
-  EXPECT_THAT(said({own, beyond}), HasSubstr("position 8 after 5"));
+  EXPECT_THAT(message({own, beyond}), HasSubstr("position 8 after 5"));
 }
 
 TEST(BadRows, SerializeForOtherProcesses) {

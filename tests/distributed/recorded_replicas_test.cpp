@@ -180,10 +180,10 @@ TEST(RecordedReplicas, DoNotReplayIfOneCannotRecord) {
   recorded.nccl.refuses_recording = 1;
   testing::internal::CaptureStderr();
   recorded.train(7);
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, AllOf(HasSubstr("emu:1: a step cannot be recorded (NCCL all-reduce of bucket"),
-                          HasSubstr("invalid usage"), HasSubstr("launched piece by piece, by all replicas")));
-  EXPECT_EQ(said.find("cannot be recorded"), said.rfind("cannot be recorded")) << "once";
+  const std::string message = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(message, AllOf(HasSubstr("emu:1: a step cannot be recorded (NCCL all-reduce of bucket"),
+                             HasSubstr("invalid usage"), HasSubstr("launched piece by piece, by all replicas")));
+  EXPECT_EQ(message.find("cannot be recorded"), message.rfind("cannot be recorded")) << "once";
   EXPECT_THAT(recorded.replayed, Each(false));
   expect_same(recorded, eager);
   EXPECT_EQ(recorded.nccl.replayed, 0);

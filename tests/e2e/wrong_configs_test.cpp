@@ -60,16 +60,16 @@ TEST_P(WrongConfig, PrintsTheExactErrors) {
 
   const Workplace place("wrong-" + GetParam());
   const Outcome outcome = place.finish(place.start(words, kFolder));
-  std::string said = outcome.err;
-  for (std::size_t at = said.find(kFolder); at != std::string::npos; at = said.find(kFolder))
-    said.replace(at, kFolder.size(), "{here}");
+  std::string message = outcome.err;
+  for (std::size_t at = message.find(kFolder); at != std::string::npos; at = message.find(kFolder))
+    message.replace(at, kFolder.size(), "{here}");
 
   const fs::path expected = fs::path(kFolder) / (GetParam() + ".expected");
   if (const char* update = std::getenv("DPTRAIN_UPDATE"); update != nullptr && *update == '1')
-    std::ofstream(expected, std::ios::binary) << said;
-  EXPECT_EQ(said, text_of(expected));
+    std::ofstream(expected, std::ios::binary) << message;
+  EXPECT_EQ(message, text_of(expected));
   EXPECT_EQ(outcome.code, exit.empty() ? 2 : std::stoi(exit.front()));
-  EXPECT_NE(said, "");
+  EXPECT_NE(message, "");
   EXPECT_EQ(outcome.out.find(": ok"), std::string::npos) << outcome.out;
 }
 

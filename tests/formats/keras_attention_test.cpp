@@ -117,8 +117,8 @@ TEST(KerasAttention, ReadsOrRejectsArgumentsOfCalls) {
   EXPECT_NE(yaml(both + R"("use_causal_mask": true}]]])").find("use_causal_mask: true"), std::string::npos);
   EXPECT_EQ(yaml(both + R"("use_causal_mask": false, "return_attention_scores": false}]]])").find("use_"),
             std::string::npos);
-  const auto complaint = [&](const std::string& nodes, const std::string& type = "MultiHeadAttention",
-                             const std::string& config = R"("num_heads": 2, "key_dim": 3)") -> std::string {
+  const auto message_of = [&](const std::string& nodes, const std::string& type = "MultiHeadAttention",
+                              const std::string& config = R"("num_heads": 2, "key_dim": 3)") -> std::string {
     try {
       import_model_config("m.h5", called(nodes, type, config));
     } catch (const Error& error) {
@@ -127,13 +127,13 @@ TEST(KerasAttention, ReadsOrRejectsArgumentsOfCalls) {
     return "";
   };
   const std::string start = "'m.h5': the model cannot be built: layer 'heads'";
-  EXPECT_EQ(complaint(both + R"("return_attention_scores": true}]]])"),
+  EXPECT_EQ(message_of(both + R"("return_attention_scores": true}]]])"),
             start + " is called with return_attention_scores: true, which dptrain does not support");
-  EXPECT_EQ(complaint(both + R"("attention_mask": ["z", 0, 0]}]]])"),
+  EXPECT_EQ(message_of(both + R"("attention_mask": ["z", 0, 0]}]]])"),
             start + " is called with a tensor as 'attention_mask', which dptrain does not support");
-  EXPECT_EQ(complaint(R"([{"args": [)" + keras3("x") + R"(, 2.5], "kwargs": {}}])", "Maximum", ""),
+  EXPECT_EQ(message_of(R"([{"args": [)" + keras3("x") + R"(, 2.5], "kwargs": {}}])", "Maximum", ""),
             start + " is called with 2.5, which is not a tensor");
-  EXPECT_EQ(complaint(R"([[["x", 0, 0, {"value": ["z", 0, 0], "use_causal_mask": true}]],
+  EXPECT_EQ(message_of(R"([[["x", 0, 0, {"value": ["z", 0, 0], "use_causal_mask": true}]],
                           [["x", 0, 0, {"value": ["z", 0, 0]}]]])"),
             start + R"( is called with different arguments: {"use_causal_mask":true} and {})");
 }

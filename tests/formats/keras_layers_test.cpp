@@ -171,7 +171,7 @@ TEST(KerasLayers, ClassesAndKeysOtherThanArguments) {
 }
 
 TEST(KerasLayers, IgnoresArgumentsWithoutEffect) {
-  const auto complaints = [](const std::string& type, const std::string& key) {
+  const auto errors_of = [](const std::string& type, const std::string& key) {
     std::vector<std::string> all;
     layer_arguments(type, {{key, 3}}, true, all);
     return all;
@@ -183,9 +183,9 @@ TEST(KerasLayers, IgnoresArgumentsWithoutEffect) {
                                                          {"SeparableConv1D", "kernel_initializer"},
                                                          {"DepthwiseConv2D", "filters"}};
   for (const auto& [type, key] : ignored) {
-    EXPECT_EQ(complaints(type, key), std::vector<std::string>()) << type;
+    EXPECT_EQ(errors_of(type, key), std::vector<std::string>()) << type;
     const std::vector<std::string> refused{fmt::format("argument '{}' is not supported, found 3", key)};
-    EXPECT_EQ(complaints("Flatten", key), refused) << type;
+    EXPECT_EQ(errors_of("Flatten", key), refused) << type;
   }
 }
 

@@ -131,7 +131,7 @@ layers:
   const std::string text = keras::model_config(graph);
   EXPECT_EQ(keras::model_config(recurrent_again(text)), text);
 
-  const auto complaint = [&](const std::function<void(json & config)>& change) -> std::string {
+  const auto message_of = [&](const std::function<void(json & config)>& change) -> std::string {
     json model = json::parse(text);
     change(model["config"]["layers"][1]["config"]);
     try {
@@ -147,14 +147,14 @@ layers:
     config["backward_layer"]["config"]["go_backwards"] = backwards;
     config["backward_layer"]["config"]["units"] = units;
   };
-  EXPECT_EQ(complaint([&](json& config) { with_backward(config, true, 4); }), "");
-  EXPECT_EQ(complaint([&](json& config) { with_backward(config, true, 5); }),
+  EXPECT_EQ(message_of([&](json& config) { with_backward(config, true, 4); }), "");
+  EXPECT_EQ(message_of([&](json& config) { with_backward(config, true, 5); }),
             "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its backward_layer has other settings "
             "than its layer, which is not supported");
-  EXPECT_EQ(complaint([](json& config) { config["merge_mode"] = nullptr; }),
+  EXPECT_EQ(message_of([](json& config) { config["merge_mode"] = nullptr; }),
             "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): merge_mode None is not supported: "
             "dptrain's layer gives one output");
-  EXPECT_EQ(complaint([](json& config) { config["layer"]["class_name"] = "ConvLSTM3D"; }),
+  EXPECT_EQ(message_of([](json& config) { config["layer"]["class_name"] = "ConvLSTM3D"; }),
             "'m.h5': the model cannot be built:\n  layer 'all' (Bidirectional): its layer is of class ConvLSTM3D, "
             "which dptrain does not support");
 }

@@ -70,13 +70,13 @@ std::string example_of(const config::TypeDef& type, const std::string& key, cons
 std::string json_of(const config::Typed& layer) { return config::to_json(keras::layer_arguments(layer)); }
 
 /// The layer read from a file's `config` and written again; "" for an error.
-std::string read_and_written(const std::string& type, const std::string& text, std::vector<std::string>& complaints) {
+std::string read_and_written(const std::string& type, const std::string& text, std::vector<std::string>& errors) {
   config::Node node = config::Node::map();
-  node.set(type, keras::layer_arguments(type, nlohmann::json::parse(text), false, complaints));
+  node.set(type, keras::layer_arguments(type, nlohmann::json::parse(text), false, errors));
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const config::Typed layer = nn::layer_family().read(node, reader);
-  for (const config::Diagnostic& d : diagnostics.errors()) complaints.push_back(d.message);
+  for (const config::Diagnostic& d : diagnostics.errors()) errors.push_back(d.message);
   return layer ? json_of(layer) : "";
 }
 
@@ -92,9 +92,9 @@ void expect_form(const config::Typed& layer) {
     }
   }
   if (keras::class_name(layer) != layer.name()) return;  // Input: the importer reads it differently
-  std::vector<std::string> complaints;
-  EXPECT_EQ(read_and_written(layer.name(), text, complaints), text);
-  EXPECT_EQ(complaints, std::vector<std::string>()) << text;
+  std::vector<std::string> errors;
+  EXPECT_EQ(read_and_written(layer.name(), text, errors), text);
+  EXPECT_EQ(errors, std::vector<std::string>()) << text;
 }
 
 TEST(KerasRegistration, ReadsBackEveryLayer) {

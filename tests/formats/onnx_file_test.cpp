@@ -30,7 +30,7 @@ Read written(const std::string& yaml) { return written({.model = graph::make_mod
 TEST(OnnxFile, ACnnHasOneTransposeAtTheInputAndOneBeforeFlatten) {
   const graph::Model model = sample::tiny_cnn();
   const Read read = written({.model = model});
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.ops, ElementsAre("Transpose", "Conv", "Relu", "MaxPool", "Transpose", "Reshape", "Gemm", "Softmax"));
   EXPECT_THAT(read.inputs, ElementsAre("input_1 [batch,8,8,3] 1"));
   EXPECT_THAT(read.outputs, ElementsAre("predictions [batch,5] 1"));
@@ -62,14 +62,14 @@ TEST(OnnxFile, WritesWeightsOfSharedLayersOnce) {
   const std::uint64_t bytes = exporter_of("a.onnx").write(folder / "a.onnx", {.model = model});
   EXPECT_LT(bytes, 50000U);
   const Read read = read_file(folder / "a.onnx");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("a [batch,100] 1", "b [batch,100] 1"));
   EXPECT_THAT(read.outputs, ElementsAre("dense [batch,100] 1", "both [batch,200] 1"));
 }
 
 TEST(OnnxFile, AnUnchangedInputCanBeAnOutput) {
   const Read read = written("layers:\n  - Input: {name: in, shape: [4]}\n  - Dropout: {rate: 0.5, name: out}\n");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.ops, ElementsAre("Identity"));
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,4] 1"));
 }
@@ -89,7 +89,7 @@ layers:
   - Conv2D: {filters: 4, kernel_size: 3, name: c}
   - GlobalAveragePooling2D
 )");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_EQ(std::ranges::count(read.ops, "Transpose"), 1) << ::testing::PrintToString(read.ops);
 }
 

@@ -41,7 +41,7 @@ std::string refusal_of_steps(const std::string& yaml) {
 TEST(OnnxFreeSteps, InputsAndOutputsHaveFreeSteps) {
   const Read read =
       freed(std::string(kTwelveIds) + kVectors + "  - LSTM: {units: 3, return_sequences: true, name: out}\n");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,steps,3] 1"));
 }
@@ -49,7 +49,7 @@ TEST(OnnxFreeSteps, InputsAndOutputsHaveFreeSteps) {
 TEST(OnnxFreeSteps, PooledStepsHaveNoName) {
   const Read read =
       freed("layers:\n  - Input: {name: in, shape: [12, 4]}\n  - MaxPooling1D: {pool_size: 2, name: out}\n");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,0,4] 1"));
 }
 
@@ -59,7 +59,7 @@ TEST(OnnxFreeSteps, LooksUpPositionsForTheGivenSteps) {
                           "  - Add: {inputs: [e, p]}\n"
                           "  - MultiHeadAttention: {num_heads: 2, key_dim: 4, inputs: [add, add]}\n"
                           "  - GlobalMaxPooling1D: {name: out}\n");
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
 }
 

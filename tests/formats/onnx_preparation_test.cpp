@@ -53,7 +53,7 @@ TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
   for (const auto& steps : all)
     for (const std::int64_t opset : {13, 17}) {
       const Read read = written(kImages, images(steps), opset);
-      EXPECT_EQ(read.complaint, "");
+      EXPECT_EQ(read.checker_error, "");
       EXPECT_THAT(read.inputs, ElementsAre("in [batch,height,width,3] 2"));
       EXPECT_THAT(read.outputs, ElementsAre("out [batch,144] 1"));
       EXPECT_THAT(read.ops, Not(Contains("Resize")));
@@ -62,7 +62,7 @@ TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
 
 TEST(OnnxPreparation, CropsImagesOfAKnownSizeByConstants) {
   const Read read = written(kImages, images({CropCentre{8, 6}, MapChannels{{0.5F}, {0.0F}, false}}, {12, 10, 3}));
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,12,10,3] 2"));
   EXPECT_THAT(read.ops, ElementsAre("Slice", "Slice", "Cast", "Mul", "Reshape"));
 }
@@ -70,7 +70,7 @@ TEST(OnnxPreparation, CropsImagesOfAKnownSizeByConstants) {
 TEST(OnnxPreparation, FramesOfClipsAreImages) {
   const Read read = written("layers:\n  - Input: {name: in, shape: [4, 8, 6, 3]}\n  - Flatten: {name: out}\n",
                             images({ResizeImage{8, 6}}, {4, 0, 0, 3}));
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,4,height,width,3] 2"));
 }
 
@@ -90,7 +90,7 @@ TEST(OnnxPreparation, ATableHasOneInputPerColumn) {
                                        {"nest", TakeToken{2}},
                                        {"pet", look}});
   const Read read = written("layers:\n  - Input: {name: in, shape: [10]}\n  - Dense: {units: 2, name: pet}\n", input);
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs,
               ElementsAre("age [batch] 1", "part [batch] 1", "bill [batch] 1", "nest [batch] 1", "pet [batch] 8"));
   EXPECT_THAT(read.outputs, ElementsAre("pet_output [batch,2] 1"));
@@ -102,7 +102,7 @@ TEST(OnnxPreparation, WordsAreIdsForAnEmbedding) {
       "layers:\n  - Input: {name: in, shape: [2], dtype: int32}\n  - Embedding: {input_dim: 3, output_dim: 4, name: "
       "out}\n",
       columns({{"a", LookUpWord{{{"cat", 0}, {"dog", 1}}, {}, {}, 3}}, {"b", TakeToken{3}}}));
-  EXPECT_EQ(read.complaint, "");
+  EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("a [batch] 8", "b [batch] 1"));
   EXPECT_THAT(read.ops, Not(Contains("OneHot")));
 }

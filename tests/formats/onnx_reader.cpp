@@ -20,7 +20,7 @@ std::string described(const ::onnx::ValueInfoProto& value) {
   return text + "] " + std::to_string(tensor.elem_type());
 }
 
-std::string complaint_of(::onnx::ModelProto model) {
+std::string checker_error_of(::onnx::ModelProto model) {
   try {
     ::onnx::checker::check_model(model);
     ::onnx::ShapeInferenceOptions options;
@@ -40,7 +40,7 @@ Read read_file(const std::string& path) {
   ::onnx::ModelProto model;
   if (!model.ParseFromIstream(&file)) throw std::runtime_error(path + " is no ONNX file");
   Read read;
-  read.complaint = complaint_of(model);
+  read.checker_error = checker_error_of(model);
   for (const auto& node : model.graph().node()) read.ops.push_back(node.op_type());
   for (const auto& entry : model.metadata_props()) read.metadata[entry.key()] = entry.value();
   for (const auto& input : model.graph().input()) read.inputs.push_back(described(input));

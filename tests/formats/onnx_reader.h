@@ -9,7 +9,7 @@
 namespace dptrain::formats::onnx {
 
 struct Read {
-  std::string complaint;         ///< of the checker with shape inference; "": none
+  std::string checker_error;     ///< of the checker with shape inference; "": none
   std::vector<std::string> ops;  ///< of the nodes, in order
   std::map<std::string, std::string> metadata;
   std::vector<std::string> inputs, outputs;  ///< "name [batch,8,8,3] 1", the last number is the type

@@ -204,7 +204,7 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
   return gradient;
 }
 
-void judge(const Problem& p, const Results& r) {
+void check_results(const Problem& p, const Results& r) {
   const WinogradShape& s = p.s;
   const std::vector<double> gradient = judge_forward(p, r);
   std::vector<double> dx(p.x.size()), dweights(p.weights.size()), dbias(p.bias.size());
@@ -225,7 +225,7 @@ void agrees_everywhere(const WinogradShape& s, int64_t rows) {
   const Problem p(s, rows, 5);
   on_every_target([&] {
     const Results alone = p.run(1);
-    judge(p, alone);
+    check_results(p, alone);
     EXPECT_TRUE(alone == p.run(3)) << "the result depends on the number of threads";
   });
 }
@@ -379,7 +379,7 @@ TEST(Winograd, RandomShapes) {
                                  pick(0, 1) == 0, pick(0, 2) == 0);
     SCOPED_TRACE(text(s) + ", shape " + std::to_string(i));
     const Problem p(s, pick(1, 3), static_cast<uint32_t>(i));
-    judge(p, p.run(i % 16 == 0 ? 2 : 1));
+    check_results(p, p.run(i % 16 == 0 ? 2 : 1));
     if (HasFailure()) return;
   }
 }

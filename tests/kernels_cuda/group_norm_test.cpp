@@ -57,23 +57,23 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
 }
 
 TEST(GpuGroupNorm, EqualsTheFormulas) {
-  const auto judge = [](const GroupNorm& n, std::int64_t rows) {
+  const auto check = [](const GroupNorm& n, std::int64_t rows) {
     on_every_type([&](DType type, int offset) { expect_agreement(n, rows, type, offset); });
   };
-  judge({.spatial = 1, .channels = 7, .groups = 1, .epsilon = 1e-3F}, 40);   // a thread per row
-  judge({.spatial = 1, .channels = 40, .groups = 1, .epsilon = 1e-3F}, 9);   // a warp
-  judge({.spatial = 1, .channels = 300, .groups = 1, .epsilon = 1e-5F}, 3);  // a block
-  judge({.spatial = 12, .channels = 12, .groups = 3, .epsilon = 1e-3F}, 3);
-  judge({.spatial = 70, .channels = 8, .groups = 1, .epsilon = 1e-3F}, 2);
-  judge({.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 2);
+  check({.spatial = 1, .channels = 7, .groups = 1, .epsilon = 1e-3F}, 40);   // a thread per row
+  check({.spatial = 1, .channels = 40, .groups = 1, .epsilon = 1e-3F}, 9);   // a warp
+  check({.spatial = 1, .channels = 300, .groups = 1, .epsilon = 1e-5F}, 3);  // a block
+  check({.spatial = 12, .channels = 12, .groups = 3, .epsilon = 1e-3F}, 3);
+  check({.spatial = 70, .channels = 8, .groups = 1, .epsilon = 1e-3F}, 2);
+  check({.spatial = 9, .channels = 5, .groups = 5, .epsilon = 1e-3F}, 2);
   // Groups within a thread's vector, of several threads, and larger than a tile; a last tile of fewer channels, more
   // positions than lanes.
-  judge({.spatial = 33, .channels = 64, .groups = 32, .epsilon = 1e-3F}, 2);
-  judge({.spatial = 5, .channels = 48, .groups = 12, .epsilon = 1e-3F}, 3);
-  judge({.spatial = 70, .channels = 72, .groups = 9, .epsilon = 1e-3F}, 2);
-  judge({.spatial = 6, .channels = 96, .groups = 32, .epsilon = 1e-3F}, 2);
-  judge({.spatial = 300, .channels = 160, .groups = 10, .epsilon = 1e-3F}, 1);
-  judge({.spatial = 300, .channels = 136, .groups = 136, .epsilon = 1e-3F}, 1);
+  check({.spatial = 33, .channels = 64, .groups = 32, .epsilon = 1e-3F}, 2);
+  check({.spatial = 5, .channels = 48, .groups = 12, .epsilon = 1e-3F}, 3);
+  check({.spatial = 70, .channels = 72, .groups = 9, .epsilon = 1e-3F}, 2);
+  check({.spatial = 6, .channels = 96, .groups = 32, .epsilon = 1e-3F}, 2);
+  check({.spatial = 300, .channels = 160, .groups = 10, .epsilon = 1e-3F}, 1);
+  check({.spatial = 300, .channels = 136, .groups = 136, .epsilon = 1e-3F}, 1);
 }
 
 }  // namespace

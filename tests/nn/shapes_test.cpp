@@ -163,16 +163,16 @@ TEST(Shapes, Conv2DTranspose) {
 }
 
 TEST(Shapes, Conv2DTransposeRejectsInvalidShapes) {
-  const auto said = [](const std::string& arguments) {
+  const auto message = [](const std::string& arguments) {
     return refusal("Conv2DTranspose: {filters: 4, " + arguments + "}", {kOdd});
   };
-  EXPECT_EQ(said("kernel_size: 3, strides: 2, output_padding: 2"),
+  EXPECT_EQ(message("kernel_size: 3, strides: 2, output_padding: 2"),
             "output_padding 2 must be smaller than the stride 2");
   EXPECT_EQ(
-      said("kernel_size: 4, strides: 2, padding: same, output_padding: 0"),
+      message("kernel_size: 4, strides: 2, padding: same, output_padding: 0"),
       "output_padding 0 with kernel 4, stride 2 and padding same gives an extent of 12, from which no convolution "
       "leads back to 7");
-  EXPECT_EQ(said("kernel_size: 2, strides: 2, dilation_rate: 2"),
+  EXPECT_EQ(message("kernel_size: 2, strides: 2, dilation_rate: 2"),
             "strides > 1 cannot be combined with dilation_rate > 1");
 }
 

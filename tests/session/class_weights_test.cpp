@@ -58,9 +58,9 @@ experiment::ClassWeight by(std::vector<std::pair<std::string, double>> weights) 
   return {.weights = std::move(weights)};
 }
 
-std::string refusal(const experiment::ClassWeight& wish, const Labels& labels, std::int64_t outputs) {
+std::string refusal(const experiment::ClassWeight& class_weight, const Labels& labels, std::int64_t outputs) {
   try {
-    class_weights(wish, {.labels = labels, .outputs = outputs});
+    class_weights(class_weight, {.labels = labels, .outputs = outputs});
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
     return error.what();

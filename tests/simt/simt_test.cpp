@@ -237,13 +237,13 @@ TEST(Simt, CopiesAndConvertsArgumentsAtTheLaunch) {
 TEST(Simt, SerializesLaunchesOfSeveralThreads) {
   std::vector<std::vector<int>> outs(4, std::vector<int>(3 * 256));
   std::vector<int> in(256, 5);
-  std::vector<std::thread> crew;
+  std::vector<std::thread> threads;
   for (auto& out : outs) {
-    crew.emplace_back([&] {
+    threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) DPTRAIN_LAUNCH(kNow, reverse, 3, 256, in.data(), out.data());
     });
   }
-  for (std::thread& member : crew) member.join();
+  for (std::thread& member : threads) member.join();
   for (const auto& out : outs) EXPECT_EQ(out, std::vector<int>(3 * 256, 7));
 }
 

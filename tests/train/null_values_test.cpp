@@ -97,10 +97,10 @@ TEST(NullValues, NamesKeysWithoutAValue) {
     experiment::load_experiment_text(text, "net.yaml", {});
     FAIL();
   } catch (const Error& error) {
-    const std::string said = error.what();
-    EXPECT_NE(said.find("kernel_initializer must be an initializer, such as"), std::string::npos) << said;
-    EXPECT_NE(said.find("optimizer must be an optimizer, such as"), std::string::npos) << said;
-    EXPECT_NE(said.find("found nothing"), std::string::npos) << said;
+    const std::string message = error.what();
+    EXPECT_NE(message.find("kernel_initializer must be an initializer, such as"), std::string::npos) << message;
+    EXPECT_NE(message.find("optimizer must be an optimizer, such as"), std::string::npos) << message;
+    EXPECT_NE(message.find("found nothing"), std::string::npos) << message;
   }
 }
 

@@ -43,8 +43,8 @@ TEST(NormalizationEncoder, ReplacesMissingNumbersByTheMeanOrTheGivenValue) {
   EXPECT_THAT(numbers(*fitted_state("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
   const auto frequent = fitted_state("Normalization: {missing: most_frequent}", column);
   EXPECT_EQ(numbers(*frequent, kMissing), numbers(*frequent, 1));
-  const auto said = fitted_state("Normalization: {missing: 7}", column);
-  EXPECT_EQ(numbers(*said, kMissing), numbers(*said, 7));
+  const auto given = fitted_state("Normalization: {missing: 7}", column);
+  EXPECT_EQ(numbers(*given, kMissing), numbers(*given, 7));
   const auto refused = fitted_state("Normalization: {missing: error}", column);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { numbers(*refused, kMissing); }), HasSubstr("a number is missing"));
 }

@@ -9,25 +9,25 @@ namespace dptrain::data {
 namespace {
 
 /// "jpeg rgb 5x7 8 bit"
-std::string told(const Bytes& file) {
+std::string description(const Bytes& file) {
   const ImageInfo info = image_info(file);
   return info.format + (info.progressive ? " progressive " : " ") + info.color_mode + " " +
          std::to_string(info.height) + "x" + std::to_string(info.width) + " " + std::to_string(info.bits) + " bit";
 }
 
 TEST(ImageInfo, ReadsEveryFormat) {
-  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7))), "jpeg rgb 5x7 8 bit");
-  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7), {.progressive = true, .orientation = 6})),
+  EXPECT_EQ(description(jpeg_bytes(gradient(5, 7))), "jpeg rgb 5x7 8 bit");
+  EXPECT_EQ(description(jpeg_bytes(gradient(5, 7), {.progressive = true, .orientation = 6})),
             "jpeg progressive rgb 5x7 8 bit");
-  EXPECT_EQ(told(jpeg_bytes(gradient(300, 2, 1), {.space = JCS_GRAYSCALE})), "jpeg gray 300x2 8 bit");
-  EXPECT_EQ(told(jpeg_bytes(gradient(5, 7, 4), {.space = JCS_CMYK})), "jpeg cmyk 5x7 8 bit");
-  EXPECT_EQ(told(png_bytes(gradient(5, 7))), "png rgb 5x7 8 bit");
-  EXPECT_EQ(told(png_bytes(gradient(5, 7, 4), 16)), "png rgba 5x7 16 bit");
-  EXPECT_EQ(told(png_bytes(gradient(5, 7, 2))), "png gray+alpha 5x7 8 bit");
-  EXPECT_EQ(told(bmp_bytes(gradient(5, 7))), "bmp rgb 5x7 8 bit");
-  EXPECT_EQ(told(gif_bytes(2, 3, Bytes(12), Bytes(6))), "gif palette 2x3 8 bit");
-  EXPECT_EQ(told(pnm_bytes(gradient(5, 7))), "pnm rgb 5x7 8 bit");
-  EXPECT_EQ(told(pnm_bytes(gradient(5, 7, 1))), "pnm gray 5x7 8 bit");
+  EXPECT_EQ(description(jpeg_bytes(gradient(300, 2, 1), {.space = JCS_GRAYSCALE})), "jpeg gray 300x2 8 bit");
+  EXPECT_EQ(description(jpeg_bytes(gradient(5, 7, 4), {.space = JCS_CMYK})), "jpeg cmyk 5x7 8 bit");
+  EXPECT_EQ(description(png_bytes(gradient(5, 7))), "png rgb 5x7 8 bit");
+  EXPECT_EQ(description(png_bytes(gradient(5, 7, 4), 16)), "png rgba 5x7 16 bit");
+  EXPECT_EQ(description(png_bytes(gradient(5, 7, 2))), "png gray+alpha 5x7 8 bit");
+  EXPECT_EQ(description(bmp_bytes(gradient(5, 7))), "bmp rgb 5x7 8 bit");
+  EXPECT_EQ(description(gif_bytes(2, 3, Bytes(12), Bytes(6))), "gif palette 2x3 8 bit");
+  EXPECT_EQ(description(pnm_bytes(gradient(5, 7))), "pnm rgb 5x7 8 bit");
+  EXPECT_EQ(description(pnm_bytes(gradient(5, 7, 1))), "pnm gray 5x7 8 bit");
 }
 
 TEST(ImageInfo, RejectsFilesThatEndInTheHeader) {

@@ -156,7 +156,7 @@ TEST_F(ImageFolders, ClassesOfTwoSetsMustAgree) {
 TEST_F(ImageFolders, CacheKeyChangesWithEveryFileAndOption) {
   for (int i = 0; i < 200; ++i) put("a/" + std::to_string(1000 + i) + ".jpg");
   put("b/2.jpg");
-  const auto key = [&](const ImageFolderSpec& wish) { return open(wish, 2).train->cache_key(); };
+  const auto key = [&](const ImageFolderSpec& spec) { return open(spec, 2).train->cache_key(); };
   const std::string before = key(spec());
   EXPECT_EQ(key(spec()), before);
   ImageFolderSpec ignore = spec();

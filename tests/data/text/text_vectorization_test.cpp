@@ -90,17 +90,17 @@ TEST(TextVectorization, ReadsAVocabularyFromAFile) {
 }
 
 TEST(TextVectorization, NamesConflictingArguments) {
-  const auto complaint = [](const std::string& arguments) { return error_about("TextVectorization: " + arguments); };
-  EXPECT_THAT(complaint("{}"), HasSubstr("output_sequence_length is missing"));
-  EXPECT_THAT(complaint("{output_mode: count, output_sequence_length: 3}"),
+  const auto message_of = [](const std::string& arguments) { return error_about("TextVectorization: " + arguments); };
+  EXPECT_THAT(message_of("{}"), HasSubstr("output_sequence_length is missing"));
+  EXPECT_THAT(message_of("{output_mode: count, output_sequence_length: 3}"),
               HasSubstr("output_sequence_length needs output_mode: int"));
-  EXPECT_THAT(complaint("{output_mode: count, pad_to_max_tokens: true}"), HasSubstr("needs max_tokens"));
-  EXPECT_THAT(complaint("{output_mode: tf_idf, vocabulary: [a]}"), HasSubstr("needs a weight for each word"));
-  EXPECT_THAT(complaint("{output_mode: count, vocabulary: [a], idf_weights: [1]}"),
+  EXPECT_THAT(message_of("{output_mode: count, pad_to_max_tokens: true}"), HasSubstr("needs max_tokens"));
+  EXPECT_THAT(message_of("{output_mode: tf_idf, vocabulary: [a]}"), HasSubstr("needs a weight for each word"));
+  EXPECT_THAT(message_of("{output_mode: count, vocabulary: [a], idf_weights: [1]}"),
               HasSubstr("tf_idf and a vocabulary"));
-  EXPECT_THAT(complaint("{output_sequence_length: 3, ngrams: 0}"), HasSubstr("1 to 100"));
-  EXPECT_THAT(complaint("{output_sequence_length: 3, ngrams: [2, 0]}"), HasSubstr("1 to 100"));
-  EXPECT_THAT(complaint("{output_sequence_length: 3, max_tokens: 1}"), HasSubstr("max_tokens"));
+  EXPECT_THAT(message_of("{output_sequence_length: 3, ngrams: 0}"), HasSubstr("1 to 100"));
+  EXPECT_THAT(message_of("{output_sequence_length: 3, ngrams: [2, 0]}"), HasSubstr("1 to 100"));
+  EXPECT_THAT(message_of("{output_sequence_length: 3, max_tokens: 1}"), HasSubstr("max_tokens"));
   EXPECT_THAT(error_of(ErrorKind::kData,
                        [] {
                          fitted_state(kThree, Column(Texts{{" ", "!"}}));
