@@ -51,9 +51,9 @@ struct Batch::Buffer {
   std::vector<std::size_t> label_bytes;   // row size of each of `labels`
   Memory<float> sample_weights;           // [capacity], if the source has them
   RowRange share;                         // positions of this process
-  std::vector<std::int64_t> indices;      // samples of all rows of the global batch; of all positions until agreed
-  std::vector<BadRow> bad;                // of this process; after the agreement, of all
-  BatchPositions positions;               // `missing` is set by the agreement
+  std::vector<std::int64_t> indices;  // samples of the rows of the global batch; before the agreement of all positions
+  std::vector<BadRow> bad;            // bad rows of this process; after the agreement of all processes
+  BatchPositions positions;           // `missing` is set by the agreement
   bool agreed = false;
   std::int64_t number = -1;  ///< BatchView::number
   std::int64_t epoch = 0, first = 0;

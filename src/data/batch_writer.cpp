@@ -132,8 +132,8 @@ void BatchWriter::fill_exact(const Input& input, std::int64_t index, std::byte* 
               input.id_limit - 1));
 }
 
-/// Throws if most of a few peeked samples do not fit: photos without a Resizing, or with one to another size, are an
-/// error of the config, not single damaged files.
+/// Throws if most of a few peeked samples do not fit. Photos of another size are an error of the config (no Resizing),
+/// not damaged files.
 void BatchWriter::check_sizes(const Input& input) const {
   constexpr std::int64_t kPeeked = 16;
   const auto fits = [&](const Shape& shape) {
@@ -142,7 +142,7 @@ void BatchWriter::check_sizes(const Input& input) const {
   };
   const std::int64_t samples = std::min(kPeeked, source_->size());
   std::int64_t unfit = 0, seen = 0;
-  std::string place, found;                   // of an example
+  std::string place, found;                   // an example: location and size
   std::optional<Shape> resized;               // size after the transforms, if they change it
   const int rank = input.model_shape.rank();  // images or clips
   const auto size = [&](const Shape& shape) { return fmt::format("{}x{}", shape[rank - 3], shape[rank - 2]); };

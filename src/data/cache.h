@@ -20,7 +20,7 @@ class CacheStore {
   virtual ~CacheStore() = default;
   /// Sets `out` to the stored sample, valid as long as the store; false if it is not stored.
   virtual bool find(std::int64_t index, ImageView& out) const = 0;
-  /// Stores the sample if there is space. Throws Error{kUsage} or kWrite if all samples are known not to fit.
+  /// Stores the sample if there is space. Throws Error{kUsage} or kWrite if the store is too small for all samples.
   virtual void store_sample(std::int64_t index, const Array& sample) = 0;
   /// Marks a sample that cannot be read, so that the cache can be complete without it.
   virtual void mark_unreadable(std::int64_t /*index*/) {}

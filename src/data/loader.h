@@ -113,9 +113,9 @@ class Loader {
  public:
   /// `labels`: one per loss; empty: batches without labels. Throws Error{kData} if shapes do not match ("samples are
   /// 28x28, the model expects 32x32x3"); a missing last axis of size 1 is added. Throws Error{kData} with file and
-  /// index for any label out of range, Error{kUsage} for transforms that cannot mix the inputs, Error{kInternal} for a
-  /// share without `agree` if the source leaves samples out. Transforms draw the same random numbers for all inputs.
-  /// Threads start with the first seek() or next().
+  /// index for a label out of range. Throws Error{kUsage} for transforms that cannot mix the inputs, and
+  /// Error{kInternal} for a share without `agree` if the source skips samples. Transforms draw the same random numbers
+  /// for all inputs. Threads start with the first seek() or next().
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
          LoaderOptions options);
   ~Loader();

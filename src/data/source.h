@@ -86,7 +86,7 @@ class Source {
   virtual std::string input_name(int input) const = 0;
   /// Shape of every sample; rank 0 (unknown) if sizes may differ, as of image files.
   virtual Shape input_shape(int input) const = 0;
-  /// Whether all samples have the same shape, known or not.
+  /// Whether all samples have the same shape, even if it is unknown.
   virtual bool has_one_shape(int input) const { return input_shape(input).rank() > 0; }
   /// Shape of one sample from its header if input_shape() is unknown; rank 0 if the header does not contain it.
   virtual Shape peek_shape(std::int64_t /*index*/, int /*input*/ = 0) const { return {}; }

@@ -24,8 +24,8 @@ struct Shared {
 
   const int ranks;
   EventCounts counts;
-  std::vector<float*> arenas;                       ///< per rank; each written by its rank before its first arrival
-  std::vector<EventCounts::PaddedCounter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
+  std::vector<float*> arenas;                       ///< per rank, set before the rank's first arrival
+  std::vector<EventCounts::PaddedCounter> arrived;  ///< per bucket: arrivals of ranks over all steps
   EventCounts::PaddedCounter summed;                ///< parts summed, over all buckets and steps
   std::mutex attaching;                             ///< guards the size of `arrived`
 

@@ -52,10 +52,10 @@ struct SharedStreams {
   const int ranks;
   EventCounts counts;
   std::vector<RankState> rank_states;
-  std::vector<std::atomic<bool>> waits;       ///< per rank, for the watchdog: whether its thread waits for other ranks
-  std::vector<EventCounts::Counter> arrived;  ///< per bucket: number of times a rank had it ready, over all steps
-  EventCounts::Counter queued = 0;            ///< number of times a rank queued all its parts, over all steps
-  EventCounts::Counter given = 0;             ///< number of times a rank queued its input of a gather, over all rounds
+  std::vector<std::atomic<bool>> waits;       ///< per rank: its thread waits (for the watchdog)
+  std::vector<EventCounts::Counter> arrived;  ///< per bucket: arrivals of ranks over all steps
+  EventCounts::Counter queued = 0;            ///< ranks that queued all their parts, over all steps
+  EventCounts::Counter given = 0;             ///< ranks that queued their input, over all gathers
   std::mutex attaching;                       ///< guards the size of `arrived`
 };
 

@@ -494,7 +494,7 @@ const config::Schema& config_schema() {
           .key(key("runtime", &S::runtime)
                    .doc("settings of speed and memory that leave the meaning of the config as it is"))
           .key(key("callbacks", &S::callbacks).doc("callbacks, in the order in which they are called"))
-          .key(key("gates", &S::gates).doc("limits that the model must meet at the end; exit code 7 otherwise"));
+          .key(key("gates", &S::gates).doc("limits for the model at the end; exit code 7 if it is outside of one"));
   return schema;
 }
 

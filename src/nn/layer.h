@@ -27,7 +27,7 @@ using config::key;
 enum class MaskRule {
   kDrops,        ///< the mask is lost, and Keras warns
   kPasses,       ///< the first output has the mask of the first input
-  kUnsupported,  ///< as kPasses, but Keras computes something else under a mask, which no op supports
+  kUnsupported,  ///< as kPasses, but no op supports what Keras computes under a mask
   kJoins,        ///< a step is valid if it is in any input; no mask if an input has none
   kEnds,         ///< there is nothing left to mask
   kProduces,     ///< the last output is the mask of the others

@@ -14,10 +14,10 @@ namespace dptrain::plan {
 
 /// Bytes that an op needs in addition to its tensors, as the device's op reports them for the largest number of rows.
 struct Need {
-  std::uint64_t saved = 0;               ///< alive from its forward to its backward (argmax, batch moments)
-  std::uint64_t scratch = 0;             ///< alive during one call
-  std::uint64_t packed = 0;              ///< lifetime of the op: a copy of its weights in another layout
-  std::uint64_t first_pass_scratch = 0;  ///< alive during its call and that of the step before it
+  std::uint64_t saved = 0;               ///< from its forward to its backward: argmax, batch moments
+  std::uint64_t scratch = 0;             ///< during one call
+  std::uint64_t packed = 0;              ///< a copy of its weights in another layout, as long as the op
+  std::uint64_t first_pass_scratch = 0;  ///< during its call and that of the step before it
 };
 
 /// Per step: whether the next step runs the last pass of its forward (backend/fusible_passes.h), so that its inputs

@@ -75,8 +75,8 @@ struct ReplicaOptions {
   int rank = 0;
   int replicas = 1;
   bool accumulate = false;  ///< more than one micro-batch per step, which needs a second gradient arena
-  /// A power of two. If more than 1, the micro-batches of a step (and the slices of an evaluation, in equal numbers)
-  /// are the shards, and gradients and sums are added in the order of kernels/sum_tree.h.
+  /// A power of two. If more than 1, the micro-batches of a step and the slices of an evaluation, in equal numbers, are
+  /// the shards. Gradients and sums are then added in the order of kernels/sum_tree.h.
   int shards = 1;
   backend::Graphs graphs = backend::Graphs::kAuto;
   bool continue_after_nonfinite = false;  ///< see UpdateContext::continue_after_nonfinite
@@ -98,7 +98,7 @@ struct NotFinite {
   std::int64_t row = -1;               ///< first such row of the global batch; -1: not values of rows
 };
 
-/// Seconds on the calling thread since a step was last queued, by part, for the ledger. On an asynchronous device
+/// Seconds on the calling thread since a step was last queued, by part, for the step log. On an asynchronous device
 /// nearly all of it is waiting for sums, which counts as forward and backward.
 struct StepTimes {
   double forward_backward = 0, comm_exposed = 0, optimizer = 0;

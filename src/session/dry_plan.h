@@ -25,8 +25,8 @@ namespace dptrain::session {
 struct DryPlan {
   graph::Model model;
   plan::Plan plan;                               ///< points into `model`
-  plan::MemoryPlan memory;                       ///< for the primary slot
-  std::vector<plan::MemoryPlan> other_memories;  ///< for the secondary slots
+  plan::MemoryPlan memory;                       ///< memory of the primary slot
+  std::vector<plan::MemoryPlan> other_memories;  ///< memory of the secondary slots
   std::vector<std::string> choices;              ///< the device's implementation of each step
   std::vector<std::pair<double, double>> flops;  ///< per step, for one sample: forward, backward
   int slots = 0;                                 ///< arrays of optimizer state

@@ -87,8 +87,8 @@ class Session {
   const std::string& prefix_line() const { return cache_.line; }
   bool caches_prefix() const { return cache_.on; }
   std::int64_t prefix_samples() const { return data_->samples(); }  ///< samples with cached features, in all sets
-  /// If the prefix is cached: runs it over the data sets with the current weights of model(), and passes the features
-  /// to the loaders. Calls `should_continue` with the number of finished samples. If it returns false, stops and
+  /// If the prefix is cached: computes its outputs for the data sets with the current weights of model() and passes
+  /// them to the loaders. Calls `should_continue` with the number of finished samples. If it returns false, stops and
   /// returns false.
   bool compute_features(const std::function<bool(std::int64_t done)>& should_continue);
 

@@ -31,8 +31,8 @@ struct SessionOptions {
   bool wants_train = true;  ///< data sets to open
   bool wants_validation = true;
   bool wants_test = false;
-  bool wants_data = true;            ///< false: no data set at all and no labels (predict on files)
-  bool loader_only = false;          ///< bench: no plan and no replicas, so that every core may prepare batches
+  bool wants_data = true;            ///< false: no data sets and labels (predict on files)
+  bool loader_only = false;          ///< bench: no plan and replicas; all cores prepare batches
   std::int64_t foreign_samples = 0;  ///< size of the caller's data (predict), whose last batch may be smaller
   std::string fitted_state{};        ///< data::Source::fit() from the checkpoint; "": fitted to the data
   data::FittedUse fitted_use = data::FittedUse::kExact;  ///< how to use `fitted_state`

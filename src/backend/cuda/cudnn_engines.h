@@ -27,10 +27,10 @@ struct EnginePlan {
   std::shared_ptr<const ConvGraph> graph;  ///< the graph that the engine computes
   EngineName name;
   std::string rank;               ///< position in the heuristics' list: "A0", "F3"
-  bool runtime_compiled = false;  ///< by NVRTC, which takes half a second per engine
+  bool runtime_compiled = false;  ///< compiled by NVRTC in half a second
   std::uint64_t workspace = 0;    ///< in bytes
   CudnnDescriptor config;         ///< empty if the plan is recreated from cuDNN's text
-  std::string taken;              ///< cuDNN's text of a plan from an equal GPU; else empty
+  std::string taken;              ///< cuDNN's text of a plan of an equal GPU; may be empty
   CudnnDescriptor plan;           ///< empty if it needs a driver and there is none (DeviceProperties::deviceless)
 };
 

@@ -42,8 +42,8 @@ struct DiscretizationSpec {
   MissingNumberRule missing{};
 };
 
-/// A date or time: the time since 1970, normalized over the training rows, and the phase within the year, the week and,
-/// if the training rows have times, the day, each as sine and cosine.
+/// A date or time: the time since 1970, normalized over the training rows, then sine and cosine of the phase in the
+/// year and in the week. If the training rows have times, also of the phase in the day.
 struct DateSpec {};
 
 }  // namespace dptrain::data

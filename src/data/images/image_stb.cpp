@@ -49,7 +49,7 @@ std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
 constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
 /// stb_image unpacks a GIF into three arrays of the whole image, and a small file may claim any size.
 constexpr std::int64_t kMostGifPixels = std::int64_t{1} << 24;
-constexpr std::size_t kHeaderLimit = 1 << 20;  // before the size is known
+constexpr std::size_t kHeaderLimit = 1 << 20;  // largest header, read before the size
 
 /// Callbacks with which stb_image reads the file.
 class StbInput {

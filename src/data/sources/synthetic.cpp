@@ -17,8 +17,8 @@ constexpr std::int64_t kMostDistinct = 4096, kFewestDistinct = 16;
 /// Streams below Purpose::kSynthetic; 0 to 2 are the roles.
 constexpr std::uint32_t kMeanStream = 3, kValueStream = 4;
 
-/// An element is kLevel * L + kPattern * P + kNoise * N, each uniform in [-1, 1], with L by class and channel and P by
-/// class and element. Networks that average over an image can learn L, others P.
+/// An element is kLevel * L + kPattern * P + kNoise * N. L, P and N are uniform in [-1, 1]; L depends on class and
+/// channel, P on class and element. Networks that average over an image can learn L, others P.
 constexpr float kLevel = 0.4F, kPattern = 0.3F, kNoise = 0.3F;
 /// Scales the sum's standard deviation from 0.34 to about 1.
 constexpr float kFloatScale = 3.0F;

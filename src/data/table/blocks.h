@@ -73,7 +73,7 @@ class Blocks {
   const Limits limits_;
   PaddedText rest_;  // read, but not returned by next() yet
   std::size_t rest_begin_ = 0, rest_size_ = 0;
-  std::uint64_t offset_ = 0;  // of the rest in the unpacked file
+  std::uint64_t offset_ = 0;  // offset of rest_ in the unpacked file
   std::uint64_t lines_taken_ = 0;
   bool started_ = false, ended_ = false, dropping_ = false;
 };

@@ -28,7 +28,7 @@ struct ColumnFacts {
   double least = 0, most = 0;         ///< range of numbers; dates in minutes since 1970
   double mean_length = 0;             ///< bytes
   std::vector<std::string> examples;  ///< up to five different fields
-  std::string format_problem;         ///< the reason why fields that look like numbers cannot be read as numbers, or ""
+  std::string format_problem;         ///< why fields that resemble numbers are not numbers; "": there are none
 };
 
 struct SniffOptions {
