@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -97,30 +98,33 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
 constexpr std::size_t kMostReason = 300;
 
-/// The last error line of a log, for processes that ended without an exception: by the watchdog, for example.
-std::string last_error(const std::string& log) {
+/// The last error line of a log from byte `begin`, for processes that end without an exception: by the watchdog, for
+/// example.
+std::string last_error(const std::string& log, std::int64_t begin) {
+  std::ifstream in(log, std::ios::binary);
+  in.seekg(begin);
   std::string found;
-  for (const std::string& line : train::LineFile::read(log))
+  for (std::string line; std::getline(in, line);)
     if (line.starts_with("error: ")) found = line.substr(7);
   return printable(found.substr(0, kMostReason));
 }
 
-std::string reason_of(int status, const std::string& words, const std::string& log) {
-  const std::string behind = words.empty() ? "" : ": " + words;
+std::string reason_of(int status, const std::string& message, const std::string& log) {
+  const std::string suffix = message.empty() ? "" : ": " + message;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     return fmt::format("killed by signal {} ({}){}", signal, strsignal(signal),
-                       signal == SIGKILL ? "; unless it was killed by hand, the system ran out of memory" : behind);
+                       signal == SIGKILL ? "; unless it was killed by hand, the system ran out of memory" : suffix);
   }
   const int code = WEXITSTATUS(status);
-  if (code == static_cast<int>(ErrorKind::kDiverged)) return words.empty() ? "diverged" : words;
-  if (code == static_cast<int>(ErrorKind::kMemory)) return "out of memory" + behind;
-  return words.empty() ? fmt::format("exit {}, see {}", code, log) : fmt::format("exit {}: {}", code, words);
+  if (code == static_cast<int>(ErrorKind::kDiverged)) return message.empty() ? "diverged" : message;
+  if (code == static_cast<int>(ErrorKind::kMemory)) return "out of memory" + suffix;
+  return message.empty() ? fmt::format("exit {}, see {}", code, log) : fmt::format("exit {}: {}", code, message);
 }
 
 /// Runs in the child between fork and exec: system calls only.
-[[noreturn]] void become(const std::vector<char*>& words, const std::vector<char*>& environment, const char* directory,
-                         int log, pid_t parent) {
+[[noreturn]] void exec_trial(const std::vector<char*>& arguments, const std::vector<char*>& environment,
+                             const char* directory, int log, pid_t parent) {
   setpgid(0, 0);  // the terminal's Ctrl-C signals only the sweep, which forwards it
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kNotStarted);
@@ -131,7 +135,7 @@ std::string reason_of(int status, const std::string& words, const std::string& l
   if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
       chdir(directory) != 0)
     _exit(kNotStarted);
-  execve(words.front(), words.data(), environment.data());
+  execve(arguments.front(), arguments.data(), environment.data());
   _exit(kNotStarted);
 }
 
@@ -262,6 +266,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
 
   const int log = open(child.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (log < 0) throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}", child.log, std::strerror(errno)));
+  child.log_begin = lseek(log, 0, SEEK_END);
   std::error_code ignored;
   fs::remove(child.error_file, ignored);
   std::string variable = fmt::format("{}={}", kErrorFile, child.error_file);
@@ -269,7 +274,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
   const pid_t parent = getpid();
   child.process = fork();
   const int failure = errno;
-  if (child.process == 0) become(pointers, environment, plan_.directory.c_str(), log, parent);
+  if (child.process == 0) exec_trial(pointers, environment, plan_.directory.c_str(), log, parent);
   close(log);
   if (child.process < 0) {
     child.process = 0;
@@ -309,7 +314,11 @@ ProcessResult ProcessRunner::ended(int slot, int status) const {
   // A signal to the whole process group may reach the trial before this process has seen it.
   const bool stops = stopping_ || train::Signals::stop_signal() != 0;
   ended.how = stops && (by_signal || by_request) ? ProcessResult::ExitKind::kStopped : ProcessResult::ExitKind::kFailed;
-  if (ended.outcome.reason.empty()) ended.outcome.reason = reason_of(status, stored_error(child.error_file), child.log);
+  if (ended.outcome.reason.empty()) {
+    std::string message = stored_error(child.error_file);
+    if (message.empty()) message = last_error(child.log, child.log_begin);
+    ended.outcome.reason = reason_of(status, message, child.log);
+  }
   std::error_code ignored;
   fs::remove(child.error_file, ignored);
   return ended;

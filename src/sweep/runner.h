@@ -76,6 +76,7 @@ class ProcessRunner final : public Runner {
   struct Child {
     int process = 0;  ///< 0: none
     std::string run, log, error_file;
+    std::int64_t log_begin = 0;  ///< size of `log` when the process started
   };
 
   ProcessResult ended(int slot, int status) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -131,6 +132,37 @@ TEST(StoredError, IsTheFirstOfTheFileOnOneLine) {
             "a.yaml:3:7: unknown key 'x'");
   EXPECT_EQ(stored(std::string(R"({"message":")") + std::string(400, 'x') + "\"}\n").size(), 303U);
   for (const char* text : {"", "\n", "not JSON\n", "[1]\n", R"({"message": 7})"}) EXPECT_EQ(stored(text), "") << text;
+}
+
+/// The reason of a trial that `script` runs in place of dptrain, each time that it is started.
+std::vector<std::string> reasons_of(const std::string& script, int starts) {
+  const test::Folder folder;
+  const std::string file = folder / "dptrain";
+  std::ofstream(file) << "#!/bin/sh\n" << script;
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  Sweep sweep = sweep_of(1);
+  const std::string path = folder.path().string();
+  sweep.plan.directory = path;
+  ProcessRunner runner(sweep.plan, {.executable = file, .folder = path, .devices = {{}}});
+  std::vector<std::string> reasons;
+  for (int start = 0; start < starts; ++start) {
+    runner.start(0, sweep.trials[0], {});
+    std::vector<ProcessResult> ended;
+    while (ended.empty()) ended = runner.poll();
+    std::string reason = ended[0].outcome.reason;
+    reason.resize(std::min(reason.size(), reason.find(path)));
+    reasons.push_back(reason);
+  }
+  return reasons;
+}
+
+TEST(ProcessRunner, AProcessWithoutAStoredErrorGivesTheLastErrorOfItsLog) {
+  EXPECT_EQ(
+      reasons_of("[ -e begun ] && exit 9; touch begun; echo 'error: first'; echo 'error: a replica hangs'; exit 9", 2),
+      (std::vector<std::string>{"exit 9: a replica hangs", "exit 9, see "}))
+      << "the error of an earlier start is not repeated";
+  EXPECT_EQ(reasons_of("echo 'error: in the log'; echo '{\"message\": \"stored\"}' > $DPTRAIN_ERROR_FILE; exit 2", 1),
+            (std::vector<std::string>{"exit 2: stored"}));
 }
 
 TEST(Rungs, DescendFromTheEpochs) {
