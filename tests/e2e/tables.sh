@@ -52,7 +52,7 @@ run 0 fit "$config" --cpus 2x1 --run-dir run --resume --set "callbacks=[]" --epo
 run 0 eval run --cpus 1
 accuracy=$(sed -n 's/^accuracy: //p' out)
 
-say "raw rows give what eval has counted"
+say "raw rows give the answers that eval counted"
 run 0 predict run --input test.csv --output file.csv
 # Labels are optional and columns may have another order: in a file, compressed, and through a pipe.
 python3 - <<'PYTHON'
@@ -80,7 +80,7 @@ PYTHON
 run 0 predict run --input test.csv --keep 'stage,"id"' --output kept.csv
 run 0 predict run --input test.csv --keep all --output all.csv
 "$DPTRAIN" predict run --input - --keep all <test.csv >piped.csv 2>err || fail "stdin: $(cat err)"
-python3 - <<'PYTHON' || fail "columns of the input beside the answers"
+python3 - <<'PYTHON' || fail "columns of the input next to the answers"
 import csv
 rows = {name: list(csv.DictReader(open(f"{name}.csv", newline=""))) for name in ("test", "kept", "all", "piped", "file")}
 for i, row in enumerate(rows["test"]):
@@ -93,7 +93,10 @@ printf 'age,kind,born\n3,horse,2020-01-01\nx,dog,2020-01-01\n' >bad.csv
 run 3 predict run --input bad.csv
 says "bad.csv:3:1: column 'age': found 'x'"
 run 0 predict run --input bad.csv --on-error skip
-says "left out: bad.csv:3"
+says "skipped: bad.csv:3"
+printf 'age,kind,born\nx,dog,2020-01-01\n' >none.csv
+run 0 predict run --input bad.csv --input none.csv --on-error skip
+says "skipped: none.csv:2"
 says "1 of 1 values of 'kind' are outside the vocabulary"
 printf 'age,born\n3,2020-01-01\n' >short.csv
 run 3 predict run --input short.csv
@@ -103,7 +106,7 @@ printf 'age,kimd,born\n3,dog,2020-01-01\n' >misspelt.csv
 run 3 predict run --input misspelt.csv
 says "did you mean 'kimd'?"
 
-say "a table beside an array of images, row by row"
+say "a table next to an array of images, row by row"
 python3 - <<'PYTHON'
 import csv
 import random
@@ -156,7 +159,7 @@ head -n 100 facts.csv >half.csv
 run 3 predict joined --input half.csv --input images.npy
 says "half.csv has 99 samples, images.npy 200"
 
-say "photos that a table names, beside its numbers"
+say "photos listed in a table, with its numbers"
 python3 - <<'PYTHON'
 import csv
 import pathlib

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -104,6 +105,7 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
     std::vector<std::string> paths;
     std::size_t next = 0;
     std::unique_ptr<CsvStream> stream{};
+    std::vector<BadSample> bad{};  ///< of files that are read
   };
   const auto state = std::make_shared<State>(State{files.paths});
   const auto open_next = [state, spec, model](const table::PassthroughColumns& keep) {
@@ -118,17 +120,24 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
   input.passthrough_field = [state](std::int64_t sample, std::size_t which) {
     return state->stream->passthrough_field(sample, which);
   };
-  input.next = [state, open_next, passthrough]() -> std::shared_ptr<const Source> {
+  const auto take_bad = [state] {
+    std::ranges::move(state->stream->take_bad_samples(), std::back_inserter(state->bad));
+  };
+  input.next = [state, open_next, passthrough, take_bad]() -> std::shared_ptr<const Source> {
     for (;;) {
       if (!state->stream) {
         if (state->next == state->paths.size()) return nullptr;
         open_next(passthrough);
       }
       if (auto rows = state->stream->next(kRowsAtOnce)) return rows;
+      take_bad();
       state->stream.reset();
     }
   };
-  input.take_bad = [state] { return state->stream ? state->stream->take_bad() : std::vector<BadSample>{}; };
+  input.take_bad_samples = [state, take_bad] {
+    if (state->stream) take_bad();
+    return std::exchange(state->bad, {});
+  };
   return input;
 }
 
@@ -141,7 +150,7 @@ PredictSource predict_part(CSVSpec spec, const PredictFiles& files, const ModelS
   const auto stream = std::make_shared<CsvStream>(spec, model, path, files.passthrough);
   std::shared_ptr<const Source> rows = stream->next(std::numeric_limits<std::int64_t>::max());
   if (rows == nullptr) throw Error(ErrorKind::kData, path + ": has no rows");
-  if (const auto bad = stream->take_bad(); !bad.empty())
+  if (const auto bad = stream->take_bad_samples(); !bad.empty())
     throw Error(
         ErrorKind::kData,
         fmt::format("{}; skipping it would shift the rows after it against the other inputs of the Join; repair it",
@@ -163,7 +172,7 @@ bool is_picture(const std::string& path) {
 PredictSource predict_pictures(const PredictFiles& files, const std::string& picture) {
   std::vector<std::string> names;
   const ImageSpec* images = nullptr;
-  const CsvLayout table = CsvLayout::of(files.fitted_state);
+  const CsvLayout table = CsvLayout::parse(files.fitted_state);
   for (const CsvLayout::Column& column : table.columns) {
     names.push_back(printable(column.name));
     images = column.encoder.get_if<ImageSpec>();
@@ -203,31 +212,35 @@ std::shared_ptr<const Source> open_table(const std::string& path) {
 const RegisteredDataset kCsvSet =
     dataset_def<CSVSpec>(
         config::Schema::of<CSVSpec>("CSV")
+            .doc("tables, one row per sample; an encoder converts each column to numbers")
             .positional(key("file", &CSVSpec::files)
                             .required()
-                            .doc("a file, plain or .gz, a pattern such as part-*.csv, or a list"))
-            .key(key("labels", &CSVSpec::labels).doc("a column, several, or {output name: column}"))
-            .key(key("inputs", &CSVSpec::inputs).doc("columns of the input, or {input name: columns}; else all others"))
-            .key(key("columns", &CSVSpec::columns)
-                     .doc("{column: how it becomes numbers}, where the detected type is wrong"))
-            .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: a factor of each row's loss"))
-            .key(key("separator", &CSVSpec::separator).doc("separator of fields; default: detected"))
+                            .doc("a file, plain or .gz; a pattern such as `parts/*.csv`; or a list"))
+            .key(key("labels", &CSVSpec::labels)
+                     .doc("a column; several for a row of numbers; or {output name: columns}"))
+            .key(key("inputs", &CSVSpec::inputs)
+                     .doc("a column or a list; or {input name: columns}; default: all other columns"))
+            .key(key("columns", &CSVSpec::columns).doc("{column: encoder}; default: the encoder of the detected type"))
+            .key(key("sample_weight", &CSVSpec::sample_weight).doc("a column: one factor for each row's loss"))
+            .key(key("separator", &CSVSpec::separator).doc("one character between fields; default: detected"))
             .key(key("header", &CSVSpec::header).doc("whether the first row has names; default: detected"))
             .key(key("decimal", &CSVSpec::decimal).doc("decimal mark of numbers, \".\" or \",\"; default: detected"))
             .key(key("thousands", &CSVSpec::thousands)
                      .doc("separator of groups of three digits: \",\", \".\", \" \", \"'\" or none; default: detected"))
             .key(key("missing_values", &CSVSpec::missing_values)
-                     .doc("fields that mean nothing, in place of '', NA, NaN, null and the like"))
+                     .doc("fields that count as missing; default: '', NA, N/A, NaN, nan, null, NULL, None and ?"))
             .key(key("missing_columns", &CSVSpec::missing_columns)
-                     .doc("whether a missing column counts as a column of missing values"))
-            .key(key("on_error", &CSVSpec::on_error).doc("rows that cannot be read or lack a label"))
+                     .doc("true: a later file can lack an input column; its values are missing"))
+            .key(key("on_error", &CSVSpec::on_error)
+                     .doc("rows that cannot be read, lack a label, or name an unreadable file: fail, skip, or skip at "
+                          "most a number or a share of the rows, as {skip: 10} or {skip: 0.1%}"))
             .rule<CSVSpec>(check_csv),
         open_csv, csv_paths)
         .needs_fit([](const CSVSpec&) { return true; })
         .open_path(open_table)
         .predict(predict_csv, {.expected_input = "rows of a CSV file",
                                .refused = {FileKind::Use::kArrays, FileKind::Use::kHdf5},
-                               .has_passthrough = true});
+                               .supports_passthrough = true});
 
 }  // namespace
 }  // namespace dptrain::data
