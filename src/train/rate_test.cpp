@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include "core/format.h"
@@ -12,13 +13,11 @@
 namespace dptrain::train {
 namespace {
 
-constexpr double kKeeps = 0.9, kDiverges = 4, kTenth = 10;
+constexpr double kSmoothing = 0.9, kDivergenceFactor = 4, kTenth = 10;
 constexpr std::size_t kFirst = 5;  ///< first steps, whose mean covers too few losses
 
-double two_digits(double value) {
-  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
-  return std::round(value / unit) * unit;
-}
+/// The double nearest to the value's first two digits, so that the shortest text has no others.
+double two_digits(double value) { return std::strtod(fmt::format("{:.1e}", value).c_str(), nullptr); }
 
 /// Slope of the smoothed loss over the logarithm of the rate: least squares over a window around point `i`.
 double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t reach) {
@@ -55,12 +54,12 @@ double RateCurve::rate(std::int64_t step) const {
 bool RateCurve::add(double loss) {
   const auto step = static_cast<std::int64_t>(points_.size());
   if (!std::isfinite(loss)) return diverged_ = true, false;
-  mean_ = kKeeps * mean_ + (1 - kKeeps) * loss;
-  weight_ *= kKeeps;
+  mean_ = kSmoothing * mean_ + (1 - kSmoothing) * loss;
+  weight_ *= kSmoothing;
   const double smoothed = mean_ / (1 - weight_);
   points_.push_back({rate(step), loss, smoothed});
   lowest_ = step == 0 ? smoothed : std::min(lowest_, smoothed);
-  diverged_ = points_.size() > kFirst && lowest_ > 0 && smoothed > kDiverges * lowest_;
+  diverged_ = points_.size() > kFirst && lowest_ > 0 && smoothed > kDivergenceFactor * lowest_;
   return !diverged_ && step + 1 < range_.steps;
 }
 

@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+
+#include "core/format.h"
 
 namespace dptrain::train {
 namespace {
@@ -51,6 +54,15 @@ TEST(RateTest, AdvisesTheSmallerOfSteepestAndATenthOfTheLowest) {
   EXPECT_GT(advice->below_lowest, 1e-3);
   EXPECT_LT(advice->below_lowest, 3e-2);
   EXPECT_NEAR(advice->rate, std::min(advice->steepest, advice->below_lowest), 0.05 * advice->rate);
+}
+
+TEST(RateTest, TheAdviceHasTwoDigits) {
+  for (const double knee : {1e-4, 3e-4, 1e-3, 7e-3, 2e-2, 5e-2, 0.1, 0.3}) {
+    const auto advice =
+        curve_of({.low = 1e-7, .high = 10, .steps = 200}, [&](double rate) { return usual(rate, knee); }).advice();
+    ASSERT_TRUE(advice) << knee;
+    EXPECT_EQ(advice->rate, std::stod(fmt::format("{:.1e}", advice->rate))) << knee;
+  }
 }
 
 TEST(RateTest, StopsWhenTheLossDiverges) {
