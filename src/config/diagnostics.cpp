@@ -44,9 +44,9 @@ std::size_t byte_of(std::string_view line, int column) {
 /// The source line and an underline below it. A line longer than the terminal is cut to the part around the error.
 std::string excerpt(const Mark& mark) {
   if (!mark.known() || static_cast<std::size_t>(mark.line) > mark.source->lines.size()) return "";
-  constexpr int kGutter = 8, kDots = 6, kUsual = 140, kLeast = 8;
+  constexpr int kGutter = 8, kDots = 6, kUsual = 140, kMin = 8;
   const auto terminal = static_cast<int>(terminal::columns(STDERR_FILENO).value_or(kUsual + kGutter + kDots));
-  const int longest = std::clamp(terminal - kGutter - kDots, kLeast, kUsual), before = longest / 2;
+  const int longest = std::clamp(terminal - kGutter - kDots, kMin, kUsual), before = longest / 2;
   std::string line = mark.source->lines[static_cast<std::size_t>(mark.line) - 1];
   std::replace(line.begin(), line.end(), '\t', ' ');
   const int columns = columns_of(line);

@@ -52,7 +52,7 @@ class Parser {
     const Value holds = condition();
     if (!holds || !take_word("else")) return std::nullopt;
     const DepthGuard deeper(depth_);
-    const Value other = deeper.fits() ? choice() : std::nullopt;
+    const Value other = deeper.is_within_limit() ? choice() : std::nullopt;
     if (!other) return other;
     return std::isnan(*holds) ? *holds : *holds != 0 ? value : other;
   }
@@ -129,7 +129,7 @@ class Parser {
     const Value base = percent();
     if (!base || !take("**")) return base;
     const DepthGuard deeper(depth_);
-    const Value exponent = deeper.fits() ? sign() : std::nullopt;
+    const Value exponent = deeper.is_within_limit() ? sign() : std::nullopt;
     if (!exponent) return exponent;
     return std::isnan(*base) || std::isnan(*exponent) ? kNone : std::pow(*base, *exponent);
   }
@@ -162,7 +162,7 @@ class Parser {
   /// The rest of a parenthesized expression, after its '('.
   Value parentheses() {
     const DepthGuard deeper(depth_);
-    if (!deeper.fits()) return std::nullopt;
+    if (!deeper.is_within_limit()) return std::nullopt;
     const Value value = choice();
     return take(")") ? value : std::nullopt;
   }
@@ -203,7 +203,7 @@ class Parser {
     ~DepthGuard() { --depth_; }
     DepthGuard(const DepthGuard&) = delete;
     DepthGuard& operator=(const DepthGuard&) = delete;
-    bool fits() const { return depth_ <= kMaxDepth; }
+    bool is_within_limit() const { return depth_ <= kMaxDepth; }
 
    private:
     static constexpr int kMaxDepth = 100;  // far above any real use, far below the limit of the stack

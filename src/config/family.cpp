@@ -63,7 +63,7 @@ std::string definition_name(std::string what) {
 /// Number of types that must share a key's schema before it is defined once: editors load the whole schema.
 constexpr int kSharedBy = 4;
 
-/// {key: schema} of the keys that many types share. `types`: the schemas of their arguments.
+/// {key: schema} of the keys that many types share.
 Node shared_arguments(const std::vector<Node>& types) {
   std::map<std::pair<std::string, std::string>, int> counts;
   Node shared = Node::map();
@@ -84,6 +84,24 @@ void replace_by_reference(Node& type, const Node& shared, const std::string& pla
 }
 
 }  // namespace
+
+Node type_definition(const Schema& type, Node arguments) {
+  std::vector<Node> choices{std::move(arguments), fragment::types({"null"})};
+  for (const Field& field : type.fields())
+    if (field.positional) choices.push_back(field.schema());
+  Node definition = fragment::any_of(std::move(choices));
+  if (!type.doc().empty()) definition.set("description", Node::text(type.doc()));
+  return definition;
+}
+
+void share_arguments(std::vector<Node>& types, const std::string& place, Node& definitions) {
+  Node shared = shared_arguments(types);
+  if (shared.entries().empty()) return;
+  for (Node& type : types) replace_by_reference(type, shared, place);
+  Node together = fragment::types({"object"});
+  together.set("properties", std::move(shared));
+  definitions.set(place, std::move(together));
+}
 
 const std::string& Typed::name() const { return def_->name; }
 
@@ -200,21 +218,11 @@ void Family::define(Node& definitions) const {
   Node properties = Node::map();
   std::vector<Node> arguments;
   for (const auto& def : types_) arguments.push_back(def->schema.json_schema());
-  const Node shared = shared_arguments(arguments);
-  const std::string common = name + ".arguments";
-  if (!shared.entries().empty()) {
-    Node together = fragment::types({"object"});
-    together.set("properties", shared);
-    definitions.set(common, std::move(together));
-  }
+  share_arguments(arguments, name + ".arguments", definitions);
   for (std::size_t i = 0; i < types_.size(); ++i) {
     const auto& def = types_[i];
-    replace_by_reference(arguments[i], shared, common);
-    std::vector<Node> choices{std::move(arguments[i]), fragment::types({"null"})};
-    for (const Field& field : def->schema.fields())
-      if (field.positional) choices.push_back(field.schema());
     const std::string type = name + "." + def->name;
-    definitions.set(type, fragment::any_of(std::move(choices)));
+    definitions.set(type, type_definition(def->schema, std::move(arguments[i])));
     words.push_back(def->name);
     words.insert(words.end(), def->aliases.begin(), def->aliases.end());
     properties.set(def->name, fragment::reference(type));

@@ -59,13 +59,19 @@ class Family {
   }
   /// JSON Schema: a reference to the entry that define() adds to the "$defs" of the whole schema.
   Node json_schema() const;
-  /// Adds "<what>" (a name or a map), "<what>.<Type>" (its arguments) and "<what>.arguments" (shared arguments).
+  /// Adds "<what>" (a name or a map), "<what>.<Type>" (its text and arguments) and "<what>.arguments" (shared ones).
   void define(Node& definitions) const;
 
  private:
   std::string what_, example_;
   std::vector<std::unique_ptr<TypeDef>> types_;
 };
+
+/// The entry of a type in "$defs": `arguments`, none, or the value of the positional key; with the text of the type.
+Node type_definition(const Schema& type, Node arguments);
+/// Replaces arguments that several types have in common by references to `place`, which it adds to `definitions`.
+/// `types`: the schemas of their arguments.
+void share_arguments(std::vector<Node>& types, const std::string& place, Node& definitions);
 
 template <Family& (*family)()>
 struct Value<Of<family>> {

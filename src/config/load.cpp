@@ -39,7 +39,7 @@ std::string other_config(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, error))
     return fmt::format("; the folder '{}' does not exist either", folder.string());
-  return what_to_try_for(path);
+  return missing_file_advice(path);
 }
 
 std::string advice_for(const std::string& path, FileKind::Use use) {

@@ -147,11 +147,13 @@ Node Schema::json_schema() const {
   for (const Field& field : fields_) {
     Node schema = field.schema();
     if (!field.doc.empty()) schema.set("description", Node::text(field.doc));
+    if (field.positional) schema.set("x-positional", Node::boolean(true));
     if (field.required)
       required.items().push_back(Node::text(field.name));
     else if (Node value = field.write(defaults.get()); !value.is_null())
       schema.set("default", std::move(value));
-    for (const std::string& alias : field.aliases) properties.set(alias, schema);
+    for (const std::string& alias : field.aliases)
+      properties.set(alias, schema).set("x-alias-of", Node::text(field.name));
     properties.set(field.name, std::move(schema));
   }
   Node schema = fragment::types({"object"});

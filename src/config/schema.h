@@ -133,18 +133,22 @@ class Schema {
   Schema&& positional(const Key<Spec, T>& k) && {
     return std::move(positional(k));
   }
+  /// What the type does, for `config --reference`: Markdown, without a final period.
+  void set_doc(std::string text) { doc_ = std::move(text); }
+  Schema& doc(std::string text) & { return set_doc(std::move(text)), *this; }
+  Schema&& doc(std::string text) && { return set_doc(std::move(text)), std::move(*this); }
   /// Uses `values` instead of Spec() as defaults.
   template <class Spec>
   Schema& defaults(const Spec& values) & {
     make_ = [values] { return std::shared_ptr<void>(std::make_shared<Spec>(values)); };
     return *this;
   }
-  /// A key that is rejected; `words` describe what to write instead.
-  void add_rejected_key(std::string key, std::string words) {
-    rejected_keys_.emplace_back(std::move(key), std::move(words));
+  /// A key that is rejected; `advice` describe what to write instead.
+  void add_rejected_key(std::string key, std::string advice) {
+    rejected_keys_.emplace_back(std::move(key), std::move(advice));
   }
-  Schema&& rejected_key(std::string key, std::string words) && {
-    add_rejected_key(std::move(key), std::move(words));
+  Schema&& rejected_key(std::string key, std::string advice) && {
+    add_rejected_key(std::move(key), std::move(advice));
     return std::move(*this);
   }
   /// A rule over several keys: returns "" or the message.
@@ -159,6 +163,7 @@ class Schema {
   }
 
   const std::string& name() const noexcept { return name_; }
+  const std::string& doc() const noexcept { return doc_; }
   const std::vector<Field>& fields() const noexcept { return fields_; }
   std::shared_ptr<void> make() const { return make_(); }
 
@@ -169,10 +174,13 @@ class Schema {
             const std::vector<std::string>& ignored = {}) const;
   /// A map with each key; `minimal` omits those that equal the default.
   Node write(const void* spec, bool minimal = false) const;
+  /// JSON Schema of the map. Two annotations are of dptrain: "x-positional" marks the key that a value without a key
+  /// sets, "x-alias-of" another spelling of a key.
   Node json_schema() const;
 
  private:
   std::string name_;
+  std::string doc_;
   std::vector<Field> fields_;
   std::vector<std::pair<std::string, std::string>> rejected_keys_;
   std::vector<std::function<std::string(const void*)>> rules_;

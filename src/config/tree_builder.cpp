@@ -11,7 +11,7 @@ namespace dptrain::config {
 namespace {
 
 /// No real key is longer. YAML itself stops looking for a ':' after 1024 characters.
-constexpr std::size_t kLongestKey = 200;
+constexpr std::size_t kMaxKeyLength = 200;
 
 std::size_t count_nodes(const Node& node) {
   std::size_t n = 1;
@@ -30,8 +30,8 @@ std::string place(const Mark& mark) { return fmt::format("{}:{}", mark.line, mar
 
 /// The error in a text key, or "".
 std::string key_error(const std::string& key, bool quoted) {
-  if (key.size() > kLongestKey)
-    return fmt::format("a key of {} characters; the maximum is {}", key.size(), kLongestKey);
+  if (key.size() > kMaxKeyLength)
+    return fmt::format("a key of {} characters; the maximum is {}", key.size(), kMaxKeyLength);
   const std::size_t bracket = key.find_first_of("{[");
   if (quoted || bracket == std::string::npos) return "";
   const std::string word = trim(key.substr(0, bracket));
@@ -141,7 +141,7 @@ void TreeBuilder::report_duplicates(const std::vector<Node::Entry>& entries, std
 }
 
 void TreeBuilder::join_calls(Node& map) {
-  constexpr std::size_t kMostParts = 32;  // bounds the work for hostile input
+  constexpr std::size_t kMaxParts = 32;  // bounds the work for hostile input
   std::vector<Node::Entry> entries = std::move(map.entries());
   map.entries().clear();
   for (std::size_t i = 0, end = 0; i < entries.size(); i = end) {
@@ -151,7 +151,7 @@ void TreeBuilder::join_calls(Node& map) {
       continue;
     }
     Node joined = entries[i].value;
-    const std::size_t limit = std::min(entries.size(), i + kMostParts);
+    const std::size_t limit = std::min(entries.size(), i + kMaxParts);
     for (; end < limit && entries[end].value.is_null() && begins_call(joined); ++end) {
       Node longer = Node::scalar(joined.str() + ", " + entries[end].key, joined.mark());
       longer.set_literal(false);
@@ -196,7 +196,7 @@ void TreeBuilder::add_merge(Open& map, const Node& node, const Mark& at) {
   for (const Node& item : node.items()) good = good && item.is_map();
   if (!good) {
     diagnostics_.error(at, fmt::format("'<<' must be a mapping or a list of mappings, found {}",
-                                       node.is_sequence() ? "a list of other things" : node.describe()));
+                                       node.is_sequence() ? "a list of other values" : node.describe()));
     return;
   }
   if (node.is_map())

@@ -39,6 +39,8 @@ class TypeBuilder {
     type_->schema.add(std::move(field));
     return self();
   }
+  /// What the type does, for `config --reference`: Markdown, without a final period.
+  Derived&& doc(std::string text) { return type_->schema.set_doc(std::move(text)), self(); }
   /// Other Keras strings for the type.
   Derived&& aliases(std::initializer_list<const char*> names) {
     type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
@@ -61,7 +63,7 @@ class TypeBuilder {
  protected:
   Derived&& self() { return static_cast<Derived&&>(*this); }
 
-  /// Wraps f(spec, ...) so that it takes an untyped spec.
+  /// Wraps f(spec, ...) for an untyped spec.
   template <class Result, class... Args>
   static auto untyped(Result (*f)(const Spec&, Args...)) {
     return [f](const void* spec, Args... args) -> Result {

@@ -183,8 +183,8 @@ std::string misplaced_colon(const Mark& at) {
 }
 
 void report(const YAML::ParserException& e, const SourceText& source, const Events& events, Diagnostics& diagnostics) {
-  namespace say = YAML::ErrorMsg;
-  const auto says = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 appends names to some
+  namespace messages = YAML::ErrorMsg;
+  const auto is_error = [&](const char* words) { return e.msg.starts_with(words); };  // 0.8 appends to some messages
   const std::size_t offset = e.mark.is_null() ? 0 : Events::offset_of(e.mark);
   const std::string& text = source.text();
   const std::string found = offset < text.size() ? fmt::format("'{}'", text.substr(offset, 1)) : "the end of the file";
@@ -197,27 +197,27 @@ void report(const YAML::ParserException& e, const SourceText& source, const Even
     if (!shell) error.notes.emplace_back(events.opened(open), fmt::format("the opening '{}'", open));
   };
 
-  if (says(say::END_OF_MAP_FLOW)) return unclosed('{', '}');
-  if (says(say::END_OF_SEQ_FLOW)) return unclosed('[', ']');
+  if (is_error(messages::END_OF_MAP_FLOW)) return unclosed('{', '}');
+  if (is_error(messages::END_OF_SEQ_FLOW)) return unclosed('[', ']');
   std::string message = "YAML: " + e.msg;
-  if (says(say::UNKNOWN_ANCHOR)) {
+  if (is_error(messages::UNKNOWN_ANCHOR)) {
     const std::size_t length = events.word_length(offset + 1);
     const std::string name = text.substr(offset + 1, length);
     at = source.mark(offset, length + 1);
     message = fmt::format("unknown alias '*{}'{}", name, did_you_mean(name, events.anchor_names()));
-  } else if (says(say::MAP_VALUE)) {
+  } else if (is_error(messages::MAP_VALUE)) {
     message = misplaced_colon(at);
-  } else if (says(say::END_OF_MAP) || says(say::END_OF_SEQ) || says(say::BLOCK_ENTRY)) {
+  } else if (is_error(messages::END_OF_MAP) || is_error(messages::END_OF_SEQ) || is_error(messages::BLOCK_ENTRY)) {
     message = "this does not fit the lines above; check the indentation";
-  } else if (says(say::FLOW_END)) {
+  } else if (is_error(messages::FLOW_END)) {
     message = fmt::format("{} closes nothing", found);
-  } else if (says(say::EOF_IN_SCALAR)) {
+  } else if (is_error(messages::EOF_IN_SCALAR)) {
     message = "the file ends inside a quoted text";
-  } else if (says(say::UNKNOWN_TOKEN)) {
+  } else if (is_error(messages::UNKNOWN_TOKEN)) {
     message = fmt::format("text cannot start with {}; put it in quotes", found);
-  } else if (says(say::ALIAS_NOT_FOUND)) {
+  } else if (is_error(messages::ALIAS_NOT_FOUND)) {
     message = "text cannot start with '*' (an alias needs a name); put it in quotes";
-  } else if (says(say::INVALID_ESCAPE)) {
+  } else if (is_error(messages::INVALID_ESCAPE)) {
     message = fmt::format("unknown escape '\\{}'; write '\\\\', or use single quotes", e.msg.substr(e.msg.size() - 1));
   }
   diagnostics.error(at, message);

@@ -47,8 +47,8 @@ bool CallbackCheck::validates_by_steps() const {
   return file_.train.validate_every.unit == config::Duration::Unit::kSteps;
 }
 
-void CallbackCheck::error(const std::string& message) { error_as_is(callback_->name() + ": " + message); }
-void CallbackCheck::error_as_is(const std::string& message) { reader_.error(callback_->mark(), message); }
+void CallbackCheck::error(const std::string& message) { error_without_prefix(callback_->name() + ": " + message); }
+void CallbackCheck::error_without_prefix(const std::string& message) { reader_.error(callback_->mark(), message); }
 
 void CallbackCheck::require_value(const std::string& name, bool needs_direction) {
   if (!has_known_values_) return;
@@ -65,7 +65,7 @@ void CallbackCheck::require_value(const std::string& name, bool needs_direction)
                     no_validation ? "; data.validation is missing" : did_you_mean(name, known)));
 }
 
-void CallbackCheck::adds(const std::string& name) {
+void CallbackCheck::add_value(const std::string& name) {
   for (Logs* logs : {&epoch_, &every_epoch_}) logs->set(name, kSomeValue);
 }
 
@@ -88,7 +88,7 @@ std::vector<std::string> callback_files(const ConfigFile& file) {
   return all;
 }
 
-bool stays_inside(const std::string& path) {
+bool is_inside_folder(const std::string& path) {
   const fs::path given(path);
   return !path.empty() && given.is_relative() && given.has_filename() && given.filename() != "." &&
          std::ranges::find(given, fs::path("..")) == given.end() && path.find('\0') == std::string::npos;

@@ -37,11 +37,11 @@ class CallbackCheck {
   /// Reports an error at the location of the callback being checked: "EarlyStopping: <message>".
   void error(const std::string& message);
   /// Reports a message that already names the callback.
-  void error_as_is(const std::string& message);
+  void error_without_prefix(const std::string& message);
   /// Reports a value that no epoch has. With `needs_direction` also reports a value without a direction.
   void require_value(const std::string& name, bool needs_direction);
   /// Adds a value of this callback, which later callbacks can read.
-  void adds(const std::string& name);
+  void add_value(const std::string& name);
   /// Claims a file; false if another callback has it already.
   bool claim(const std::string& file) { return claimed_.insert(file).second; }
 
@@ -73,6 +73,6 @@ void check_callbacks(config::Reader& reader, const ConfigFile& file, const graph
 std::vector<std::string> callback_files(const ConfigFile& file);
 
 /// Whether a path leads to a file below its starting folder: relative, with a name, without "..".
-bool stays_inside(const std::string& path);
+bool is_inside_folder(const std::string& path);
 
 }  // namespace dptrain::experiment

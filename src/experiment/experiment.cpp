@@ -414,8 +414,9 @@ config::Node json_schema() {
   schema.set("title", config::Node::text("dptrain config"));
   if (config::Node* properties = schema.find("properties"); properties != nullptr) {
     properties->set(
-        "vars", config::fragment::described(config::fragment::types({"object"}),
-                                            "defaults of $NAME variables; --var and the environment override them"));
+        "vars", config::fragment::described(
+                    config::fragment::types({"object"}),
+                    "`{NAME: value}`: defaults of the variables `$NAME`, which `--var` and the environment override"));
     properties->set("model", config::fragment::described(graph::json_schema(), "the network"));
     properties->find("dptrain")->set("const", config::Node::integer(kSchemaVersion));
     schema.find("required")->items().push_back(config::Node::text("model"));

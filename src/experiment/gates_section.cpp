@@ -11,15 +11,15 @@
 namespace dptrain::config {
 
 template <>
-struct EnumNames<experiment::Compared> {
-  using C = experiment::Compared;
+struct EnumNames<experiment::ComparisonMode> {
+  using C = experiment::ComparisonMode;
   static constexpr std::array names{std::pair{C::kTrainings, "trainings"}, std::pair{C::kModels, "models"}};
 };
 
+using experiment::AccuracyDropLimit;
 using experiment::ClassLimits;
 using experiment::GatesSection;
 using experiment::Limit;
-using experiment::LostShare;
 using experiment::NamedClasses;
 using experiment::NamedLimits;
 using experiment::SizeLimit;
@@ -107,8 +107,8 @@ template <>
 struct Value<SizeLimit> : Map<SizeLimit> {};
 
 template <>
-struct Value<LostShare> {
-  static bool read(const Node& node, Reader& reader, LostShare& out) {
+struct Value<AccuracyDropLimit> {
+  static bool read(const Node& node, Reader& reader, AccuracyDropLimit& out) {
     out.mark = reader.substituted(node).mark();
     if (!Value<double>::read(node, reader, out.value)) return false;
     if (out.value > 0 && out.value < 1) return true;
@@ -116,8 +116,13 @@ struct Value<LostShare> {
                                    out.value));
     return false;
   }
-  static Node write(const LostShare& value) { return Value<double>::write(value.value); }
-  static Node schema() { return Value<double>::schema(); }
+  static Node write(const AccuracyDropLimit& value) { return Value<double>::write(value.value); }
+  static Node schema() {
+    Node share = Value<double>::schema();
+    share.set("exclusiveMinimum", Node::integer(0));
+    share.set("exclusiveMaximum", Node::integer(1));
+    return share;
+  }
 };
 
 template <>
@@ -200,7 +205,7 @@ std::string section_error(const GatesSection& gates) {
   if (gates.pairs() && !gates.confidence)
     return "drop and class_drop need a confidence: a difference of two runs is partly noise; add confidence: 0.99";
   if (!gates.runs.empty() && !gates.pairs()) return "runs needs drop or class_drop; add one, or remove runs";
-  if (gates.pairs() && gates.compare == Compared::kTrainings && gates.baseline.size() + gates.runs.size() < 2)
+  if (gates.pairs() && gates.compare == ComparisonMode::kTrainings && gates.baseline.size() + gates.runs.size() < 2)
     return "one run on each side does not show how much seeds alone change a class; name two runs or more of the "
            "baseline's training, with other seeds, or write 'compare: models' to judge the weights as they are";
   return "";
@@ -214,10 +219,12 @@ const config::Schema& gates_schema() {
   static const config::Schema schema =
       config::Schema::of<S>("gates")
           .key(key("confidence", &S::confidence)
-                   .doc("compare intervals of this confidence instead of the values")
+                   .doc("compare intervals of this confidence instead of the values; required by drop and class_drop")
                    .at_least(0.5)
                    .below(1))
-          .key(key("metrics", &S::metrics).doc("limits of metrics, by their names in eval"))
+          .key(key("metrics", &S::metrics)
+                   .doc("limits of metrics, by the names that eval prints, and of precision, recall and f1 (means over "
+                        "classes)"))
           .key(key("class_recall", &S::class_recall)
                    .doc("limit of the recall of every class that `classes` does not name"))
           .key(key("class_precision", &S::class_precision)
@@ -233,7 +240,8 @@ const config::Schema& gates_schema() {
                    .doc("loss of a class's recall against the baseline that must be detected"))
           .key(key("speed", &S::speed).doc("limits of the speed of the evaluation"))
           .key(key("size", &S::size).doc("limits of the size of the model"))
-          .key(key("junit", &S::junit).doc("file for the results as JUnit XML"))
+          .key(key("junit", &S::junit)
+                   .doc("file for the results as JUnit XML; `eval` ignores it in the config of a checkpoint"))
           .rule<S>(section_error);
   return schema;
 }

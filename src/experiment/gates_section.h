@@ -33,7 +33,7 @@ struct NamedClasses {
 };
 
 /// The share of correct answers that may be lost against the baseline, with its location.
-struct LostShare {
+struct AccuracyDropLimit {
   double value = 0;
   config::Mark mark{};
 };
@@ -50,7 +50,7 @@ struct SizeLimit {
 };
 
 /// The side that is compared with the baseline: these weights, or the training over all seeds.
-enum class Compared { kTrainings, kModels };
+enum class ComparisonMode { kTrainings, kModels };
 
 struct GatesSection {
   std::optional<double> confidence;  ///< none: compares the values themselves
@@ -59,8 +59,8 @@ struct GatesSection {
   NamedClasses classes;
   std::vector<config::Path> baseline;  ///< run folders
   std::vector<config::Path> runs;      ///< further run folders of the same training as the evaluated one
-  Compared compare = Compared::kTrainings;
-  std::optional<LostShare> drop, class_drop;
+  ComparisonMode compare = ComparisonMode::kTrainings;
+  std::optional<AccuracyDropLimit> drop, class_drop;
   std::optional<SpeedLimit> speed;
   std::optional<SizeLimit> size;
   std::optional<config::Path> junit;

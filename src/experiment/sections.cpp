@@ -321,15 +321,22 @@ const Schema& schema_of(const experiment::LoaderSection&) {
   using S = experiment::LoaderSection;
   static const Schema schema =
       Schema::of<S>("loader")
-          .key(key("shuffle", &S::shuffle).doc("full, none or `buffer N`"))
-          .key(
-              key("bucket_by_length", &S::bucket_by_length)
-                  .at_least(1)
-                  .doc(
-                      "N: samples are sorted by length within N batches, so that a batch has similar lengths; or none"))
-          .key(key("workers", &S::workers).doc("threads that read and transform"))
-          .key(key("prefetch", &S::prefetch).doc("batches that are prepared ahead"))
-          .key(key("cache", &S::cache).doc("keep decoded samples: none, memory or disk"))
+          .key(key("shuffle", &S::shuffle)
+                   .doc("order of training samples; full: all, drawn again for each epoch; none; buffer N: as "
+                        "shuffle(N) of tf.data"))
+          .key(key("bucket_by_length", &S::bucket_by_length)
+                   .at_least(1)
+                   .doc("N: batches of similar lengths, from the samples of each N batches sorted by length; not with "
+                        "`shuffle: none`"))
+          .key(key("workers", &S::workers)
+                   .doc("threads that prepare batches; auto: one if samples are only copied, else the cores that "
+                        "replicas do not use, 1 to 16"))
+          .key(key("prefetch", &S::prefetch)
+                   .doc("batches that are prepared ahead; auto: 2 for one worker, else 4, more if a batch has fewer "
+                        "samples than there are workers"))
+          .key(key("cache", &S::cache)
+                   .doc("where samples are kept after decoding and the transforms before the first random one: none, "
+                        "memory (up to half of the free memory), {memory: SIZE} or {disk: FOLDER}"))
           .rule<S>([](const S& loader) -> std::string {
             const bool in_order = loader.shuffle.kind == data::Shuffle::Kind::kNone;
             return in_order && loader.bucket_by_length.window > 0
@@ -353,8 +360,9 @@ const Schema& schema_of(const experiment::DataSection&) {
           .key(key("train", &S::train).doc("training data set"))
           .key(key("validation", &S::validation).doc("data set that is evaluated after epochs"))
           .key(key("test", &S::test).doc("data set that eval evaluates"))
-          .key(key("transforms", &S::transforms).doc("transforms of every sample before the model"))
-          .key(key("loader", &S::loader).doc("how samples are read ahead"));
+          .key(key("transforms", &S::transforms)
+                   .doc("transforms of every sample before the model: a list for both, or {train: [...], eval: [...]}"))
+          .key(key("loader", &S::loader).doc("order of the samples, threads that prepare batches, and cache"));
   return schema;
 }
 
@@ -362,34 +370,42 @@ const Schema& schema_of(const experiment::TrainSection&) {
   using S = experiment::TrainSection;
   static const Schema schema =
       Schema::of<S>("train")
-          .key(key("epochs", &S::epochs).at_least(1).doc("passes over the training set; or `steps`"))
-          .key(key("steps", &S::steps).at_least(1).doc("updates of the weights in all; or `epochs`"))
-          .key(key("batch_size", &S::batch_size).at_least(1).doc("samples of a step, all replicas together"))
+          .key(key("epochs", &S::epochs).at_least(1).doc("passes over the training set"))
+          .key(key("steps", &S::steps).at_least(1).doc("updates of the weights in all"))
+          .key(key("batch_size", &S::batch_size).at_least(1).doc("samples of one update, all replicas together"))
           .key(key("batch_size_per_replica", &S::batch_size_per_replica)
                    .at_least(1)
-                   .doc("samples of a step for each replica, in place of batch_size"))
+                   .doc("samples of one update in each replica"))
           .key(key("accumulate_steps", &S::accumulate_steps)
                    .at_least(1)
-                   .doc("pieces of each replica's share of the batch: less memory, the same update; default: as many "
-                        "as keep a piece in the processor's caches, where samples do not depend on one another"))
-          .key(key("optimizer", &S::optimizer).doc("how weights are updated"))
-          .key(key("loss", &S::loss).doc("loss that is minimized: one, or {output name: loss}"))
+                   .doc("micro-batches that each replica's share of a batch is divided into: less memory, the same "
+                        "update; default: 1 on GPUs, on CPUs as many as keep a micro-batch in the caches"))
+          .key(key("optimizer", &S::optimizer).doc("optimizer that updates the weights"))
+          .key(key("loss", &S::loss).doc("loss that is minimized: one for all outputs, or {output name: loss}"))
           .key(key("loss_weights", &S::loss_weights)
-                   .doc("factors of the outputs' losses in the total: {output name: number}"))
-          .key(key("metrics", &S::metrics).doc("what else is computed and logged: a list, or {output name: list}"))
-          .key(key("class_weight", &S::class_weight).doc("balanced, or {class: weight}"))
+                   .doc("factors of the outputs' losses in the total: {output name: number}; default: 1 each"))
+          .key(key("metrics", &S::metrics)
+                   .doc("metrics that are computed and logged: a list for all outputs, or {output name: list}"))
+          .key(key("class_weight", &S::class_weight)
+                   .doc("factor of the loss of each sample: balanced, or {class: weight}, with classes by name or "
+                        "number"))
           .key(key("dtype_policy", &S::dtype_policy)
                    .doc("float32; mixed_bfloat16 on GPUs and on CPUs with AMX or AVX-512 BF16; mixed_float16 on GPUs"))
           .key(key("lr_scaling", &S::lr_scaling)
-                   .doc("how the rate grows with the batch: by batch / reference_batch_size, or its root"))
+                   .doc("factor of the learning rate: none, linear: batch / reference_batch_size, sqrt: the root of "
+                        "that"))
           .key(key("reference_batch_size", &S::reference_batch_size)
                    .at_least(1)
-                   .doc("batch size that the learning rate was chosen for"))
-          .key(key("validate_every", &S::validate_every).doc("epochs between validations, or steps, such as 500 steps"))
-          .key(key("log_every", &S::log_every).doc("interval between lines of the log: `50 steps`, `10s`"))
-          .key(key("max_time", &S::max_time).doc("stop after this time, such as 30m"))
-          .key(key("on_nonfinite", &S::on_nonfinite)
-                   .doc("action on a step whose loss or gradients are not finite: stop, skip_step or rollback"));
+                   .doc("batch size that the learning rate was chosen for; required with `lr_scaling`"))
+          .key(key("validate_every", &S::validate_every)
+                   .doc("interval of validations: whole epochs, as Keras's `validation_freq`, or steps of the run, "
+                        "such as `500 steps`"))
+          .key(key("log_every", &S::log_every)
+                   .doc("interval of log rows: steps of each epoch, such as `50 steps`, or a time, such as `10s`; the "
+                        "end of an epoch adds a row"))
+          .key(key("max_time", &S::max_time)
+                   .doc("each start of the run stops after this time, such as `30m`; a plain number is seconds"))
+          .key(key("on_nonfinite", &S::on_nonfinite).doc("action after a loss or gradient that is not finite"));
   return schema;
 }
 
@@ -398,20 +414,26 @@ const Schema& schema_of(const experiment::ParallelSection&) {
   static const Schema schema =
       Schema::of<S>("parallel")
           .key(key("split", &S::split)
-                   .doc("shares of the replicas: even, auto (by their speed), or weights such as [2, 1]"))
+                   .doc("shares of the replicas: even, weights such as [2, 1] (0 is allowed), or auto: by their speed"))
           .key(key("sync_batchnorm", &S::sync_batchnorm)
-                   .doc("whether BatchNormalization computes moments over the batches of all replicas"))
+                   .doc("whether BatchNormalization uses the batch of all replicas instead of each replica's own"))
           .key(key("virtual_shards", &S::virtual_shards)
                    .at_least(2)
                    .at_most(1024)
-                   .doc("number of fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas"))
-          .key(key("bucket_size", &S::bucket_size).doc("bytes of gradients that are summed at once"))
+                   .doc("number of fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas; "
+                        "not with `accumulate_steps`, an uneven or automatic `split`, or `sync_batchnorm`"))
+          .key(key("bucket_size", &S::bucket_size)
+                   .doc("bytes of gradients that are summed together; default: 25 MiB on GPUs, on CPUs an eighth of "
+                        "all, 64 KiB to 25 MiB"))
           .key(key("allreduce_dtype", &S::allreduce_dtype)
-                   .doc("number type in which GPUs exchange gradients; bfloat16 is half as many bytes"))
+                   .doc("bfloat16: GPUs exchange gradients rounded to bfloat16, half the bytes; an error for several "
+                        "replicas on CPUs or on one GPU, and with `virtual_shards`"))
           .key(key("check_replicas", &S::check_replicas)
-                   .doc("interval at which the weights of all replicas are compared"))
+                   .doc("interval at which the weights of all replicas are compared, such as `100 steps`"))
           .key(key("watchdog", &S::watchdog)
-                   .doc("time without progress after which a step ends the run with exit code 9"));
+                   .doc("longest silence of another process, and longest GPU step without progress, before the run "
+                        "ends with exit code 9; ten minutes for the first GPU step, for later ones at least three "
+                        "times the longest step"));
   return schema;
 }
 
@@ -419,18 +441,32 @@ const Schema& schema_of(const experiment::RuntimeSection&) {
   using S = experiment::RuntimeSection;
   static const Schema schema =
       Schema::of<S>("runtime")
-          .key(key("deterministic", &S::deterministic).doc("whether every run on one machine gives the same bits"))
+          .key(key("deterministic", &S::deterministic)
+                   .doc("false: permits GPU algorithms whose bits differ between runs; CPUs are always deterministic"))
           .key(key("cache_frozen_prefix", &S::cache_frozen_prefix)
-                   .doc("whether to keep the outputs of frozen layers instead of computing them in every epoch"))
-          .key(key("conv", &S::conv).doc("algorithms of convolutions: by rule, or without Winograd"))
-          .key(key("conv_cache", &S::conv_cache).doc("file with the results of `bench --tune`"))
+                   .doc("where the features of frozen layers are cached: auto, off, memory or {disk: FOLDER}"))
+          .key(key("conv", &S::conv).doc("algorithms of convolutions; direct: no Winograd"))
+          .key(key("conv_cache", &S::conv_cache)
+                   .doc("file of convolution algorithms that `bench --tune` writes; auto: `dptrain/conv.json` in "
+                        "`$XDG_CACHE_HOME` or `~/.cache`; none"))
           .key(key("bn_unbiased_running_var", &S::bn_unbiased_running_var)
-                   .doc("whether moving variances use n - 1, as in PyTorch"))
-          .key(key("tf32", &S::tf32).doc("whether GPUs may use TF32 for float32"))
-          .key(key("workspace_limit", &S::workspace_limit).doc("bytes that a cuDNN engine can use"))
-          .key(key("autotune", &S::autotune).doc("how cuDNN engines are chosen"))
-          .key(key("cuda_graphs", &S::cuda_graphs).doc("whether to record steps and replay them"))
-          .key(key("resident", &S::resident).doc("whether to keep whole data sets on the GPU where they fit"));
+                   .doc("whether moving variances use N / (N - 1), as tf.keras does for images"))
+          .key(key("tf32", &S::tf32)
+                   .doc("GPUs: whether float32 products can use TF32 (10 bits of mantissa, sums in float32); false is "
+                        "several times slower"))
+          .key(key("workspace_limit", &S::workspace_limit).doc("GPUs: largest workspace of a convolution"))
+          .key(key("autotune", &S::autotune)
+                   .doc("GPUs: choice of cuDNN engines; heuristic: cuDNN's first choice; time: the fastest of the "
+                        "first eight, measured once and stored; auto: time in `fit`, `bench`, `sweep` and `verify`, "
+                        "else heuristic"))
+          .key(key("cuda_graphs", &S::cuda_graphs)
+                   .doc("GPUs: whether to record a step once and replay it; auto: one replica without accumulation; "
+                        "on: also "
+                        "several replicas with one GPU each in one process, an error if impossible, as with "
+                        "`virtual_shards` or `split: auto`; off"))
+          .key(key("resident", &S::resident)
+                   .doc("GPUs: auto: data sets in memory stay on the GPU if they fit, and batches are made there; off: "
+                        "the loader makes all batches"));
   return schema;
 }
 
@@ -455,16 +491,19 @@ config::Family make_nonfinite_family() {
   using config::Schema;
   using config::type_def;
   config::Family family("on_nonfinite");
-  family.add(type_def<StopSpec>(Schema::of<StopSpec>("stop")));
+  family.add(type_def<StopSpec>(Schema::of<StopSpec>("stop").doc("ends the run with exit code 6")));
   using S = SkipStepSpec;
   family.add(type_def<S>(
       Schema::of<S>("skip_step")
-          .positional(key("at_most", &S::at_most).at_least(1).doc("number of times in a run; after that it stops"))));
+          .doc("continues with the next batch")
+          .positional(
+              key("at_most", &S::at_most).at_least(1).doc("number of times in a run, after which the run stops"))));
   using R = RollbackSpec;
   family.add(type_def<R>(
       Schema::of<R>("rollback")
+          .doc("loads `last.h5` and multiplies the learning rate by `factor`")
           .positional(key("factor", &R::factor).above(0).at_most(1).doc("factor of the learning rate after a rollback"))
-          .key(key("at_most", &R::at_most).at_least(1).doc("number of times in a run; after that it stops"))));
+          .key(key("at_most", &R::at_most).at_least(1).doc("number of times in a run, after which the run stops"))));
   return family;
 }
 
@@ -485,16 +524,17 @@ const config::Schema& config_schema() {
   static const config::Schema schema =
       config::Schema::of<S>("config")
           .key(key("dptrain", &S::dptrain).required().doc("version of the config language: 1"))
-          .key(key("name", &S::name).doc("name of the experiment and of the folder of its runs"))
-          .key(key("seed", &S::seed).doc("seed of weights, order and random transforms"))
-          .key(key("run_dir", &S::run_dir).doc("folder that contains runs/<name>/NNN"))
+          .key(key("name", &S::name)
+                   .doc("name of the experiment and of the folder of its runs; default: the file's name"))
+          .key(key("seed", &S::seed).doc("seed of initial weights, order of samples, random layers and transforms"))
+          .key(key("run_dir", &S::run_dir).doc("folder of the runs, which are in NAME/NNN below it"))
           .key(key("data", &S::data).doc("data sets, their transforms and the loader"))
           .key(key("train", &S::train).doc("length, batch, optimizer and loss of the training"))
           .key(key("parallel", &S::parallel).doc("how replicas share the work"))
           .key(key("runtime", &S::runtime)
                    .doc("settings of speed and memory that leave the meaning of the config as it is"))
           .key(key("callbacks", &S::callbacks).doc("callbacks, in the order in which they are called"))
-          .key(key("gates", &S::gates).doc("limits for the model at the end; exit code 7 if it is outside of one"));
+          .key(key("gates", &S::gates).doc("limits that the model must meet at the end; exit code 7 otherwise"));
   return schema;
 }
 

@@ -263,9 +263,11 @@ namespace {
 using SchemaTree = config::Node;
 namespace fragment = config::fragment;
 
-SchemaTree object(SchemaTree properties, bool open) {
+/// A mapping; `required`: a key that it must have, or "".
+SchemaTree object(SchemaTree properties, bool open, const std::string& required = "") {
   SchemaTree schema = fragment::types({"object"});
   schema.set("properties", std::move(properties));
+  if (!required.empty()) schema.set("required", SchemaTree::sequence({SchemaTree::text(required)}));
   schema.set("additionalProperties", SchemaTree::boolean(open));
   return schema;
 }
@@ -275,32 +277,34 @@ SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); 
 
 SchemaTree common_arguments() {
   SchemaTree common = SchemaTree::map();
-  const auto set = [&](const char* key, SchemaTree value, const char* text) {
-    common.set(key, fragment::described(std::move(value), text));
+  const auto set = [&](const char* key, SchemaTree value, const char* text) -> SchemaTree& {
+    return common.set(key, fragment::described(std::move(value), text));
   };
-  set("name", text(), "name of the layer in `inputs`, messages and checkpoints; default: from its type");
-  set("inputs", names(), "names of the steps that this one reads");
-  set("mask", text(), "step whose mask the layer uses in place of those of its inputs, or none");
-  set("device", text(), "slot of the replica that the step runs in; default: the first");
+  set("name", text(),
+      "name of the step in `inputs`, messages and checkpoints: letters, digits, `_`, `-` and `.`, at most 200, the "
+      "first a letter or digit; default: as in Keras");
+  set("inputs", names(), "names of the steps that this one reads; default: the step above");
+  set("mask", text(),
+      "layers only: step whose mask replaces those of the inputs, or `none`; default: the inputs' masks");
+  set("device", text(), "slot of the step, or of all steps of a block; default: the first slot");
   SchemaTree times = fragment::number("integer");
   times.set("minimum", SchemaTree::integer(1));
-  set("repeat", std::move(times), "number of such steps in a chain, with weights of their own");
-  set("trainable", fragment::boolean(), "false: the weights stay as they are");
-  set("if", fragment::boolean(), "leave the step out where this is false");
+  set("repeat", std::move(times),
+      "n: a chain of n copies with separate weights, `conv1`, `conv2`, ...; after a name that ends in a digit `_1`, "
+      "`_2`, ...")
+      .set("default", SchemaTree::integer(1));
+  set("trainable", fragment::boolean(), "false: freezes the step, or all steps of a block")
+      .set("default", SchemaTree::boolean(true));
+  set("if", fragment::boolean(), "false: omits the step").set("default", SchemaTree::boolean(true));
   return common;
 }
 
-/// The arguments of a layer type or network, including those of every step; only layers have `mask`.
-SchemaTree arguments(const config::Schema& type, bool is_layer) {
-  SchemaTree schema = type.json_schema();
-  SchemaTree common = common_arguments();
-  if (!is_layer) common.erase("mask");
+/// Adds the arguments of every step to those of a layer type or network; only layers have `mask`.
+void add_common(SchemaTree& arguments, bool is_layer) {
+  const SchemaTree common = common_arguments();
   for (const SchemaTree::Entry& entry : common.entries())
-    schema.find("properties")->set(entry.key, fragment::reference("any/properties/" + entry.key));
-  std::vector<SchemaTree> choices{std::move(schema), fragment::types({"null"})};
-  for (const config::Field& field : type.fields())
-    if (field.positional) choices.push_back(field.schema());
-  return fragment::any_of(std::move(choices));
+    if (is_layer || entry.key != "mask")
+      arguments.find("properties")->set(entry.key, fragment::reference("any/properties/" + entry.key));
 }
 
 }  // namespace
@@ -309,13 +313,20 @@ SchemaTree arguments(const config::Schema& type, bool is_layer) {
 void define_steps(config::Node& definitions) {
   SchemaTree types = SchemaTree::map();
   std::vector<std::string> words;
-  const auto add = [&](const std::string& name, const config::Schema& schema, bool is_layer) {
-    definitions.set("step." + name, arguments(schema, is_layer));
+  std::vector<const config::Schema*> schemas;
+  for (const config::TypeDef* type : nn::layer_family().types()) schemas.push_back(&type->schema);
+  const std::size_t layers = schemas.size();
+  for (const auto& [name, network] : networks()) schemas.push_back(&network.schema);
+  std::vector<SchemaTree> arguments;
+  for (const config::Schema* schema : schemas) arguments.push_back(schema->json_schema());
+  config::share_arguments(arguments, "step.arguments", definitions);
+  for (std::size_t i = 0; i < schemas.size(); ++i) {
+    const std::string& name = schemas[i]->name();
+    add_common(arguments[i], i < layers);
+    definitions.set("step." + name, config::type_definition(*schemas[i], std::move(arguments[i])));
     types.set(name, fragment::reference("step." + name));
     words.push_back(name);
-  };
-  for (const config::TypeDef* type : nn::layer_family().types()) add(type->name, type->schema, true);
-  for (const auto& [name, network] : networks()) add(name, network.schema, false);
+  }
   SchemaTree one = object(std::move(types), false);
   SchemaTree own = SchemaTree::map();
   own.set("^[a-z]", SchemaTree::map());
@@ -338,9 +349,9 @@ config::Node json_schema() {
                                 "names of the block's parameters with defaults, or `required`"));
   block.set("layers", described(steps, "steps in order; each reads the one before it unless `inputs` names others"));
   SchemaTree blocks = fragment::types({"object"});
-  blocks.set("additionalProperties", object(std::move(block), false));
+  blocks.set("additionalProperties", object(std::move(block), false, "layers"));
   SchemaTree up_to = SchemaTree::map();
-  up_to.set("up_to", described(text(), "this step and all before it"));
+  up_to.set("up_to", described(text(), "name of a step: it and all steps before it"));
 
   SchemaTree sections = SchemaTree::map();
   const auto set = [&](const char* key, SchemaTree value, const char* text) {
@@ -349,17 +360,19 @@ config::Node json_schema() {
   set("layers", steps, "steps in order; each reads the one before it unless `inputs` names others");
   set("blocks", std::move(blocks), "new layer types; every use makes new weights");
   set("shared", fragment::types({"object"}), "layers or chains with one set of weights, which every use shares");
-  set("outputs", names(), "steps whose outputs are the model's; default: the last");
-  set("freeze", fragment::any_of({names(), object(std::move(up_to), false)}),
-      "patterns of layers whose weights stay as they are, or {up_to: name}");
+  set("outputs", names(), "steps whose outputs are the model's; each can have a loss; default: the last step");
+  set("freeze", fragment::any_of({names(), object(std::move(up_to), false, "up_to")}),
+      "patterns of layers whose weights stay as they are, such as `[block1_*, stem]`, or `{up_to: name}`: that step "
+      "and all before it");
   set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}),
       "file with the initial weights of a new training");
   SchemaTree source = SchemaTree::map();
   source.set("file", described(text(), "path of the file, relative to the config's folder"));
   source.set("input_shape", described(fragment::list(fragment::number("integer")),
                                       "[height, width, channels], where the file leaves the shape open"));
-  set("from_keras", fragment::any_of({text(), object(std::move(source), false)}),
-      "a Keras .h5 or .keras file in place of `layers`");
+  set("from_keras", fragment::any_of({text(), object(std::move(source), false, "file")}),
+      "a Keras `.h5` or `.keras` file in place of `layers`, with `freeze` and `weights` only; `{file: ..., "
+      "input_shape: [224, 224, 3]}` if the file leaves the shape open");
   SchemaTree schema = object(std::move(sections), false);
   const auto needs = [](const char* key) {
     SchemaTree one = SchemaTree::map();

@@ -32,8 +32,8 @@ std::optional<std::optional<std::string>> Expander::name(const ListedStep& step,
   if (text->empty() && is_block(step.type, scope)) return text;
   std::string error = name_error(*text);
   if (scope.is_input(*text))
-    error = fmt::format("another than '{}', {} input of {} '{}'", *text, scope.input_names.size() > 1 ? "an" : "the",
-                        scope.kind, scope.type);
+    error = fmt::format("a name other than '{}', {} input of {} '{}'", *text,
+                        scope.input_names.size() > 1 ? "an" : "the", scope.kind, scope.type);
   if (error.empty()) return text;
   reader_.expected(config::Node::text(*text, node->mark()), error);
   return std::nullopt;

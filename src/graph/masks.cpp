@@ -11,12 +11,12 @@ namespace {
 
 using nn::MaskRule;
 
-const Layer& layer_behind(const Graph& graph, const Node& node) {
+const Layer& called_layer(const Graph& graph, const Node& node) {
   return graph.layers[static_cast<std::size_t>(node.layer)];
 }
 
 MaskRule rule_of(const Graph& graph, const Node& node) {
-  const Layer& layer = layer_behind(graph, node);
+  const Layer& layer = called_layer(graph, node);
   return nn::type_of(layer.spec).mask_rule(layer.spec.spec(), layer.inputs);
 }
 
@@ -104,7 +104,7 @@ bool check_given_mask(const Graph& graph, const Node& node, const std::vector<st
 void check_masks(const Graph& graph, config::Reader& reader) {
   const std::vector<std::vector<Mask>> all = masks(graph);
   for (const Node& node : graph.nodes) {
-    const Layer& layer = layer_behind(graph, node);
+    const Layer& layer = called_layer(graph, node);
     const config::Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
     if (!check_given_mask(graph, node, all, reader)) continue;
     Mask mask;  // prefers a mask that joins several
@@ -123,7 +123,7 @@ void check_masks(const Graph& graph, config::Reader& reader) {
                                  layer.spec.name(), node.name, from));
     else if (nn::type_of(layer.spec).uses_masks && mask.size() > 1)
       reader.error(node.mark, fmt::format("its input joins the masks of '{}' and '{}', which this version does not "
-                                          "support; set mask_zero: false in one of them",
+                                          "support; remove one of the two masks",
                                           from, graph.nodes[static_cast<std::size_t>(mask[1].node)].name));
   }
 }

@@ -24,51 +24,72 @@ bool takes(const Network& network, std::string_view argument) {
          std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == argument; });
 }
 
+/// The input and outputs of a network, and the preprocessing of its published weights.
+std::string description_of(const Network& network) {
+  if (network.rank == 2)
+    return "`[steps, features] -> [classes]`: a stack of transformer encoders; without the top `[features]`, or "
+           "`[steps, features]` with `pooling: none`";
+  if (network.preprocessing.empty())
+    return "`[H, W, C] -> [classes]`: a vision transformer with one step per patch; without the top `[hidden_dim]`, or "
+           "`[patches, hidden_dim]` with `pooling: none`";
+  const std::string text = fmt::format(
+      "`[H, W, C] -> [classes]`, with H and W of at least {}; without the top `[H', W', C']`, or `[C']` with `pooling`",
+      network.smallest);
+  if (network.preprocessing == "built_in") return text + ". The network scales pixels of 0 to 255";
+  return text + fmt::format(". The published weights require `PreprocessInput: {}`", network.preprocessing);
+}
+
 config::Schema schema_of(const Network& network) {
-  config::Schema schema = config::Schema::of<A>(network.name);
+  config::Schema schema = config::Schema::of<A>(network.name).doc(description_of(network));
+  const bool has_steps = takes(network, "num_heads");
   const auto add = [&](const auto& key) {
     if (takes(network, key.name())) schema.key(key);
   };
   const auto size = [&](const char* name, std::int64_t A::*member, const char* doc) {
-    add(key(name, member).at_least(1).check(nn::Bounded{}).doc(doc));
+    add(key(name, member).at_least(1).check(nn::ExtentCheck{}).doc(doc));
   };
   const auto rate = [&](const char* name, double A::*member, const char* doc) {
     add(key(name, member).at_least(0).below(1).doc(doc));
   };
-  add(key("include_top", &A::include_top).doc("whether to add the classifier"));
+  add(key("include_top", &A::include_top)
+          .doc(network.preprocessing.empty()
+                   ? "whether to add the classifier"
+                   : "whether to add the classifier; the published weights have 1000 classes"));
   add(key("input_shape", &A::input_shape)
           .at_least(1)
           .doc(std::string(network.rank == 3 ? "[height, width, channels]" : "[steps, features]") +
-               " of the Input that the network adds where it is the first step")
+               " of the Input that the network adds as the first step; omit it after another step")
           .check([&network](const std::optional<Shape>& shape) {
             if (!shape) return std::string();
             const std::string error = input_error(network, *shape);
-            return error.empty() ? nn::Bounded{}(*shape) : "must be " + error;
+            return error.empty() ? nn::ExtentCheck{}(*shape) : "must be " + error;
           }));
-  size("patch_size", &A::patch_size, "pixels of a patch's side; a patch becomes one step");
-  size("num_layers", &A::num_layers, "number of blocks of attention and dense layers");
-  size("num_heads", &A::num_heads, "heads of each attention");
+  size("patch_size", &A::patch_size, "pixels of a patch's side, which divides height and width");
+  size("num_layers", &A::num_layers, "number of blocks of one attention and two Dense");
+  size("num_heads", &A::num_heads,
+       "heads of each attention; their number divides the features, `key_dim` is the quotient");
   size("hidden_dim", &A::hidden_dim, "features of a step");
-  size("mlp_dim", &A::mlp_dim, "units of a block's inner Dense");
-  size("intermediate_dim", &A::intermediate_dim, "units of a block's inner Dense");
-  add(key("activation", &A::activation).doc("function of a block's inner Dense"));
-  rate("dropout_rate", &A::dropout_rate, "rate of the Dropout after a block's inner Dense");
+  size("mlp_dim", &A::mlp_dim, "units of a block's first Dense, with `gelu`");
+  size("intermediate_dim", &A::intermediate_dim, "units of a block's first Dense");
+  add(key("activation", &A::activation).doc("function of a block's first Dense"));
+  rate("dropout_rate", &A::dropout_rate,
+       has_steps ? "rate of the Dropout between a block's two Dense" : "rate of the Dropout before the classifier");
   rate("attention_dropout", &A::attention_dropout, "rate of the Dropout of attention scores");
   rate("dropout", &A::dropout,
-       takes(network, "num_heads") ? "share of attention scores, and of what half of a block adds, that is set to zero"
-                                   : "rate of the Dropout before the last layer");
-  add(key("layer_norm_epsilon", &A::layer_norm_epsilon).above(0).doc("added to variances"));
+       has_steps ? "rate of the Dropout of attention scores, and after each attention and each second Dense"
+                 : "rate of the Dropout before the classifier");
+  add(key("layer_norm_epsilon", &A::layer_norm_epsilon).above(0).doc("epsilon of all normalizations"));
   add(key("normalize_first", &A::normalize_first)
-          .doc("whether to normalize the input of each half of a block, not its output"));
+          .doc("whether to normalize before each attention and first Dense and at the end, as ViT, instead of after "
+               "each sum"));
   add(key("position_embedding", &A::position_embedding).doc("whether to add a learned vector to each step"));
   add(key("pooling", &A::pooling)
-          .doc(takes(network, "num_heads") ? "pooling of the steps"
-                                           : "pooling at the end of a network without its top"));
-  size("classes", &A::classes, "number of outputs of the last layer");
-  add(key("classifier_activation", &A::classifier_activation).doc("function of the last layer; linear: logits"));
+          .doc(has_steps ? "pooling of the steps, also before the classifier, which with none applies to every step"
+                         : "pooling of the output without the top"));
+  size("classes", &A::classes, "number of outputs of the classifier");
+  add(key("classifier_activation", &A::classifier_activation).doc("function of the classifier; linear: logits"));
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
-  add(key("include_preprocessing", &A::include_preprocessing)
-          .doc("whether the network scales its pixels, 0 to 255, itself"));
+  add(key("include_preprocessing", &A::include_preprocessing).doc("whether the network scales pixels of 0 to 255"));
   add(key("depth_multiplier", &A::depth_multiplier)
           .at_least(1)
           .at_most(4096)

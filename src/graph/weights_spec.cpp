@@ -51,11 +51,17 @@ const config::Schema& weights_schema() {
   using config::key;
   static const config::Schema schema =
       config::Schema::of<WeightsSpec>("weights")
-          .positional(
-              key("file", &WeightsSpec::file).required().doc("path of the file, relative to the config's folder"))
-          .key(key("match", &WeightsSpec::match).doc("how layers are matched: auto, name or topology"))
-          .key(key("rename", &WeightsSpec::rename).doc("names in the file, each with its name in the model"))
-          .key(key("up_to", &WeightsSpec::up_to).doc("load this layer and all before it"))
+          .positional(key("file", &WeightsSpec::file)
+                          .required()
+                          .doc("path of a `.h5`, `.weights.h5`, `.keras` or `.safetensors` file, relative to the "
+                               "config's folder"))
+          .key(key("match", &WeightsSpec::match)
+                   .doc("how layers are matched: by name, by topology, or auto: the one that fits"))
+          .key(key("rename", &WeightsSpec::rename)
+                   .doc("`{regular expression: replacement}` for names in the file, applied in order; `$1` or `\\1` "
+                        "is a group"))
+          .key(key("up_to", &WeightsSpec::up_to)
+                   .doc("name of a step: only it and the steps before it get weights; default: all"))
           .key(key("expect", &WeightsSpec::expect).doc("patterns of layers that must get weights"))
           .key(key("ignore", &WeightsSpec::ignore).doc("patterns of layers that keep their initial weights"))
           .key(key("skip_mismatch", &WeightsSpec::skip_mismatch)

@@ -9,6 +9,7 @@ namespace {
 
 const Registered kActivation =
     layer<ActivationSpec>("Activation")
+        .doc("any -> same; applies the function to each value, softmax and log_softmax to the last axis")
         .positional(key("activation", &ActivationSpec::activation).required().doc("function that is applied"))
         .inputs(1)
         .masks(MaskRule::kPasses)
@@ -20,7 +21,10 @@ const Registered kActivation =
 
 const Registered kELU =
     layer<ELUSpec>("ELU")
-        .positional(key("alpha", &ELUSpec::alpha).at_least(0).doc("factor of the exponential below zero"))
+        .doc("any -> same; x above 0, else `alpha * (e^x - 1)`")
+        .positional(key("alpha", &ELUSpec::alpha)
+                        .at_least(0)
+                        .doc("factor of the exponential below zero; large negative values give -alpha"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .same_shape()
@@ -29,6 +33,7 @@ const Registered kELU =
 
 const Registered kLeakyReLU =
     layer<LeakyReLUSpec>("LeakyReLU")
+        .doc("any -> same; x above 0, else `negative_slope * x`")
         .positional(
             key("negative_slope", &LeakyReLUSpec::negative_slope).alias("alpha").at_least(0).doc("slope below zero"))
         .inputs(1)
@@ -56,11 +61,13 @@ std::vector<WeightDef> weights(const PReLUSpec& spec, std::span<const Shape> in)
 
 const Registered kPReLU =
     layer<PReLUSpec>("PReLU")
+        .doc("any -> same; x above 0, else x times a trained slope")
         .key(key("alpha_initializer", &PReLUSpec::alpha_initializer).doc("initializer of the slopes"))
         .key(key("alpha_regularizer", &PReLUSpec::alpha_regularizer).doc("penalty on the slopes, added to the loss"))
         .key(key("shared_axes", &PReLUSpec::shared_axes)
                  .at_least(1)
-                 .doc("axes along which the slopes are shared; the batch is axis 0"))
+                 .doc("axes along which the slopes are shared, counted from 1; [1, 2] gives an image one slope per "
+                      "channel"))
         .inputs(1)
         .masks(MaskRule::kPasses)
         .output(output)
@@ -71,6 +78,7 @@ const Registered kPReLU =
 
 const Registered kReLU =
     layer<ReLUSpec>("ReLU")
+        .doc("any -> same; x above `threshold`, at most `max_value`, else `negative_slope * (x - threshold)`")
         .positional(key("max_value", &ReLUSpec::max_value).at_least(0).doc("largest output; none: no limit"))
         .key(key("negative_slope", &ReLUSpec::negative_slope).at_least(0).doc("slope below the threshold"))
         .key(key("threshold", &ReLUSpec::threshold).at_least(0).doc("values above it pass unchanged"))
@@ -86,6 +94,7 @@ Shape output(const SoftmaxSpec& spec, std::span<const Shape> in) {
 }
 
 const Registered kSoftmax = layer<SoftmaxSpec>("Softmax")
+                                .doc("any -> same; softmax over the last axis")
                                 .positional(key("axis", &SoftmaxSpec::axis).doc("only the last axis, -1"))
                                 .inputs(1)
                                 .masks(MaskRule::kUnsupported)

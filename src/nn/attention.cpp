@@ -26,6 +26,9 @@ std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::
 
 const Registered kAdditiveAttention =
     layer<AdditiveAttentionSpec>("AdditiveAttention")
+        .doc(
+            "[steps, features] two or three times (query, value, key) -> [query steps, value features]; a score is the "
+            "sum of tanh(query + key) over the features")
         .key(key("use_scale", &AdditiveAttentionSpec::use_scale)
                  .doc("whether to learn a scale for each feature of the scores"))
         .key(key("dropout", &AdditiveAttentionSpec::dropout)
@@ -53,6 +56,7 @@ std::vector<WeightDef> attention_weights(const AttentionSpec& spec, std::span<co
 
 const Registered kAttention =
     layer<AttentionSpec>("Attention")
+        .doc("[steps, features] two or three times (query, value, key) -> [query steps, value features]")
         .key(key("use_scale", &AttentionSpec::use_scale).doc("whether to learn a scale of the scores"))
         .key(key("score_mode", &AttentionSpec::score_mode)
                  .doc("dot: products of query and key; concat: sums of tanh of their sums"))
@@ -118,15 +122,18 @@ std::string attention_axes_error(const std::vector<std::int64_t>& axes) {
 
 const Registered kMultiHeadAttention =
     layer<MultiHeadAttentionSpec>("MultiHeadAttention")
+        .doc(
+            "[steps, features] up to three times (query, value, key) -> [query steps, query features or "
+            "`output_shape`]; a single input is all three")
         .key(key("num_heads", &MultiHeadAttentionSpec::num_heads)
                  .required()
                  .at_least(1)
-                 .check(Bounded{})
+                 .check(ExtentCheck{})
                  .doc("number of attention heads, each with projections of its own"))
         .key(key("key_dim", &MultiHeadAttentionSpec::key_dim)
                  .required()
                  .at_least(1)
-                 .check(Bounded{})
+                 .check(ExtentCheck{})
                  .doc("size of the query and key of a head"))
         .key(key("value_dim", &MultiHeadAttentionSpec::value_dim)
                  .at_least(1)
@@ -141,7 +148,7 @@ const Registered kMultiHeadAttention =
                  .doc("features of the output; none: those of the query"))
         .key(key("attention_axes", &MultiHeadAttentionSpec::attention_axes)
                  .check(attention_axes_error)
-                 .doc("only 1, the steps"))
+                 .doc("only 1, the steps; default: 1"))
         .key(key("kernel_initializer", &MultiHeadAttentionSpec::kernel_initializer).doc("initializer of the kernel"))
         .key(key("bias_initializer", &MultiHeadAttentionSpec::bias_initializer).doc("initializer of the bias"))
         .key(key("kernel_regularizer", &MultiHeadAttentionSpec::kernel_regularizer)

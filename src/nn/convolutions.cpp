@@ -84,15 +84,19 @@ std::vector<WeightDef> dense_weights(const DenseSpec& spec, std::span<const Shap
   return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
 }
 
-const Registered kDense =
-    kDenseKernels
-        .add_to(layer<DenseSpec>("Dense").positional(
-            key("units", &DenseSpec::units).required().at_least(1).check(Bounded{}).doc("number of outputs")))
-        .inputs(1)
-        .masks(MaskRule::kPasses)
-        .output(dense_output)
-        .weights(dense_weights)
-        .example("units: 9, activation: relu", {{4}});
+const Registered kDense = kDenseKernels
+                              .add_to(layer<DenseSpec>("Dense")
+                                          .doc("[..., in] -> [..., units]; a matrix product over the last axis")
+                                          .positional(key("units", &DenseSpec::units)
+                                                          .required()
+                                                          .at_least(1)
+                                                          .check(ExtentCheck{})
+                                                          .doc("number of outputs")))
+                              .inputs(1)
+                              .masks(MaskRule::kPasses)
+                              .output(dense_output)
+                              .weights(dense_weights)
+                              .example("units: 9, activation: relu", {{4}});
 
 Padding padding_of(Padding padding) { return padding; }
 Padding padding_of(StepsPadding padding) {
@@ -109,18 +113,18 @@ auto kernel_size_key() {
   return key("kernel_size", &Spec::kernel_size)
       .required()
       .at_least(1)
-      .check(Bounded{})
+      .check(ExtentCheck{})
       .doc("size of the window: " + extents_text(Spec{}.kernel_size));
 }
 template <class Spec>
 auto filters_key() {
-  return key("filters", &Spec::filters).required().at_least(1).check(Bounded{}).doc("number of output channels");
+  return key("filters", &Spec::filters).required().at_least(1).check(ExtentCheck{}).doc("number of output channels");
 }
 template <class Spec>
 auto strides_key() {
   return key("strides", &Spec::strides)
       .at_least(1)
-      .check(Bounded{})
+      .check(ExtentCheck{})
       .doc("distance between windows: " + extents_text(Spec{}.strides));
 }
 /// `same`: the size of the output with this padding.
@@ -135,12 +139,12 @@ template <class Spec>
 auto dilation_key() {
   return key("dilation_rate", &Spec::dilation_rate)
       .at_least(1)
-      .check(Bounded{})
-      .doc("distance between the taps of the kernel");
+      .check(ExtentCheck{})
+      .doc("distance between the taps of the kernel; above 1 only with strides of 1");
 }
 template <class Spec>
 auto multiplier_key(const char* text) {
-  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(Bounded{}).doc(text);
+  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(ExtentCheck{}).doc(text);
 }
 
 /// The output shape of a convolution over `in`. Throws LayerError.
@@ -184,7 +188,9 @@ LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
       .key(dilation_key<Spec>())
-      .key(key("groups", &Spec::groups).at_least(1).doc("groups of channels, each with filters of its own"));
+      .key(key("groups", &Spec::groups)
+               .at_least(1)
+               .doc("groups of channels, each with separate filters; divides the input's channels and `filters`"));
   return kKernels.add_to(std::move(builder))
       .inputs(1)
       .of_rank(Rank + 1)
@@ -198,11 +204,15 @@ LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
       });
 }
 
-const Registered kConv1D = convolution<1>("Conv1D").computed_as(image_of).example(
-    "filters: 5, kernel_size: 3, padding: causal, activation: relu", {{42, 4}});
-const Registered kConv2D =
-    convolution<2>("Conv2D").example("filters: 5, kernel_size: 3, activation: relu", {{7, 6, 4}});
+const Registered kConv1D = convolution<1>("Conv1D")
+                               .doc("[steps, C] -> [steps', filters]")
+                               .computed_as(image_of)
+                               .example("filters: 5, kernel_size: 3, padding: causal, activation: relu", {{42, 4}});
+const Registered kConv2D = convolution<2>("Conv2D")
+                               .doc("[H, W, C] -> [H', W', filters]")
+                               .example("filters: 5, kernel_size: 3, activation: relu", {{7, 6, 4}});
 const Registered kConv3D = convolution<3>("Conv3D")
+                               .doc("[D, H, W, C] -> [D', H', W', filters]")
                                .example("filters: 5, kernel_size: 3, padding: same, activation: relu", {{3, 7, 2, 4}})
                                .example("filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", {{3, 7, 2, 4}});
 
@@ -227,8 +237,8 @@ std::int64_t transposed_extent(const TransposedAxis& a) {
     throw LayerError(fmt::format("strides make an extent of {} from {}, more than {}", out, a.in, kMaxExtent));
   if (out < 1 || window_axis(out, a.kernel, a.stride, a.dilation, a.padding).out != a.in)
     throw LayerError(fmt::format(
-        "output_padding {} with kernel {}, stride {} and padding {} gives an extent of {}, from which no convolution "
-        "leads back to {}",
+        "output_padding {} with kernel {}, stride {} and padding {} gives an extent of {}, which no convolution "
+        "maps back to {}",
         a.extra.value_or(0), a.kernel, a.stride, config::Value<Padding>::write(a.padding).str(), out, a.in));
   return out;
 }
@@ -269,8 +279,8 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
       .key(padding_key<Spec>("times the strides"))
       .key(key("output_padding", &Spec::output_padding)
                .at_least(0)
-               .check(Bounded{})
-               .doc("size added at the end of the output"))
+               .check(ExtentCheck{})
+               .doc("size added at the end of the output, below `strides`"))
       .key(dilation_key<Spec>());
   return kKernels.add_to(std::move(builder))
       .inputs(1)
@@ -284,13 +294,18 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
       });
 }
 
-const Registered kConv1DTranspose = transposed_convolution<1>("Conv1DTranspose")
-                                        .computed_as(image_of)
-                                        .example("filters: 5, kernel_size: 3, strides: 2", {{42, 4}});
+const Registered kConv1DTranspose =
+    transposed_convolution<1>("Conv1DTranspose")
+        .doc("[steps, C] -> [steps', filters]; the gradient of Conv1D with respect to its input")
+        .computed_as(image_of)
+        .example("filters: 5, kernel_size: 3, strides: 2", {{42, 4}});
 const Registered kConv2DTranspose =
-    transposed_convolution<2>("Conv2DTranspose").example("filters: 5, kernel_size: 3, strides: 2", {{7, 6, 4}});
+    transposed_convolution<2>("Conv2DTranspose")
+        .doc("[H, W, C] -> [H', W', filters]; the gradient of Conv2D with respect to its input")
+        .example("filters: 5, kernel_size: 3, strides: 2", {{7, 6, 4}});
 const Registered kConv3DTranspose =
     transposed_convolution<3>("Conv3DTranspose")
+        .doc("[D, H, W, C] -> [D', H', W', filters]; the gradient of Conv3D with respect to its input")
         .example("filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", {{3, 7, 2, 4}});
 
 DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
@@ -324,12 +339,16 @@ LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
       });
 }
 
-const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D")
-                                        .computed_as(image_of)
-                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{42, 4}});
-const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D")
-                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
-                                        .example("kernel_size: 3", {{7, 6, 5}});
+const Registered kDepthwiseConv1D =
+    depthwise_convolution<1>("DepthwiseConv1D")
+        .doc("[steps, C] -> [steps', C * depth_multiplier]; each channel has separate filters")
+        .computed_as(image_of)
+        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{42, 4}});
+const Registered kDepthwiseConv2D =
+    depthwise_convolution<2>("DepthwiseConv2D")
+        .doc("[H, W, C] -> [H', W', C * depth_multiplier]; each channel has separate filters")
+        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
+        .example("kernel_size: 3", {{7, 6, 5}});
 
 SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
   auto image = over_images<SeparableConv2DSpec>(spec);
@@ -369,9 +388,14 @@ LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
 }
 
 const Registered kSeparableConv1D =
-    separable_convolution<1>("SeparableConv1D").computed_as(image_of).example("filters: 6, kernel_size: 3", {{42, 4}});
+    separable_convolution<1>("SeparableConv1D")
+        .doc("[steps, C] -> [steps', filters]; a depthwise convolution, then one with a kernel of size 1")
+        .computed_as(image_of)
+        .example("filters: 6, kernel_size: 3", {{42, 4}});
 const Registered kSeparableConv2D =
-    separable_convolution<2>("SeparableConv2D").example("filters: 6, kernel_size: 3", {{7, 6, 4}});
+    separable_convolution<2>("SeparableConv2D")
+        .doc("[H, W, C] -> [H', W', filters]; a depthwise convolution, then one with a kernel of size 1")
+        .example("filters: 6, kernel_size: 3", {{7, 6, 4}});
 
 }  // namespace
 

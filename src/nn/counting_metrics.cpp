@@ -88,11 +88,14 @@ std::vector<double> counts_values(const Spec& spec, const MetricSums& sums) {
 template <class Spec, double (*value)(const Confusion&)>
 MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
   return metric<Spec>(name, {alias})
-      .key(key("thresholds", &CountedAbove::thresholds)
+      .key(key("thresholds", &ThresholdMetricSpec::thresholds)
                .check(thresholds_in_range)
-               .doc("larger predictions are positive; one value for each threshold"))
-      .key(key("top_k", &CountedAbove::top_k).at_least(1).doc("only the k largest values of a row can be positive"))
-      .key(key("class_id", &CountedAbove::class_id).at_least(0).doc("the only class that counts"))
+               .doc("larger predictions are positive; one value for each threshold; default: 0.5, with `top_k` no "
+                    "threshold"))
+      .key(key("top_k", &ThresholdMetricSpec::top_k)
+               .at_least(1)
+               .doc("only the k largest values of a row can be positive"))
+      .key(key("class_id", &ThresholdMetricSpec::class_id).at_least(0).doc("the only class that counts"))
       .reads(MetricReads::kThreshold)
       .larger_is_better()
       .fits(counts_mismatch<Spec>)
@@ -103,8 +106,10 @@ MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
 double precision_at(const Confusion& c) { return share_of(c.true_positives, c.true_positives + c.false_positives); }
 double recall_at(const Confusion& c) { return share_of(c.true_positives, c.true_positives + c.false_negatives); }
 
-const RegisteredMetric kPrecision = counted_above<PrecisionSpec, precision_at>("Precision", "precision");
-const RegisteredMetric kRecall = counted_above<RecallSpec, recall_at>("Recall", "recall");
+const RegisteredMetric kPrecision =
+    counted_above<PrecisionSpec, precision_at>("Precision", "precision").doc("true positives / predicted positives");
+const RegisteredMetric kRecall =
+    counted_above<RecallSpec, recall_at>("Recall", "recall").doc("true positives / positive labels");
 
 std::string auc_mismatch(const AUCSpec& spec, const MetricSubject& subject) {
   if (spec.by_class() && subject.output.rank() != 1)
@@ -177,6 +182,7 @@ double auc_value(const AUCSpec& spec, const MetricSums& sums) {
 
 const RegisteredMetric kAuc =
     metric<AUCSpec>("AUC", {"auc"})
+        .doc("area under the curve; with `multi_label` the mean over the classes")
         .key(key("num_thresholds", &AUCSpec::num_thresholds)
                  .at_least(2)
                  .at_most(100000)
@@ -241,6 +247,7 @@ std::vector<double> f1_values(const F1ScoreSpec& spec, const MetricSums& sums) {
 
 const RegisteredMetric kF1Score =
     metric<F1ScoreSpec>("F1Score", {"f1_score"})
+        .doc("harmonic mean of precision and recall")
         .key(key("average", &F1ScoreSpec::average).doc("null (a value per class), micro, macro or weighted"))
         .key(key("threshold", &F1ScoreSpec::threshold)
                  .above(0)
@@ -287,6 +294,7 @@ double mean_io_u_value(const MeanIoUSpec& spec, const MetricSums& sums) {
 
 const RegisteredMetric kMeanIoU =
     metric<MeanIoUSpec>("MeanIoU", {"mean_io_u"})
+        .doc("intersection over union, mean over the classes")
         .key(key("num_classes", &MeanIoUSpec::num_classes)
                  .required()
                  .at_least(2)
@@ -302,13 +310,13 @@ const RegisteredMetric kMeanIoU =
 
 }  // namespace
 
-std::vector<double> CountedAbove::effective() const {
+std::vector<double> ThresholdMetricSpec::effective() const {
   constexpr double kBelowAll = -1e10;  // Keras's NEG_INF
   if (!thresholds.empty()) return thresholds;
   return {top_k ? kBelowAll : 0.5};
 }
 
-std::vector<double> CountedAbove::ascending() const {
+std::vector<double> ThresholdMetricSpec::ascending() const {
   std::vector<double> all = effective();
   std::ranges::sort(all);
   return all;

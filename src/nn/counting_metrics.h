@@ -15,7 +15,7 @@ namespace dptrain::nn {
 
 /// The arguments that Precision and Recall have in common. With top_k only the k largest values of a row can be
 /// positive (the first ones of equal values). With class_id only that class counts.
-struct CountedAbove {
+struct ThresholdMetricSpec {
   std::vector<double> thresholds{};  ///< empty: 0.5, or with top_k no threshold
   std::optional<std::int64_t> top_k{}, class_id{};
 
@@ -25,12 +25,12 @@ struct CountedAbove {
 };
 
 /// true positives / (true positives + false positives), at each threshold.
-struct PrecisionSpec : CountedAbove {
+struct PrecisionSpec : ThresholdMetricSpec {
   std::string name = "precision";
 };
 
 /// true positives / (true positives + false negatives), at each threshold.
-struct RecallSpec : CountedAbove {
+struct RecallSpec : ThresholdMetricSpec {
   std::string name = "recall";
 };
 

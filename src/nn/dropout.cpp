@@ -27,6 +27,7 @@ LayerBuilder<Spec> noise(const char* name) {
 
 const Registered kDropout =
     noise<DropoutSpec>("Dropout")
+        .doc("any -> same; in training sets random values to zero and divides the others by 1 - rate")
         .positional(key("rate", &DropoutSpec::rate)
                         .required()
                         .at_least(0)
@@ -34,7 +35,8 @@ const Registered kDropout =
                         .doc("share of the values that are set to zero in training"))
         .key(key("noise_shape", &DropoutSpec::noise_shape)
                  .at_least(1)
-                 .doc("draws along each axis, the batch first: null for its extent, or 1 for all together"))
+                 .doc("draws along each axis, the batch first: null for its extent, or 1 for all together; [null, 1, "
+                      "64] draws once for all steps of [steps, 64]"))
         .output([](const DropoutSpec& spec, std::span<const Shape> in) {
           sample_noise(spec, in[0]);  // throws
           return in[0];
@@ -45,6 +47,7 @@ const Registered kDropout =
 
 const Registered kGaussianDropout =
     noise<GaussianDropoutSpec>("GaussianDropout")
+        .doc("any -> same; in training multiplies each value by a normal random number of mean 1")
         .positional(key("rate", &GaussianDropoutSpec::rate)
                         .required()
                         .at_least(0)
@@ -53,14 +56,16 @@ const Registered kGaussianDropout =
         .example("rate: 0.3", {{7, 6, 4}})
         .example("rate: 0.3", {{7, 6, 5}});
 
-const Registered kGaussianNoise = noise<GaussianNoiseSpec>("GaussianNoise")
-                                      .positional(key("stddev", &GaussianNoiseSpec::stddev)
-                                                      .required()
-                                                      .at_least(0)
-                                                      .at_most(1)  // Keras 3's range
-                                                      .doc("standard deviation of the noise"))
-                                      .example("stddev: 0.1", {{7, 6, 4}})
-                                      .example("stddev: 0.1", {{7, 6, 5}});
+const Registered kGaussianNoise =
+    noise<GaussianNoiseSpec>("GaussianNoise")
+        .doc("any -> same; in training adds a normal random number of mean 0 to each value")
+        .positional(key("stddev", &GaussianNoiseSpec::stddev)
+                        .required()
+                        .at_least(0)
+                        .at_most(1)  // Keras 3's range
+                        .doc("standard deviation of the noise"))
+        .example("stddev: 0.1", {{7, 6, 4}})
+        .example("stddev: 0.1", {{7, 6, 5}});
 
 template <int Rank>
 LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
@@ -77,19 +82,27 @@ LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
   return builder;
 }
 
-const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D").example("rate: 0.3", {{42, 4}});
-const Registered kSpatialDropout2D =
-    spatial_dropout<2>("SpatialDropout2D").example("rate: 0.3", {{7, 6, 4}}).example("rate: 0.3", {{7, 6, 5}});
-const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D").example("rate: 0.3", {{3, 7, 2, 4}});
+const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D")
+                                         .doc("[steps, C] -> same; a Dropout of whole channels")
+                                         .example("rate: 0.3", {{42, 4}});
+const Registered kSpatialDropout2D = spatial_dropout<2>("SpatialDropout2D")
+                                         .doc("[H, W, C] -> same; a Dropout of whole channels")
+                                         .example("rate: 0.3", {{7, 6, 4}})
+                                         .example("rate: 0.3", {{7, 6, 5}});
+const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D")
+                                         .doc("[D, H, W, C] -> same; a Dropout of whole channels")
+                                         .example("rate: 0.3", {{3, 7, 2, 4}});
 
-const Registered kStochasticDepth = noise<StochasticDepthSpec>("StochasticDepth")
-                                        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
-                                                        .required()
-                                                        .at_least(0)
-                                                        .below(1)
-                                                        .doc("share of the samples that are set to zero in training"))
-                                        .masks(MaskRule::kDrops)
-                                        .example("drop_path_rate: 0.3", {{7, 6, 4}});
+const Registered kStochasticDepth =
+    noise<StochasticDepthSpec>("StochasticDepth")
+        .doc("any -> same; in training sets whole samples to zero and divides the others by 1 - drop_path_rate")
+        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
+                        .required()
+                        .at_least(0)
+                        .below(1)
+                        .doc("share of the samples that are set to zero in training"))
+        .masks(MaskRule::kDrops)
+        .example("drop_path_rate: 0.3", {{7, 6, 4}});
 
 }  // namespace
 

@@ -20,18 +20,18 @@ std::string product_text(const Axes& numbers, std::size_t rank) {
 
 }  // namespace
 
-std::string Bounded::operator()(std::int64_t extent) const {
+std::string ExtentCheck::operator()(std::int64_t extent) const {
   return extent <= kMaxExtent ? "" : fmt::format("must be <= {}, found {}", kMaxExtent, extent);
 }
 
-std::string Bounded::operator()(const Shape& shape) const {
+std::string ExtentCheck::operator()(const Shape& shape) const {
   for (const std::int64_t extent : shape.dims())
     if (extent > kMaxExtent) return (*this)(extent);
   return "";
 }
 
-std::string Bounded::operator()(const VolumeSides& sides) const {
-  for (const Ends& ends : {sides.depth, sides.height, sides.width})
+std::string ExtentCheck::operator()(const Margins3D& sides) const {
+  for (const Margins1D& ends : {sides.depth, sides.height, sides.width})
     if (std::string error = (*this)(ends); !error.empty()) return error;
   return "";
 }
@@ -56,8 +56,8 @@ Shape window_shape(const Shape& in, const Axes& kernel, const Axes& strides, con
   }
   if (std::ranges::min(out) >= 1) return joined(std::move(out), {channels});
   if (rank == 1) throw LayerError(fmt::format("window {} is larger than the {} steps of {{0}}", extents[0], in[0]));
-  constexpr std::int64_t kMostColors = 4;
-  const bool channels_first = rank == 2 && in.rank() == 3 && in[0] <= kMostColors && in[0] < in[1] && in[1] == in[2];
+  constexpr std::int64_t kMaxColors = 4;
+  const bool channels_first = rank == 2 && in.rank() == 3 && in[0] <= kMaxColors && in[0] < in[1] && in[1] == in[2];
   throw LayerError(fmt::format(
       "window {} is larger than the input {}{}", product_text(extents, rank), product_text(in.dims(), rank),
       channels_first ? fmt::format("; channels come last: did you mean [{}, {}, {}]?", in[1], in[2], in[0]) : ""));
@@ -89,11 +89,11 @@ Shape joined(Axes leading, const Axes& trailing) {
 namespace dptrain::config {
 namespace {
 
-using nn::Ends;
 using nn::Extent;
-using nn::Sides;
+using nn::Margins1D;
+using nn::Margins2D;
+using nn::Margins3D;
 using nn::Size3;
-using nn::VolumeSides;
 
 /// n for both ends, or [first, second].
 bool read_ends(const Node& node, Reader& reader, std::int64_t& first, std::int64_t& second) {
@@ -146,19 +146,19 @@ Node Value<Size3>::write(const Size3& size) {
 
 Node Value<Size3>::schema() { return one_or_list(Value<std::int64_t>::schema()); }
 
-bool Value<Ends>::read(const Node& raw, Reader& reader, Ends& out) {
+bool Value<Margins1D>::read(const Node& raw, Reader& reader, Margins1D& out) {
   const Node node = reader.substituted(raw);
   if (node.is_sequence() && node.items().size() != 2) return reader.expected(node, "n or [before, after]"), false;
   return read_ends(node, reader, out.before, out.after);
 }
 
-Node Value<Ends>::write(const Ends& ends) {
+Node Value<Margins1D>::write(const Margins1D& ends) {
   return ends.before == ends.after ? Node::integer(ends.before) : pair(ends.before, ends.after);
 }
 
-Node Value<Ends>::schema() { return one_or_list(Value<std::int64_t>::schema()); }
+Node Value<Margins1D>::schema() { return one_or_list(Value<std::int64_t>::schema()); }
 
-bool Value<Sides>::read(const Node& raw, Reader& reader, Sides& out) {
+bool Value<Margins2D>::read(const Node& raw, Reader& reader, Margins2D& out) {
   const Node node = reader.substituted(raw);
   if (!node.is_sequence()) {
     if (!read_ends(node, reader, out.top, out.bottom)) return false;
@@ -171,34 +171,34 @@ bool Value<Sides>::read(const Node& raw, Reader& reader, Sides& out) {
   return read_ends(node.items()[1], reader, out.left, out.right) && rows;
 }
 
-Node Value<Sides>::write(const Sides& sides) {
+Node Value<Margins2D>::write(const Margins2D& sides) {
   if (sides.top != sides.bottom || sides.left != sides.right)
     return Node::sequence({pair(sides.top, sides.bottom), pair(sides.left, sides.right)});
   return sides.top == sides.left ? Node::integer(sides.top) : pair(sides.top, sides.left);
 }
 
-Node Value<Sides>::schema() { return one_or_list(Value<Ends>::schema()); }
+Node Value<Margins2D>::schema() { return one_or_list(Value<Margins1D>::schema()); }
 
-bool Value<VolumeSides>::read(const Node& raw, Reader& reader, VolumeSides& out) {
+bool Value<Margins3D>::read(const Node& raw, Reader& reader, Margins3D& out) {
   const Node node = reader.substituted(raw);
   if (!node.is_sequence()) {
-    if (!Value<Ends>::read(node, reader, out.depth)) return false;
+    if (!Value<Margins1D>::read(node, reader, out.depth)) return false;
     out.height = out.width = out.depth;
     return true;
   }
   if (node.items().size() != 3)
     return reader.expected(node, "n, [depth, height, width] or [[before, after], [top, bottom], [left, right]]"), false;
   bool good = true;
-  Ends* const all[] = {&out.depth, &out.height, &out.width};
-  for (std::size_t i = 0; i < 3; ++i) good = Value<Ends>::read(node.items()[i], reader, *all[i]) && good;
+  Margins1D* const all[] = {&out.depth, &out.height, &out.width};
+  for (std::size_t i = 0; i < 3; ++i) good = Value<Margins1D>::read(node.items()[i], reader, *all[i]) && good;
   return good;
 }
 
-Node Value<VolumeSides>::write(const VolumeSides& sides) {
-  return Node::sequence(
-      {Value<Ends>::write(sides.depth), Value<Ends>::write(sides.height), Value<Ends>::write(sides.width)});
+Node Value<Margins3D>::write(const Margins3D& sides) {
+  return Node::sequence({Value<Margins1D>::write(sides.depth), Value<Margins1D>::write(sides.height),
+                         Value<Margins1D>::write(sides.width)});
 }
 
-Node Value<VolumeSides>::schema() { return one_or_list(Value<Ends>::schema()); }
+Node Value<Margins3D>::schema() { return one_or_list(Value<Margins1D>::schema()); }
 
 }  // namespace dptrain::config

@@ -52,26 +52,26 @@ inline Size2 within_frame(Size3 size) { return {size.h, size.w}; }
 inline Size2 along_depth(Size3 size) { return {size.d, 1}; }
 
 /// Steps at the two ends of [steps, channels]. In a config: n for both, or [before, after].
-struct Ends {
+struct Margins1D {
   std::int64_t before = 0, after = 0;
   std::int64_t sum() const { return before + after; }
 };
 
 /// Rows and columns at the four sides of [H, W, C]. In a config: n, [symmetric_h, symmetric_w] or [[top, bottom],
 /// [left, right]].
-struct Sides {
+struct Margins2D {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
 /// Frames, rows and columns at the six sides of [D, H, W, C]. In a config: n, [depth, height, width] or [[before,
 /// after], [top, bottom], [left, right]].
-struct VolumeSides {
-  Ends depth, height, width;
+struct Margins3D {
+  Margins1D depth, height, width;
 };
 
 /// Number of elements that a layer adds or removes at the ends of `Rank` axes.
 template <int Rank>
-using Margins = std::tuple_element_t<Rank - 1, std::tuple<Ends, Sides, VolumeSides>>;
+using Margins = std::tuple_element_t<Rank - 1, std::tuple<Margins1D, Margins2D, Margins3D>>;
 
 /// Describes how a key is written: "n", "n or [height, width]", "n or [depth, height, width]".
 template <class Extents>
@@ -80,27 +80,29 @@ std::string extents_text(const Extents& extents) {
   return kTexts[axes(extents).size() - 1];
 }
 /// The sum of both ends of each axis.
-inline Axes axes(const Ends& ends) { return {ends.sum()}; }
-inline Axes axes(const Sides& sides) { return {sides.top + sides.bottom, sides.left + sides.right}; }
-inline Axes axes(const VolumeSides& sides) { return {sides.depth.sum(), sides.height.sum(), sides.width.sum()}; }
+inline Axes axes(const Margins1D& ends) { return {ends.sum()}; }
+inline Axes axes(const Margins2D& sides) { return {sides.top + sides.bottom, sides.left + sides.right}; }
+inline Axes axes(const Margins3D& sides) { return {sides.depth.sum(), sides.height.sum(), sides.width.sum()}; }
 
-inline Sides along(const Ends& ends) { return {.left = ends.before, .right = ends.after}; }
-inline Sides within_frame(const VolumeSides& sides) {
+inline Margins2D along(const Margins1D& ends) { return {.left = ends.before, .right = ends.after}; }
+inline Margins2D within_frame(const Margins3D& sides) {
   return {sides.height.before, sides.height.after, sides.width.before, sides.width.after};
 }
-inline Sides along_depth(const VolumeSides& sides) { return {.top = sides.depth.before, .bottom = sides.depth.after}; }
+inline Margins2D along_depth(const Margins3D& sides) {
+  return {.top = sides.depth.before, .bottom = sides.depth.after};
+}
 
 /// Checks that no extent of a key exceeds kMaxExtent. A range check would add the bound to every message.
-struct Bounded {
+struct ExtentCheck {
   std::string operator()(std::int64_t extent) const;
   std::string operator()(const Extent& size) const { return (*this)(size.n); }
   std::string operator()(const Size2& size) const { return (*this)(std::max(size.h, size.w)); }
   std::string operator()(const Size3& size) const { return (*this)(std::max({size.d, size.h, size.w})); }
-  std::string operator()(const Ends& ends) const { return (*this)(std::max(ends.before, ends.after)); }
-  std::string operator()(const Sides& sides) const {
+  std::string operator()(const Margins1D& ends) const { return (*this)(std::max(ends.before, ends.after)); }
+  std::string operator()(const Margins2D& sides) const {
     return (*this)(std::max({sides.top, sides.bottom, sides.left, sides.right}));
   }
-  std::string operator()(const VolumeSides& sides) const;
+  std::string operator()(const Margins3D& sides) const;
   std::string operator()(const Shape& shape) const;
   template <class T>
   std::string operator()(const std::optional<T>& value) const {
@@ -170,21 +172,21 @@ struct Value<nn::Size3> {
   static Node schema();
 };
 template <>
-struct Value<nn::Ends> {
-  static bool read(const Node&, Reader&, nn::Ends& out);
-  static Node write(const nn::Ends&);
+struct Value<nn::Margins1D> {
+  static bool read(const Node&, Reader&, nn::Margins1D& out);
+  static Node write(const nn::Margins1D&);
   static Node schema();
 };
 template <>
-struct Value<nn::Sides> {
-  static bool read(const Node&, Reader&, nn::Sides& out);
-  static Node write(const nn::Sides&);
+struct Value<nn::Margins2D> {
+  static bool read(const Node&, Reader&, nn::Margins2D& out);
+  static Node write(const nn::Margins2D&);
   static Node schema();
 };
 template <>
-struct Value<nn::VolumeSides> {
-  static bool read(const Node&, Reader&, nn::VolumeSides& out);
-  static Node write(const nn::VolumeSides&);
+struct Value<nn::Margins3D> {
+  static bool read(const Node&, Reader&, nn::Margins3D& out);
+  static Node write(const nn::Margins3D&);
   static Node schema();
 };
 

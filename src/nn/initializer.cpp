@@ -182,13 +182,15 @@ InitializerBuilder<Spec> scaled(const char* name) {
 config::Family make_initializers() {
   config::Family family("initializer");
   const auto add = [&](auto&& builder) { family.add(builder.build()); };
-  add(constant<Zeros>("Zeros").aliases({"zeros", "zero"}));
-  add(constant<Ones>("Ones").aliases({"ones", "one"}));
+  add(constant<Zeros>("Zeros").aliases({"zeros", "zero"}).doc("0 for every element"));
+  add(constant<Ones>("Ones").aliases({"ones", "one"}).doc("1 for every element"));
   add(constant<Constant>("Constant")
           .aliases({"constant"})
+          .doc("`value` for every element")
           .positional(key("value", &Constant::value).doc("value of every element")));
   add(initializer<RandomNormal>("RandomNormal")
           .aliases({"random_normal", "normal"})
+          .doc("normal distribution")
           .positional(key("mean", &RandomNormal::mean).doc("mean of the distribution"))
           .key(key("stddev", &RandomNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
           .fill([](const RandomNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
@@ -196,6 +198,7 @@ config::Family make_initializers() {
           }));
   add(initializer<RandomUniform>("RandomUniform")
           .aliases({"random_uniform", "uniform"})
+          .doc("uniform distribution")
           .positional(key("minval", &RandomUniform::minval).doc("lower bound of the numbers"))
           .key(key("maxval", &RandomUniform::maxval).doc("upper bound of the numbers"))
           .rule([](const RandomUniform& u) {
@@ -206,6 +209,7 @@ config::Family make_initializers() {
           }));
   add(initializer<TruncatedNormal>("TruncatedNormal")
           .aliases({"truncated_normal"})
+          .doc("normal distribution; numbers beyond two standard deviations are drawn again")
           .positional(key("mean", &TruncatedNormal::mean).doc("mean of the distribution"))
           .key(key("stddev", &TruncatedNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
           .fill([](const TruncatedNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
@@ -213,6 +217,7 @@ config::Family make_initializers() {
           }));
   add(initializer<VarianceScaling>("VarianceScaling")
           .aliases({"variance_scaling"})
+          .doc("random numbers whose variance is `scale` divided by the number of inputs or outputs, by `mode`")
           .positional(key("scale", &VarianceScaling::scale).above(0).doc("factor of the variance"))
           .key(
               key("mode", &VarianceScaling::mode).doc("what the variance is divided by: fan_in, fan_out or their mean"))
@@ -220,14 +225,27 @@ config::Family make_initializers() {
           .fill(fill_scaled));
   using enum FanMode;
   constexpr Distribution kNormal = Distribution::kTruncatedNormal, kEven = Distribution::kUniform;
-  add(scaled<GlorotUniform, 1, kFanAvg, kEven>("GlorotUniform").aliases({"glorot_uniform"}));
-  add(scaled<GlorotNormal, 1, kFanAvg, kNormal>("GlorotNormal").aliases({"glorot_normal"}));
-  add(scaled<HeUniform, 2, kFanIn, kEven>("HeUniform").aliases({"he_uniform"}));
-  add(scaled<HeNormal, 2, kFanIn, kNormal>("HeNormal").aliases({"he_normal"}));
-  add(scaled<LecunUniform, 1, kFanIn, kEven>("LecunUniform").aliases({"lecun_uniform"}));
-  add(scaled<LecunNormal, 1, kFanIn, kNormal>("LecunNormal").aliases({"lecun_normal"}));
+  add(scaled<GlorotUniform, 1, kFanAvg, kEven>("GlorotUniform")
+          .aliases({"glorot_uniform"})
+          .doc("`VarianceScaling: {scale: 1, mode: fan_avg, distribution: uniform}`"));
+  add(scaled<GlorotNormal, 1, kFanAvg, kNormal>("GlorotNormal")
+          .aliases({"glorot_normal"})
+          .doc("`VarianceScaling: {scale: 1, mode: fan_avg, distribution: truncated_normal}`"));
+  add(scaled<HeUniform, 2, kFanIn, kEven>("HeUniform")
+          .aliases({"he_uniform"})
+          .doc("`VarianceScaling: {scale: 2, mode: fan_in, distribution: uniform}`"));
+  add(scaled<HeNormal, 2, kFanIn, kNormal>("HeNormal")
+          .aliases({"he_normal"})
+          .doc("`VarianceScaling: {scale: 2, mode: fan_in, distribution: truncated_normal}`"));
+  add(scaled<LecunUniform, 1, kFanIn, kEven>("LecunUniform")
+          .aliases({"lecun_uniform"})
+          .doc("`VarianceScaling: {scale: 1, mode: fan_in, distribution: uniform}`"));
+  add(scaled<LecunNormal, 1, kFanIn, kNormal>("LecunNormal")
+          .aliases({"lecun_normal"})
+          .doc("`VarianceScaling: {scale: 1, mode: fan_in, distribution: truncated_normal}`"));
   add(initializer<Orthogonal>("Orthogonal")
           .aliases({"orthogonal", "OrthogonalInitializer"})
+          .doc("random matrix times `gain`; its rows or its columns, whichever are fewer, are orthonormal")
           .positional(key("gain", &Orthogonal::gain).doc("factor of the orthogonal matrix"))
           .fill([](const Orthogonal& spec, const Shape& shape, RandomStream& stream, std::span<float> values) {
             fill_orthogonal(values, shape, spec.gain, stream);
@@ -244,9 +262,19 @@ config::Family make_regularizers() {
   const auto l1 = key("l1", &Penalty::l1).at_least(0).doc("factor of the sum of absolute values");
   const auto l2 = key("l2", &Penalty::l2).at_least(0).doc("factor of the sum of squares");
   config::Family family("regularizer");
-  family.add(RegularizerBuilder<L1Spec>("L1").alias("l1").positional(l1).build());
-  family.add(RegularizerBuilder<L2Spec>("L2").alias("l2").positional(l2).build());
-  family.add(RegularizerBuilder<L1L2Spec>("L1L2").aliases({"l1_l2", "l1l2"}).positional(l1).key(l2).build());
+  family.add(
+      RegularizerBuilder<L1Spec>("L1").alias("l1").doc("penalty `l1` * sum of absolute values").positional(l1).build());
+  family.add(RegularizerBuilder<L2Spec>("L2")
+                 .alias("l2")
+                 .doc("penalty `l2` * sum of squares, without a factor 1/2, as in Keras")
+                 .positional(l2)
+                 .build());
+  family.add(RegularizerBuilder<L1L2Spec>("L1L2")
+                 .aliases({"l1_l2", "l1l2"})
+                 .doc("sum of both penalties")
+                 .positional(l1)
+                 .key(l2)
+                 .build());
   return family;
 }
 

@@ -37,7 +37,7 @@ struct LossFit {
 struct LossType final : config::TypeDef {
   Reads reads = Reads::kValues;
   bool integer_labels_only = false;      ///< for kClasses: labels must be class numbers, not rows
-  bool labels_in_unit_interval = false;  ///< labels must be in 0..1; the loader checks rows of labels
+  bool labels_in_unit_interval = false;  ///< labels that are rows must be in 0..1; the loader checks them
   bool fuses = false;                    ///< its op can apply the softmax or sigmoid
   std::string keras_name;                ///< Keras's string: "mean_squared_error"
   std::string example;                   ///< arguments for an output of one axis, if the defaults do not fit

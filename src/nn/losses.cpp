@@ -12,40 +12,51 @@ namespace {
 
 // Element losses: their specs are the equations.
 
-const RegisteredLoss kMeanSquaredError =
-    loss<losses::MeanSquaredError>("MeanSquaredError", "mean_squared_error").aliases({"mse", "MSE"});
+const RegisteredLoss kMeanSquaredError = loss<losses::MeanSquaredError>("MeanSquaredError", "mean_squared_error")
+                                             .aliases({"mse", "MSE"})
+                                             .doc("squared difference of prediction and label");
 
-const RegisteredLoss kMeanAbsoluteError =
-    loss<losses::MeanAbsoluteError>("MeanAbsoluteError", "mean_absolute_error").aliases({"mae", "MAE"});
+const RegisteredLoss kMeanAbsoluteError = loss<losses::MeanAbsoluteError>("MeanAbsoluteError", "mean_absolute_error")
+                                              .aliases({"mae", "MAE"})
+                                              .doc("absolute difference of prediction and label");
 
 const RegisteredLoss kMeanAbsolutePercentageError =
     loss<losses::MeanAbsolutePercentageError>("MeanAbsolutePercentageError", "mean_absolute_percentage_error")
-        .aliases({"mape", "MAPE"});
+        .aliases({"mape", "MAPE"})
+        .doc("absolute difference of prediction and label, in percent of the label");
 
 const RegisteredLoss kMeanSquaredLogarithmicError =
     loss<losses::MeanSquaredLogarithmicError>("MeanSquaredLogarithmicError", "mean_squared_logarithmic_error")
-        .aliases({"msle", "MSLE"});
+        .aliases({"msle", "MSLE"})
+        .doc("squared difference of the logarithms of 1 + prediction and 1 + label");
 
 const RegisteredLoss kHuber =
     loss<losses::Huber>("Huber", "huber")
+        .doc("quadratic for differences up to `delta`, then linear")
         .positional(key("delta", &losses::Huber::delta).above(0).doc("error up to which the loss is quadratic"));
 
-const RegisteredLoss kLogCosh = loss<losses::LogCosh>("LogCosh", "log_cosh");
+const RegisteredLoss kLogCosh = loss<losses::LogCosh>("LogCosh", "log_cosh").doc("logarithm of cosh of the difference");
 
-const RegisteredLoss kPoisson = loss<losses::Poisson>("Poisson", "poisson");
+const RegisteredLoss kPoisson = loss<losses::Poisson>("Poisson", "poisson")
+                                    .doc("loss for labels that are counts: prediction - label * log(prediction)");
 
-const RegisteredLoss kKLDivergence =
-    loss<losses::KLDivergence>("KLDivergence", "kl_divergence").aliases({"kld", "KLD"});
+const RegisteredLoss kKLDivergence = loss<losses::KLDivergence>("KLDivergence", "kl_divergence")
+                                         .aliases({"kld", "KLD"})
+                                         .doc("divergence between rows of probabilities");
 
-const RegisteredLoss kHinge = loss<losses::Hinge>("Hinge", "hinge");
+const RegisteredLoss kHinge =
+    loss<losses::Hinge>("Hinge", "hinge").doc("margin: max(0, 1 - label * prediction); labels of 0 count as -1");
 
-const RegisteredLoss kSquaredHinge = loss<losses::SquaredHinge>("SquaredHinge", "squared_hinge");
+const RegisteredLoss kSquaredHinge =
+    loss<losses::SquaredHinge>("SquaredHinge", "squared_hinge")
+        .doc("squared margin: max(0, 1 - label * prediction)^2; labels of 0 count as -1");
 
 using BinarySpec = BinaryCrossentropySpec;
 using BinaryFocalSpec = BinaryFocalCrossentropySpec;
 
 const RegisteredLoss kBinaryCrossentropy = loss<BinarySpec>("BinaryCrossentropy", "binary_crossentropy")
                                                .aliases({"bce", "BCE"})
+                                               .doc("crossentropy of two classes, or of independent labels of 0 or 1")
                                                .reads(Reads::kProbabilities)
                                                .labels_in_unit_interval()
                                                .logits(&BinarySpec::from_logits)
@@ -56,6 +67,7 @@ const RegisteredLoss kBinaryCrossentropy = loss<BinarySpec>("BinaryCrossentropy"
 
 const RegisteredLoss kBinaryFocalCrossentropy =
     loss<BinaryFocalSpec>("BinaryFocalCrossentropy", "binary_focal_crossentropy")
+        .doc("`BinaryCrossentropy` in which `gamma` reduces the loss of predictions that are nearly right")
         .key(key("apply_class_balancing", &BinaryFocalSpec::apply_class_balancing)
                  .doc("whether to weigh labels of 1 by alpha and labels of 0 by 1 - alpha"))
         .key(key("alpha", &BinaryFocalSpec::alpha)
@@ -78,6 +90,7 @@ using CategoricalFocalSpec = CategoricalFocalCrossentropySpec;
 
 const RegisteredLoss kCategoricalCrossentropy =
     loss<CategoricalSpec>("CategoricalCrossentropy", "categorical_crossentropy")
+        .doc("crossentropy of one class of several; labels are class numbers or rows")
         .reads(Reads::kClasses)
         .labels_in_unit_interval()
         .logits(&CategoricalSpec::from_logits)
@@ -88,6 +101,7 @@ const RegisteredLoss kCategoricalCrossentropy =
 
 const RegisteredLoss kSparseCategoricalCrossentropy =
     loss<SparseCategoricalCrossentropySpec>("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
+        .doc("crossentropy of one class of several; labels are class numbers only")
         .reads(Reads::kClasses)
         .integer_labels_only()
         .labels_in_unit_interval()
@@ -95,6 +109,9 @@ const RegisteredLoss kSparseCategoricalCrossentropy =
 
 const RegisteredLoss kCategoricalFocalCrossentropy =
     loss<CategoricalFocalSpec>("CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
+        .doc(
+            "`CategoricalCrossentropy` in which `gamma` reduces the loss of predictions that are nearly right, and "
+            "`alpha` scales the loss")
         .key(key("alpha", &CategoricalFocalSpec::alpha).at_least(0).doc("factor of the whole loss"))
         .key(key("gamma", &CategoricalFocalSpec::gamma)
                  .at_least(0)
@@ -107,10 +124,12 @@ const RegisteredLoss kCategoricalFocalCrossentropy =
                  .at_most(1)
                  .doc("share of the label that is spread over all classes"));
 
-const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge");
+const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge")
+                                             .doc("margin between the label's class and the best other class");
 
 const RegisteredLoss kCosineSimilarity =
     loss<CosineSimilaritySpec>("CosineSimilarity", "cosine_similarity")
+        .doc("minus the cosine of the angle between the rows of prediction and label")
         .key(key("axis", &CosineSimilaritySpec::axis).doc("only the last axis, -1"))
         .mismatch([](const CosineSimilaritySpec& spec, const LossFit& fit) -> std::string {
           if (spec.axis == -1 || spec.axis == fit.output.rank()) return "";  // axes count the batch
@@ -158,16 +177,19 @@ std::string axes_mismatch(const SumAxes& spec, const LossFit& fit) {
 template <class F>
 LossBuilder<OverAxes<F>> sums_loss(const std::string& name, const std::string& keras_name) {
   return loss<OverAxes<F>>(name, keras_name)
-      .positional(key("axis", &SumAxes::axis).doc("axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
+      .positional(key("axis", &SumAxes::axis)
+                      .doc("required: axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
       .labels_in_unit_interval()
       .mismatch([](const OverAxes<F>& spec, const LossFit& fit) { return axes_mismatch(spec, fit); })
       .example("axis: [1]");
 }
 
-const RegisteredLoss kDice = sums_loss<losses::Dice>("Dice", "dice");
+const RegisteredLoss kDice =
+    sums_loss<losses::Dice>("Dice", "dice").doc("overlap of masks, summed over the given axes of a sample");
 
 const RegisteredLoss kTversky =
     sums_loss<losses::Tversky>("Tversky", "tversky")
+        .doc("as `Dice`, with weights of missed labels and of predictions without a label")
         .key(key("alpha", &losses::Tversky::alpha).at_least(0).doc("weight of labels that the prediction misses"))
         .key(key("beta", &losses::Tversky::beta).at_least(0).doc("weight of predictions without a label"));
 

@@ -66,7 +66,7 @@ struct CosineSimilaritySpec {
 
 /// Axes of a sample that the loss sums over, counted from 1, because 0 is the batch. They must be adjacent. Sums over
 /// [1, 2, 3] of [H, W, C] give one number per sample, over [1, 2] one per sample and class. Keras's default, null, also
-/// sums over the batch. The plan refuses it, because the loss would depend on replicas and micro-batches.
+/// sums over the batch. The plan rejects it, because the loss would depend on replicas and micro-batches.
 struct SumAxes {
   std::optional<std::vector<std::int64_t>> axis;
 };

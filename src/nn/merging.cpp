@@ -64,12 +64,22 @@ LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, BackwardReads re
   return builder;
 }
 
-const Registered kAdd = elementwise<AddSpec>("Add");
-const Registered kAverage = elementwise<AverageSpec>("Average");
-const Registered kSubtract = elementwise<SubtractSpec>("Subtract", 2);
-const Registered kMultiply = elementwise_of_valid_steps<MultiplySpec>("Multiply", {.input = true});
-const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>("Maximum", {.input = true, .output = true});
-const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>("Minimum", {.input = true, .output = true});
+const Registered kAdd =
+    elementwise<AddSpec>("Add").doc("two inputs or more -> their elementwise sum; extents of 1 are broadcast");
+const Registered kAverage =
+    elementwise<AverageSpec>("Average").doc("two inputs or more -> their elementwise mean; extents of 1 are broadcast");
+const Registered kSubtract = elementwise<SubtractSpec>("Subtract", 2)
+                                 .doc("two inputs -> first - second, elementwise; extents of 1 are broadcast");
+const Registered kMultiply = elementwise_of_valid_steps<MultiplySpec>("Multiply", {.input = true})
+                                 .doc("two inputs or more -> their elementwise product; extents of 1 are broadcast");
+const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>("Maximum", {.input = true, .output = true})
+                                .doc(
+                                    "two inputs or more -> their elementwise maximum; extents of 1 are broadcast, and "
+                                    "of equal values the first gets the gradient");
+const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>("Minimum", {.input = true, .output = true})
+                                .doc(
+                                    "two inputs or more -> their elementwise minimum; extents of 1 are broadcast, and "
+                                    "of equal values the first gets the gradient");
 
 Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const int rank = in[0].rank();
@@ -98,6 +108,7 @@ MaskRule mask_rule(const ConcatenateSpec& spec, std::span<const Shape> in) {
 
 const Registered kConcatenate =
     layer<ConcatenateSpec>("Concatenate")
+        .doc("two inputs or more, equal except along `axis` -> joined along `axis`")
         .positional(key("axis", &ConcatenateSpec::axis)
                         .doc("axis along which the inputs are joined: -1 for the last, the batch is axis 0"))
         .inputs(2, -1)
@@ -120,6 +131,7 @@ Shape output(const DotSpec& spec, std::span<const Shape> in) {
 
 const Registered kDot =
     layer<DotSpec>("Dot")
+        .doc("[M, K], [N, K] -> [M, N]; a vector [K] has no M, two vectors -> [1]")
         .positional(key("axes", &DotSpec::axes)
                         .required()
                         .doc("axis of both inputs that is summed over, or [first, second]; the batch is axis 0"))

@@ -12,7 +12,7 @@ namespace dptrain::nn {
 namespace {
 
 /// Largest number of values of one metric in a log line.
-constexpr std::size_t kMostValues = 64;
+constexpr std::size_t kMaxValues = 64;
 
 [[noreturn]] void refuse_metric(const config::Typed& metric, const std::string& message) {
   throw config::error_at(ErrorKind::kUsage, metric.mark(), metric.name() + ": " + message);
@@ -33,7 +33,7 @@ std::vector<std::string> value_names(const config::Typed& metric, const MetricSu
   const std::size_t count = type.value_count(metric.spec(), subject);
   if (count == 1) return {name};
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(count, kMostValues); ++i) names.push_back(fmt::format("{}_{}", name, i));
+  for (std::size_t i = 0; i < std::min(count, kMaxValues); ++i) names.push_back(fmt::format("{}_{}", name, i));
   return names;
 }
 
@@ -41,9 +41,9 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
   const MetricType& type = metric_type(metric);
   if (const std::string mismatch = type.mismatch(metric.spec(), subject); !mismatch.empty())
     refuse_metric(metric, mismatch);
-  if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMostValues)
+  if (const std::size_t count = type.value_count(metric.spec(), subject); count > kMaxValues)
     refuse_metric(metric,
-                  fmt::format("has {} values, but logs have room for at most {}; average them", count, kMostValues));
+                  fmt::format("has {} values, but logs have room for at most {}; average them", count, kMaxValues));
   return {.metric = metric,
           .subject = subject,
           .names = value_names(metric, subject),

@@ -41,7 +41,7 @@ struct MetricType final : config::TypeDef {
   std::string example_arguments{};
   Direction better = Direction::kUnknown;
   /// Whether the value is a mean that leaves out masked positions, as in Keras; other metrics count them.
-  bool heeds_mask = true;
+  bool uses_mask = true;
   /// Whether the value is a share of samples, each of which counts 0 or 1.
   std::function<bool(const MetricSubject&)> is_share;
   std::function<const std::string&(const void* spec)> log_name;
@@ -114,7 +114,7 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
     type_->values = [f](const void* s, const MetricSums& sums) {
       return std::vector<double>{f(*static_cast<const Spec*>(s), sums)};
     };
-    type_->heeds_mask = false;
+    type_->uses_mask = false;
     return self();
   }
   /// Several values: their number, and the values.
@@ -122,7 +122,7 @@ class MetricBuilder : public config::TypeBuilder<MetricBuilder<Spec>, Spec, Metr
                          std::vector<double> (*f)(const Spec&, const MetricSums&)) {
     type_->value_count = untyped(count);
     type_->values = untyped(f);
-    type_->heeds_mask = false;
+    type_->uses_mask = false;
     return self();
   }
   MetricBuilder&& fits(std::string (*f)(const MetricSubject&)) {

@@ -11,16 +11,19 @@ namespace {
 
 const RegisteredMetric kMeanAbsoluteErrorMetric =
     metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
+        .doc("mean absolute difference of prediction and label")
         .smaller_is_better()
         .fits(compares_values);
 
 const RegisteredMetric kMeanSquaredErrorMetric =
     metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"})
+        .doc("mean squared difference of prediction and label")
         .smaller_is_better()
         .fits(compares_values);
 
 const RegisteredMetric kRootMeanSquaredError =
     metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"})
+        .doc("root of the mean squared difference of prediction and label")
         .smaller_is_better()
         .fits(compares_values)
         .value([](const RootMeanSquaredErrorSpec&, const MetricSums& sums) {
@@ -65,6 +68,7 @@ std::vector<double> r2_values(const R2ScoreSpec& spec, const MetricSums& sums) {
 
 const RegisteredMetric kR2Score =
     metric<R2ScoreSpec>("R2Score", {"r2_score"})
+        .doc("share of the variance of the labels that the predictions explain")
         .key(key("class_aggregation", &R2ScoreSpec::class_aggregation)
                  .doc("uniform_average, variance_weighted_average, or null: a score per value"))
         .key(key("num_regressors", &R2ScoreSpec::num_regressors)
@@ -79,14 +83,17 @@ std::string accuracy_mismatch(const MetricSubject& subject) {
   return subject.classes() == 1 ? compares_values(subject) : ranks_classes(subject);
 }
 
-const RegisteredMetric kAccuracy = metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
-                                       .reads(MetricReads::kThreshold)
-                                       .share()
-                                       .larger_is_better()
-                                       .fits(accuracy_mismatch);
+const RegisteredMetric kAccuracy =
+    metric<AccuracySpec>("Accuracy", {"accuracy", "acc"})
+        .doc("`BinaryAccuracy` for an output whose last extent is 1, else `CategoricalAccuracy`")
+        .reads(MetricReads::kThreshold)
+        .share()
+        .larger_is_better()
+        .fits(accuracy_mismatch);
 
 const RegisteredMetric kBinaryAccuracy =
     metric<BinaryAccuracySpec>("BinaryAccuracy", {"binary_accuracy"})
+        .doc("share of values that are right; predictions above `threshold` count as 1, others as 0")
         .key(key("threshold", &BinaryAccuracySpec::threshold).doc("larger predictions count as 1"))
         .reads(MetricReads::kThreshold)
         .share_of_single_values()
@@ -95,6 +102,7 @@ const RegisteredMetric kBinaryAccuracy =
 
 const RegisteredMetric kCategoricalAccuracy =
     metric<CategoricalAccuracySpec>("CategoricalAccuracy", {"categorical_accuracy"})
+        .doc("share of rows whose largest value is at the label's class")
         .reads(MetricReads::kOrder)
         .share()
         .larger_is_better()
@@ -102,6 +110,7 @@ const RegisteredMetric kCategoricalAccuracy =
 
 const RegisteredMetric kSparseCategoricalAccuracy =
     metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
+        .doc("`CategoricalAccuracy` for labels that are class numbers")
         .reads(MetricReads::kOrder)
         .share()
         .larger_is_better()
@@ -118,7 +127,7 @@ std::string top_k_mismatch(const Spec& spec, const MetricSubject& subject) {
 template <class Spec>
 MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
   return metric<Spec>(name, {alias})
-      .key(key("k", &Spec::k).at_least(1).doc("a prediction is right if the class is among the k largest values"))
+      .key(key("k", &Spec::k).at_least(1).doc("number of largest values among which the label's class must be"))
       .example("k: 2")
       .reads(MetricReads::kOrder)
       .share()
@@ -127,10 +136,13 @@ MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
 }
 
 const RegisteredMetric kTopKCategoricalAccuracy =
-    top_k_accuracy<TopKCategoricalAccuracySpec>("TopKCategoricalAccuracy", "top_k_categorical_accuracy");
+    top_k_accuracy<TopKCategoricalAccuracySpec>("TopKCategoricalAccuracy", "top_k_categorical_accuracy")
+        .doc("share of rows in which the label's class is among the `k` largest values");
 
-const RegisteredMetric kSparseTopKCategoricalAccuracy = top_k_accuracy<SparseTopKCategoricalAccuracySpec>(
-    "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy");
+const RegisteredMetric kSparseTopKCategoricalAccuracy =
+    top_k_accuracy<SparseTopKCategoricalAccuracySpec>("SparseTopKCategoricalAccuracy",
+                                                      "sparse_top_k_categorical_accuracy")
+        .doc("`TopKCategoricalAccuracy` for labels that are class numbers");
 
 }  // namespace
 }  // namespace dptrain::nn

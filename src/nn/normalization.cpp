@@ -66,6 +66,9 @@ std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<con
 
 const Registered kBatchNormalization =
     layer<BatchNormalizationSpec>("BatchNormalization")
+        .doc(
+            "[..., C] -> same; normalizes each channel, in training with the moments of the batch, else with moving "
+            "statistics")
         .positional(key("axis", &BatchNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
         .key(key("momentum", &BatchNormalizationSpec::momentum)
                  .at_least(0)
@@ -86,7 +89,8 @@ const Registered kBatchNormalization =
         .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer)
                  .doc("penalty on the factor gamma, added to the loss"))
         .key(key("inference_mode", &BatchNormalizationSpec::inference_mode)
-                 .doc("whether to use the moving statistics in training as well, without updating them"))
+                 .doc("whether to use the moving statistics in training as well, without updating them, as Keras's "
+                      "training=False"))
         .key(key("synchronized", &BatchNormalizationSpec::synchronized)
                  .doc("whether to compute moments over the batches of all replicas"))
         .inputs(1)
@@ -107,11 +111,12 @@ Shape output(const GroupNormalizationSpec& spec, std::span<const Shape> in) {
 const Registered kGroupNormalization =
     add_gamma_and_beta(
         layer<GroupNormalizationSpec>("GroupNormalization")
+            .doc("[..., C] -> same; normalizes each sample over all positions and a group of channels")
             .positional(key("groups", &GroupNormalizationSpec::groups)
                             .at_least(-1)
                             .check([](std::int64_t groups) {
                               return groups == 0 ? std::string("must be -1 (as many as channels) or >= 1, found 0")
-                                                 : Bounded{}(groups);
+                                                 : ExtentCheck{}(groups);
                             })
                             .doc("groups of channels that are normalized together; -1: one for each channel"))
             .key(key("axis", &GroupNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
@@ -130,7 +135,8 @@ const Registered kGroupNormalization =
 const Registered kLayerNormalization =
     add_gamma_and_beta(
         layer<LayerNormalizationSpec>("LayerNormalization")
-            .positional(key("axis", &LayerNormalizationSpec::axis).doc("the last axis, or the last few"))
+            .doc("[..., C] -> same; normalizes over the last axis or the last axes")
+            .positional(key("axis", &LayerNormalizationSpec::axis).doc("-1, or a list of the last axes"))
             .key(
                 key("epsilon", &LayerNormalizationSpec::epsilon).above(0).doc("added to the variance before the root")))
         .inputs(1)
@@ -148,7 +154,10 @@ const Registered kLayerNormalization =
 
 const Registered kRMSNormalization =
     layer<RMSNormalizationSpec>("RMSNormalization")
-        .positional(key("axis", &RMSNormalizationSpec::axis).doc("the last axis, or the last few"))
+        .doc(
+            "[..., C] -> same; divides by the root mean square over the last axis or the last axes, and multiplies by "
+            "a trained factor")
+        .positional(key("axis", &RMSNormalizationSpec::axis).doc("-1, or a list of the last axes"))
         .key(key("epsilon", &RMSNormalizationSpec::epsilon).above(0).doc("added to the mean square before the root"))
         .inputs(1)
         .output([](const RMSNormalizationSpec& spec, std::span<const Shape> in) {
@@ -165,9 +174,10 @@ const Registered kRMSNormalization =
 
 const Registered kLocalResponseNormalization =
     layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
+        .doc("[H, W, C] -> same; `x / (bias + alpha * s)^beta`, where s is the sum of the squares of adjacent channels")
         .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius)
                         .at_least(0)
-                        .check(Bounded{})
+                        .check(ExtentCheck{})
                         .doc("channels before and after that count in the sum"))
         .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0).doc("added to the sum of squares"))
         .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0).doc("factor of the sum of squares"))
@@ -181,6 +191,7 @@ const Registered kLocalResponseNormalization =
 
 const Registered kCustomScaleLayer =
     layer<CustomScaleLayerSpec>("CustomScaleLayer")
+        .doc("two inputs of one shape -> first + `scale` * second")
         .positional(key("scale", &CustomScaleLayerSpec::scale).required().doc("factor of the second input"))
         .inputs(2)
         .output([](const CustomScaleLayerSpec&, std::span<const Shape> in) {
@@ -198,6 +209,7 @@ Shape output(const LayerScaleSpec& spec, std::span<const Shape> in) {
 
 const Registered kLayerScale =
     layer<LayerScaleSpec>("LayerScale")
+        .doc("[..., C] -> same; multiplies by one trained factor per channel")
         .positional(key("init_values", &LayerScaleSpec::init_values).required().doc("initial value of the factors"))
         .key(key("projection_dim", &LayerScaleSpec::projection_dim)
                  .required()
@@ -244,11 +256,13 @@ std::vector<WeightDef> weights(const NormalizationSpec& spec, std::span<const Sh
 
 const Registered kNormalization =
     layer<NormalizationSpec>("Normalization")
+        .doc("[..., C] -> same; `(x - mean) / sqrt(variance)` with fixed moments; there is no adapt()")
         .positional(key("axis", &NormalizationSpec::axis).doc("only the last axis, -1"))
-        .key(key("mean", &NormalizationSpec::mean).doc("mean, one value or one for each channel"))
+        .key(key("mean", &NormalizationSpec::mean)
+                 .doc("mean, one value or one for each channel; default: weights that a file fills"))
         .key(key("variance", &NormalizationSpec::variance)
                  .at_least(0)
-                 .doc("variance, one value or one for each channel"))
+                 .doc("variance, as many values as `mean`; default: weights that a file fills"))
         .key(key("invert", &NormalizationSpec::invert).doc("whether to go back from normalized values"))
         .inputs(1)
         .masks(MaskRule::kPasses)
@@ -280,6 +294,7 @@ std::string no_values_error(const ChannelValues& channels) {
 }
 
 const Registered kRescaling = layer<RescalingSpec>("Rescaling")
+                                  .doc("[..., C] -> same; `x * scale + offset`")
                                   .positional(key("scale", &RescalingSpec::scale)
                                                   .required()
                                                   .check(no_values_error)

@@ -23,7 +23,7 @@ const OptimizerCommon& common(const config::Typed& optimizer) {
 
 std::vector<SlotDef> slots(const config::Typed& optimizer) { return optimizer_type(optimizer).slots(optimizer.spec()); }
 
-bool updates_by_element(const config::Typed& optimizer) {
+bool is_elementwise(const config::Typed& optimizer) {
   const OptimizerCommon& all = common(optimizer);
   return optimizer_type(optimizer).by_element && !all.clipnorm && !all.global_clipnorm && !all.use_ema;
 }

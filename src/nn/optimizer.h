@@ -56,7 +56,7 @@ const OptimizerCommon& common(const config::Typed& optimizer);
 /// In the order in which devices and checkpoints store them. Not included: "average", which is added last with use_ema.
 std::vector<SlotDef> slots(const config::Typed& optimizer);
 /// Whether the whole update, including clipping, is element-wise and keeps no averages.
-bool updates_by_element(const config::Typed& optimizer);
+bool is_elementwise(const config::Typed& optimizer);
 
 /// Error in the combination of the common arguments, or "".
 std::string clip_error(const OptimizerCommon& common);
@@ -93,11 +93,15 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
     this->key(config::key("weight_decay", &Common::weight_decay)
                   .at_least(0)
                   .doc("share of the weights that each step subtracts, times the rate"))
-        .key(config::key("clipnorm", &Common::clipnorm).above(0).doc("largest norm of the gradient of each weight"))
-        .key(config::key("clipvalue", &Common::clipvalue).above(0).doc("largest absolute value of a gradient"))
+        .key(config::key("clipnorm", &Common::clipnorm)
+                 .above(0)
+                 .doc("largest norm of the gradient of each weight; not with clipvalue or global_clipnorm"))
+        .key(config::key("clipvalue", &Common::clipvalue)
+                 .above(0)
+                 .doc("largest absolute value of a gradient; not with clipnorm or global_clipnorm"))
         .key(config::key("global_clipnorm", &Common::global_clipnorm)
                  .above(0)
-                 .doc("largest norm of all gradients together"))
+                 .doc("largest norm of all gradients together; not with clipnorm or clipvalue"))
         .key(config::key("use_ema", &Common::use_ema).doc("whether to keep moving averages of the weights"))
         .key(config::key("ema_momentum", &Common::ema_momentum)
                  .at_least(0)

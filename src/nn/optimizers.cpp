@@ -6,6 +6,7 @@ namespace {
 const RegisteredOptimizer kSgd =
     optimizer<SGDSpec>("SGD")
         .alias("sgd")
+        .doc("gradient descent, optionally with momentum")
         .key(config::key("momentum", &SGDSpec::momentum)
                  .at_least(0)
                  .at_most(1)
@@ -21,6 +22,7 @@ const RegisteredOptimizer kSgd =
 const RegisteredOptimizer kAdagrad =
     optimizer<AdagradSpec>("Adagrad")
         .alias("adagrad")
+        .doc("divides the gradient by the root of the sum of its squares")
         .key(config::key("initial_accumulator_value", &AdagradSpec::initial_accumulator_value)
                  .at_least(0)
                  .doc("initial value of the sums of squares"))
@@ -33,6 +35,7 @@ const RegisteredOptimizer kAdagrad =
 const RegisteredOptimizer kAdadelta =
     optimizer<AdadeltaSpec>("Adadelta")
         .alias("adadelta")
+        .doc("scales the gradient by the size of earlier steps; `learning_rate` is 1 in the paper")
         .key(config::key("rho", &AdadeltaSpec::rho)
                  .at_least(0)
                  .at_most(1)
@@ -44,6 +47,7 @@ const RegisteredOptimizer kAdadelta =
 const RegisteredOptimizer kRmsprop =
     optimizer<RMSpropSpec>("RMSprop")
         .alias("rmsprop")
+        .doc("divides the gradient by the root of its mean square; the default of `train.optimizer`")
         .key(config::key("rho", &RMSpropSpec::rho)
                  .at_least(0)
                  .at_most(1)
@@ -67,6 +71,9 @@ const RegisteredOptimizer kRmsprop =
 
 const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
                                       .alias("lion")
+                                      .doc(
+                                          "steps by the sign of the momentum; use a `learning_rate` 3 to 10 times "
+                                          "smaller than Adam's and a larger `weight_decay`")
                                       .key(config::key("beta_1", &LionSpec::beta_1)
                                                .above(0)
                                                .at_most(1)
@@ -78,7 +85,7 @@ const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
                                       .by_element()
                                       .slots(std::vector<SlotDef>{{"momentum"}});
 
-/// An optimizer with Adam's arguments. `kept`: name of the average that beta_2 decays, for the text of its key.
+/// An optimizer with Adam's arguments. `kept`: description of the average that beta_2 decays.
 template <class Spec>
 OptimizerBuilder<Spec> adam_relative(const std::string& name, const std::string& kept = "average square") {
   return optimizer<Spec>(name)
@@ -106,20 +113,28 @@ OptimizerBuilder<Spec> adam(const std::string& name) {
       .variant("amsgrad: true");
 }
 
-const RegisteredOptimizer kAdam = adam<AdamSpec>("Adam").alias("adam");
+const RegisteredOptimizer kAdam =
+    adam<AdamSpec>("Adam").alias("adam").doc("steps by moving averages of the gradient and of its square");
 
-const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw");
+const RegisteredOptimizer kAdamW = adam<AdamWSpec>("AdamW").alias("adamw").doc("`Adam` with weight decay");
 
 const RegisteredOptimizer kAdamax = adam_relative<AdamaxSpec>("Adamax", "largest gradient")
                                         .alias("adamax")
+                                        .doc("`Adam` with the infinity norm")
                                         .by_element()
                                         .slots(std::vector<SlotDef>{{"momentum"}, {"norm"}});
 
-const RegisteredOptimizer kNadam = adam_relative<NadamSpec>("Nadam").alias("nadam").by_element().slots(
-    std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+const RegisteredOptimizer kNadam = adam_relative<NadamSpec>("Nadam")
+                                       .alias("nadam")
+                                       .doc("`Adam` with Nesterov momentum")
+                                       .by_element()
+                                       .slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
 
 const RegisteredOptimizer kLamb =
-    adam_relative<LambSpec>("Lamb").alias("lamb").slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+    adam_relative<LambSpec>("Lamb")
+        .alias("lamb")
+        .doc("`Adam` that scales each tensor's step to the norm of its weights; for large batches")
+        .slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
 
 }  // namespace
 }  // namespace dptrain::nn

@@ -2,6 +2,7 @@
 
 // Pooling over steps [steps, C], images [H, W, C] and volumes [D, H, W, C] (Rank 1, 2, 3), in windows or globally.
 
+#include <cstdint>
 #include <optional>
 
 #include "nn/geometry.h"
@@ -26,6 +27,9 @@ struct AveragePoolingSpec {
 using AveragePooling1DSpec = AveragePoolingSpec<1>;
 using AveragePooling2DSpec = AveragePoolingSpec<2>;
 using AveragePooling3DSpec = AveragePoolingSpec<3>;
+
+/// Most values in a window of MaxPooling, whose kernels save positions in a byte.
+inline constexpr std::int64_t kMaxPoolWindow = 255;
 
 /// Largest value in each window; `same` pads with minus infinity (Keras MaxPooling1D, 2D, 3D).
 template <int Rank>

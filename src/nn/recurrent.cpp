@@ -123,7 +123,7 @@ template <class Spec>
 LayerBuilder<Spec> recurrent(const char* name, int states) {
   auto builder = layer<Spec>(name);
   builder.positional(
-      key("units", &RecurrentSpec::units).required().at_least(1).check(Bounded{}).doc("number of outputs"));
+      key("units", &RecurrentSpec::units).required().at_least(1).check(ExtentCheck{}).doc("number of outputs"));
   add_cell_keys(builder);
   builder.key(key("unroll", &RecurrentSpec::unroll).doc("no effect here"))
       .inputs(1, 1 + states)
@@ -144,6 +144,9 @@ const RecurrentCell& simple_rnn_cell() {
 }
 
 const Registered kSimpleRnn = recurrent<SimpleRNNSpec>("SimpleRNN", 1)
+                                  .doc(
+                                      "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
+                                      "`return_state` adds the output `state_h`")
                                   .outputs([](const SimpleRNNSpec& spec, std::span<const TensorDef> in) {
                                     return recurrent_outputs(simple_rnn_cell(), spec, in);
                                   })
@@ -169,6 +172,9 @@ std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spe
 }
 
 const Registered kLstm = recurrent<LSTMSpec>("LSTM", 2)
+                             .doc(
+                                 "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
+                                 "`return_state` adds the outputs `state_h` and `state_c`")
                              .outputs([](const LSTMSpec& spec, std::span<const TensorDef> in) {
                                return recurrent_outputs(lstm_cell(), spec, in);
                              })
@@ -182,6 +188,9 @@ const RecurrentCell& gru_cell() {
 }
 
 const Registered kGru = recurrent<GRUSpec>("GRU", 1)
+                            .doc(
+                                "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
+                                "`return_state` adds the output `state_h`")
                             .outputs([](const GRUSpec& spec, std::span<const TensorDef> in) {
                               return recurrent_outputs(gru_cell(), spec, in);
                             })
@@ -227,26 +236,29 @@ std::vector<WeightDef> weights(const ConvLSTM2DSpec& spec, std::span<const Shape
 LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
   auto builder = layer<ConvLSTM2DSpec>("ConvLSTM2D");
   builder
+      .doc(
+          "[steps, H, W, C] -> [H', W', filters], or [steps, H', W', filters] with `return_sequences`; an LSTM with "
+          "convolutions, `return_state` adds the outputs `state_h` and `state_c`")
       .positional(key("filters", &RecurrentSpec::units)
                       .required()
                       .at_least(1)
-                      .check(Bounded{})
+                      .check(ExtentCheck{})
                       .doc("number of output channels"))
       .key(key("kernel_size", &ConvLSTM2DSpec::kernel_size)
                .required()
                .at_least(1)
-               .check(Bounded{})
+               .check(ExtentCheck{})
                .doc("size of the window: " + extents_text(ConvLSTM2DSpec{}.kernel_size)))
       .key(key("strides", &ConvLSTM2DSpec::strides)
                .at_least(1)
-               .check(Bounded{})
+               .check(ExtentCheck{})
                .doc("distance between windows: " + extents_text(ConvLSTM2DSpec{}.strides)))
       .key(key("padding", &ConvLSTM2DSpec::padding)
                .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
       .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate)
                .at_least(1)
-               .check(Bounded{})
-               .doc("distance between the taps of the kernel"));
+               .check(ExtentCheck{})
+               .doc("distance between the taps of the kernel; above 1 only with strides of 1"));
   add_cell_keys(builder);
   builder.inputs(1, 3)
       .outputs(outputs)

@@ -29,7 +29,7 @@ struct RecurrentSpec {
   float dropout = 0, recurrent_dropout = 0;
   bool return_sequences = false, return_state = false;
   bool go_backwards = false;  ///< processes the last step first
-  bool stateful = false;      ///< refused
+  bool stateful = false;      ///< must be false
   bool unroll = false;        ///< has no effect
 };
 

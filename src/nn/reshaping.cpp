@@ -11,22 +11,28 @@ namespace {
 
 const Registered kInput =
     layer<InputSpec>("Input")
+        .doc("nothing -> `shape`; an input of the model")
         .positional(key("shape", &InputSpec::shape)
                         .required()
                         .at_least(1)
                         .check([](const Shape& shape) {
                           const bool sane = shape.rank() >= 1 && shape.rank() <= 6;
-                          return sane ? Bounded{}(shape) : std::string("must have 1 to 6 extents (without the batch)");
+                          return sane ? ExtentCheck{}(shape)
+                                      : std::string("must have 1 to 6 extents (without the batch)");
                         })
-                        .doc("extents of one sample, without the batch: [height, width, channels]"))
+                        .doc("1 to 6 extents of one sample, without the batch, such as [height, width, channels]"))
         .key(key("dtype", &InputSpec::dtype).doc("type of the numbers: int32 are ids, which Embedding reads"))
         .inputs(0)
         .outputs([](const InputSpec& spec, std::span<const TensorDef>) {
           return std::vector<OutputDef>{{"", spec.shape, spec.dtype == InputType::kInt32 ? DType::kI32 : DType::kF32}};
         });
 
-const Registered kFlatten = layer<FlattenSpec>("Flatten").inputs(1).view().output(
-    [](const FlattenSpec&, std::span<const Shape> in) { return Shape{in[0].elements()}; });
+const Registered kFlatten =
+    layer<FlattenSpec>("Flatten")
+        .doc("any -> [elements]")
+        .inputs(1)
+        .view()
+        .output([](const FlattenSpec&, std::span<const Shape> in) { return Shape{in[0].elements()}; });
 
 std::vector<OutputDef> outputs(const MaskingSpec&, std::span<const TensorDef> in) {
   if (in[0].shape.rank() < 2) throw LayerError("{0} is " + in[0].shape.str() + ", expected steps of features");
@@ -37,6 +43,7 @@ std::vector<OutputDef> outputs(const MaskingSpec&, std::span<const TensorDef> in
 
 const Registered kMasking =
     layer<MaskingSpec>("Masking")
+        .doc("[..., features] -> same; masks the steps that contain only `mask_value`, and sets them to zero")
         .positional(
             key("mask_value", &MaskingSpec::mask_value).doc("steps whose features all have this value are masked"))
         .inputs(1)
@@ -65,6 +72,7 @@ std::string permute_error(const Shape& dims) {
 }
 
 const Registered kPermute = layer<PermuteSpec>("Permute")
+                                .doc("any -> the same axes in another order, [a, b, c] -> [c, a, b] with [3, 1, 2]")
                                 .positional(key("dims", &PermuteSpec::dims)
                                                 .required()
                                                 .at_least(1)
@@ -77,7 +85,8 @@ const Registered kPermute = layer<PermuteSpec>("Permute")
 
 const Registered kRepeatVector =
     layer<RepeatVectorSpec>("RepeatVector")
-        .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(Bounded{}).doc("number of copies"))
+        .doc("[features] -> [n, features]")
+        .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(ExtentCheck{}).doc("number of copies"))
         .inputs(1)
         .of_rank(1)
         .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {
@@ -107,18 +116,20 @@ std::string reshape_error(const Shape& target) {
   if (dims.empty() || dims.size() > 6) return "must have 1 to 6 extents (without the batch)";
   if (std::count(dims.begin(), dims.end(), -1) > 1) return "may hold -1 only once";
   if (std::count(dims.begin(), dims.end(), 0) > 0) return "must not hold 0";
-  return Bounded{}(target);
+  return ExtentCheck{}(target);
 }
 
-const Registered kReshape = layer<ReshapeSpec>("Reshape")
-                                .positional(key("target_shape", &ReshapeSpec::target_shape)
-                                                .required()
-                                                .at_least(-1)
-                                                .check(reshape_error)
-                                                .doc("extents of one sample; one can be -1"))
-                                .inputs(1)
-                                .view()
-                                .output(output);
+const Registered kReshape =
+    layer<ReshapeSpec>("Reshape")
+        .doc("any -> `target_shape`; the order of the values stays")
+        .positional(key("target_shape", &ReshapeSpec::target_shape)
+                        .required()
+                        .at_least(-1)
+                        .check(reshape_error)
+                        .doc("1 to 6 extents of one sample; one can be -1, for the remaining values"))
+        .inputs(1)
+        .view()
+        .output(output);
 
 }  // namespace
 }  // namespace dptrain::nn

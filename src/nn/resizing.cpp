@@ -50,10 +50,18 @@ Shape padded_shape(const ZeroPaddingSpec<Rank>& spec, std::span<const Shape> in)
 
 /// The margins within frames, then, if there are any, those along the depth.
 template <class Image>
-VolumePasses margin_passes(const VolumeSides& margins) {
+VolumePasses margin_passes(const Margins3D& margins) {
   VolumePasses passes{.frames = layer_family().make(Image{within_frame(margins)})};
   if (margins.depth.sum() > 0) passes.depth = layer_family().make(Image{along_depth(margins)});
   return passes;
+}
+
+/// The forms of a Margins<Rank>.
+template <int Rank>
+std::string margins_text() {
+  if (Rank == 1) return "n or [before, after]";
+  if (Rank == 2) return "n, [height, width] or [[top, bottom], [left, right]]";
+  return "n, [depth, height, width] or [[before, after], [top, bottom], [left, right]]";
 }
 
 template <int Rank>
@@ -63,8 +71,8 @@ LayerBuilder<CroppingSpec<Rank>> cropping(const char* name) {
   builder
       .positional(key("cropping", &Spec::cropping)
                       .at_least(0)
-                      .check(Bounded{})
-                      .doc("n at every end, one number for each axis, or [before, after] for each"))
+                      .check(ExtentCheck{})
+                      .doc("size removed at each end: " + margins_text<Rank>()))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(cropped_shape<Rank>);
@@ -78,8 +86,8 @@ LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
   builder
       .positional(key("padding", &Spec::padding)
                       .at_least(0)
-                      .check(Bounded{})
-                      .doc("n at every end, one number for each axis, or [before, after] for each"))
+                      .check(ExtentCheck{})
+                      .doc("size added at each end: " + margins_text<Rank>()))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(padded_shape<Rank>);
@@ -88,19 +96,27 @@ LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
 
 const Registered kCropping1D =
     cropping<1>("Cropping1D")
+        .doc("[steps, C] -> [steps - ..., C]; removes steps at the ends")
         .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; })
         .example("", {{42, 4}});
-const Registered kCropping2D = cropping<2>("Cropping2D").example("cropping: 1", {{7, 6, 4}});
+const Registered kCropping2D = cropping<2>("Cropping2D")
+                                   .doc("[H, W, C] -> [H - ..., W - ..., C]; removes rows and columns at the ends")
+                                   .example("cropping: 1", {{7, 6, 4}});
 const Registered kCropping3D =
     cropping<3>("Cropping3D")
+        .doc("[D, H, W, C] -> [D - ..., H - ..., W - ..., C]; removes frames, rows and columns at the ends")
         .computed_in_passes([](const Cropping3DSpec& spec) { return margin_passes<Cropping2DSpec>(spec.cropping); })
         .example("cropping: [1, 2, 0]", {{3, 7, 2, 4}});
 const Registered kZeroPadding1D =
     zero_padding<1>("ZeroPadding1D")
+        .doc("[steps, C] -> [steps + ..., C]; adds zeros at the ends")
         .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; })
         .example("padding: [1, 2]", {{42, 4}});
-const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D").example("padding: [[1, 2], [0, 3]]", {{7, 6, 4}});
+const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D")
+                                      .doc("[H, W, C] -> [H + ..., W + ..., C]; adds zeros at the ends")
+                                      .example("padding: [[1, 2], [0, 3]]", {{7, 6, 4}});
 const Registered kZeroPadding3D = zero_padding<3>("ZeroPadding3D")
+                                      .doc("[D, H, W, C] -> [D + ..., H + ..., W + ..., C]; adds zeros at the ends")
                                       .computed_in_passes([](const ZeroPadding3DSpec& spec) {
                                         return margin_passes<ZeroPadding2DSpec>(spec.padding);
                                       })
@@ -126,7 +142,8 @@ Shape enlarged_shape(const Shape& in, const Axes& size) {
 
 const Registered kUpSampling1D =
     layer<UpSampling1DSpec>("UpSampling1D")
-        .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(Bounded{}).doc("factor"))
+        .doc("[steps, C] -> [steps * size, C]; repeats each step")
+        .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(ExtentCheck{}).doc("factor"))
         .inputs(1)
         .of_rank(2)
         .output(
@@ -138,7 +155,9 @@ const Registered kUpSampling1D =
 
 const Registered kUpSampling2D =
     layer<UpSampling2DSpec>("UpSampling2D")
-        .positional(key("size", &UpSampling2DSpec::size).at_least(1).check(Bounded{}).doc("factor, or [height, width]"))
+        .doc("[H, W, C] -> [H * h, W * w, C] with `size` [h, w]")
+        .positional(
+            key("size", &UpSampling2DSpec::size).at_least(1).check(ExtentCheck{}).doc("factor, or [height, width]"))
         .key(key("interpolation", &UpSampling2DSpec::interpolation).doc("how values between pixels are computed"))
         .inputs(1)
         .of_rank(3)
@@ -150,8 +169,11 @@ const Registered kUpSampling2D =
 
 const Registered kUpSampling3D =
     layer<UpSampling3DSpec>("UpSampling3D")
-        .positional(
-            key("size", &UpSampling3DSpec::size).at_least(1).check(Bounded{}).doc("factor, or [depth, height, width]"))
+        .doc("[D, H, W, C] -> [D * d, H * h, W * w, C] with `size` [d, h, w]; repeats each value")
+        .positional(key("size", &UpSampling3DSpec::size)
+                        .at_least(1)
+                        .check(ExtentCheck{})
+                        .doc("factor, or [depth, height, width]"))
         .inputs(1)
         .of_rank(4)
         .output([](const UpSampling3DSpec& spec, std::span<const Shape> in) {
@@ -166,8 +188,10 @@ const Registered kUpSampling3D =
 
 const Registered kResizing =
     layer<ResizingSpec>("Resizing")
-        .key(key("height", &ResizingSpec::height).required().at_least(1).check(Bounded{}).doc("rows of the result"))
-        .key(key("width", &ResizingSpec::width).required().at_least(1).check(Bounded{}).doc("columns of the result"))
+        .doc("[H, W, C] -> [height, width, C], without antialias")
+        .key(key("height", &ResizingSpec::height).required().at_least(1).check(ExtentCheck{}).doc("rows of the result"))
+        .key(
+            key("width", &ResizingSpec::width).required().at_least(1).check(ExtentCheck{}).doc("columns of the result"))
         .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
         .inputs(1)
         .of_rank(3)

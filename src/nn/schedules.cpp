@@ -38,6 +38,7 @@ Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kCosineDecay =
     schedule<Cosine>("CosineDecay")
+        .doc("half a cosine, down to the share `alpha` of its first rate; before it, optionally, a linear warm-up")
         .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate)
                  .required()
                  .at_least(0)
@@ -91,6 +92,7 @@ Rate cosine_decay_restarts(const CosineDecayRestarts& spec, const Epoch& epoch) 
 
 const RegisteredSchedule kCosineDecayRestarts =
     schedule<CosineDecayRestarts>("CosineDecayRestarts")
+        .doc("repeated `CosineDecay`; each is `t_mul` times as long as the one before")
         .key(config::key("initial_learning_rate", &CosineDecayRestarts::initial_learning_rate)
                  .required()
                  .at_least(0)
@@ -128,6 +130,7 @@ Rate exponential_decay(const ExponentialDecay& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kExponentialDecay =
     schedule<ExponentialDecay>("ExponentialDecay")
+        .doc("multiplies the rate by `decay_rate` every `decay_steps`")
         .key(config::key("initial_learning_rate", &ExponentialDecay::initial_learning_rate)
                  .required()
                  .at_least(0)
@@ -161,6 +164,7 @@ Rate inverse_time_decay(const InverseTimeDecay& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kInverseTimeDecay =
     schedule<InverseTimeDecay>("InverseTimeDecay")
+        .doc("after s steps, the initial rate divided by 1 + `decay_rate` * s / `decay_steps`")
         .key(config::key("initial_learning_rate", &InverseTimeDecay::initial_learning_rate)
                  .required()
                  .at_least(0)
@@ -197,6 +201,7 @@ Rate polynomial_decay(const Polynomial& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kPolynomialDecay =
     schedule<Polynomial>("PolynomialDecay")
+        .doc("falls to `end_learning_rate` by a power of the remaining share of `decay_steps`")
         .key(config::key("initial_learning_rate", &Polynomial::initial_learning_rate)
                  .required()
                  .at_least(0)
@@ -244,6 +249,7 @@ Rate piecewise_constant_decay(const Piecewise& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kPiecewiseConstantDecay =
     schedule<Piecewise>("PiecewiseConstantDecay")
+        .doc("constant between boundaries")
         .key(config::key("boundaries", &Piecewise::boundaries)
                  .required()
                  .check(every_boundary)
@@ -262,6 +268,7 @@ Rate warmup(const WarmupSpec& spec, const Epoch& epoch) {
 
 const RegisteredSchedule kWarmup =
     schedule<WarmupSpec>("Warmup")
+        .doc("linear rise to the first rate of `then`, which counts from the end of the rise; not in Keras")
         .key(config::key("initial_learning_rate", &WarmupSpec::initial_learning_rate)
                  .at_least(0)
                  .doc("rate at the start"))

@@ -64,6 +64,9 @@ std::vector<WeightDef> weights(const BidirectionalSpec& spec, std::span<const Sh
 
 const Registered kBidirectional =
     layer<BidirectionalSpec>("Bidirectional")
+        .doc(
+            "[steps, features] -> output of `layer`, with `concat` [..., 2 units]; two copies with separate weights, "
+            "one reads the last step first")
         .positional(key("layer", &BidirectionalSpec::layer)
                         .required()
                         .check(recurrent_layer_error)
@@ -126,10 +129,11 @@ MaskRule mask_rule(const TimeDistributedSpec& spec, std::span<const Shape> in) {
 
 const Registered kTimeDistributed =
     layer<TimeDistributedSpec>("TimeDistributed")
+        .doc("[steps, ...] -> [steps, output of `layer`]; applies one layer to every step")
         .positional(key("layer", &TimeDistributedSpec::layer)
                         .required()
                         .check(step_layer_error)
-                        .doc("layer that is applied to every step, in braces as a step would be"))
+                        .doc("layer with one input and one output, written as a step"))
         .inputs(1)
         .outputs(outputs)
         .weights([](const TimeDistributedSpec& spec, std::span<const Shape> in) {

@@ -83,7 +83,7 @@ TEST(RollCall, EveryLayerIsDefinedAndTested) {
     if (type.name.starts_with("Test")) continue;  // layers of other tests, if one program contains all (GPU bundle)
     if (type.is_view || type.type == typeid(nn::InputSpec)) {
       for (const auto& [kind, word] : kinds())
-        EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is no operation, but has one: " << word;
+        EXPECT_FALSE(backend::has_op(kind, type.type)) << type.name << " is not an operation, but has an op: " << word;
       continue;
     }
     EXPECT_TRUE(!type.examples.empty() || type.name == "Activation")
@@ -107,7 +107,7 @@ TEST(RollCall, EveryLayerIsDefinedAndTested) {
   EXPECT_GE(ops, 28U);
 }
 
-/// Golden.LossesAndTheirGradients runs the cases, e2e.docs checks the rows.
+/// Golden.LossesAndTheirGradients runs the cases, KeyReference checks the documentation.
 TEST(RollCall, EveryLossIsDefinedAndTested) {
   const nlohmann::json cases = golden("loss_gradients.json");
   for (const config::TypeDef* loss : nn::loss_family().types()) {
@@ -119,7 +119,7 @@ TEST(RollCall, EveryLossIsDefinedAndTested) {
   EXPECT_GE(nn::loss_family().types().size(), 19U);
 }
 
-/// GoldenMetrics.OverSeveralBatches and DeviceCheck check values of the family, e2e.docs its rows.
+/// GoldenMetrics.OverSeveralBatches and DeviceCheck check values of the family, KeyReference its documentation.
 TEST(RollCall, EveryMetricIsDefinedAndTested) {
   const std::vector<const config::TypeDef*> metrics = nn::metric_family().types();
   EXPECT_GE(metrics.size(), 15U);
@@ -139,7 +139,6 @@ TEST(RollCall, EveryOptimizerIsDefinedAndTested) {
     EXPECT_TRUE(
         std::any_of(traces.begin(), traces.end(), [&](const auto& c) { return c.at("optimizer") == def->name; }))
         << def->name << " has no trace in tests/golden/optimizers.json";
-    expect_row(def->name, "losses-and-metrics.md", "| `" + def->name + "` |");
     expect_row(def->name, "numerics.md", "| " + def->name + " |");
   }
   EXPECT_GE(nn::optimizer_family().types().size(), 10U);

@@ -162,12 +162,12 @@ TEST(Reader, Numbers) {
   EXPECT_EQ(r.reader.integer(at("i")), 2);
   EXPECT_TRUE(r.diagnostics.ok());
   for (const char* key : {"c", "d", "e", "h", "j", "k"}) EXPECT_FALSE(r.reader.integer(at(key)).has_value()) << key;
-  std::vector<std::string> message;
-  for (const Diagnostic& d : r.diagnostics.errors()) message.push_back(d.message);
-  EXPECT_EQ(message, (std::vector<std::string>{
-                         "expected an integer, found 2.5", "expected an integer, found the text '3'",
-                         "expected an integer, found 'many'", "expected an integer of at most 64 bits, found 1e19",
-                         "expected an integer, found a list", "expected an integer, found nothing"}));
+  std::vector<std::string> messages;
+  for (const Diagnostic& d : r.diagnostics.errors()) messages.push_back(d.message);
+  EXPECT_EQ(messages, (std::vector<std::string>{
+                          "expected an integer, found 2.5", "expected an integer, found the text '3'",
+                          "expected an integer, found 'many'", "expected an integer of at most 64 bits, found 1e19",
+                          "expected an integer, found a list", "expected an integer, found nothing"}));
 }
 
 TEST(Reader, BooleansAreTrueOrFalseOnly) {
@@ -207,7 +207,7 @@ TEST(Variables, PreferTheCommandLineOverTheEnvironment) {
   EXPECT_TRUE(r.diagnostics.ok());
 }
 
-TEST(Variables, PreferBothOverTheFile) {
+TEST(Variables, PreferCommandLineAndEnvironmentOverTheFile) {
   ::setenv("DPTRAIN_TEST_N", "4", 1);
   Reading r(
       "{vars: {DPTRAIN_TEST_N: 5, DPTRAIN_TEST_B: 6, DPTRAIN_TEST_C: $DPTRAIN_TEST_N/x}, n: $DPTRAIN_TEST_N, b: "

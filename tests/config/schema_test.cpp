@@ -227,7 +227,8 @@ TEST(Schema, JsonSchemaIsDraft202012) {
   EXPECT_EQ(schema["properties"]["filters"], json({{"type", {"integer", "string"}},
                                                    {"pattern", "[0-9$]"},
                                                    {"minimum", 1},
-                                                   {"description", "Number of output channels."}}));
+                                                   {"description", "Number of output channels."},
+                                                   {"x-positional", true}}));
   EXPECT_EQ(schema["properties"]["strides"]["anyOf"][1]["items"]["minimum"], 1);
   EXPECT_EQ(schema["properties"]["strides"]["default"], json({1, 1}));
   EXPECT_EQ(schema["properties"]["padding"]["anyOf"][0]["enum"], json({"valid", "same"}));
@@ -243,7 +244,21 @@ TEST(Schema, JsonSchemaIsDraft202012) {
     EXPECT_EQ(family["anyOf"][1]["properties"][name], json({{"$ref", "#/$defs/optimizer.Adam"}}));
   const json& adam = defined["optimizer.Adam"]["anyOf"];
   EXPECT_EQ(adam[0]["properties"]["lr"]["exclusiveMinimum"], 0);
+  EXPECT_EQ(adam[0]["properties"]["lr"]["x-alias-of"], "learning_rate");
+  EXPECT_FALSE(adam[0]["properties"]["learning_rate"].contains("x-alias-of"));
   EXPECT_EQ(adam[2]["exclusiveMinimum"], 0);  // the bare value
+}
+
+TEST(Schema, DefinitionsHaveTheTextsOfTypes) {
+  using nlohmann::json;
+  Family family("thing");
+  family.add(type_def<AdamSpec>(Schema::of<AdamSpec>("Adam").doc("moments of gradients")));
+  family.add(type_def<SgdSpec>(Schema::of<SgdSpec>("SGD")));
+  Node definitions = Node::map();
+  family.define(definitions);
+  const json defined = json::parse(to_json(definitions));
+  EXPECT_EQ(defined["thing.Adam"]["description"], "moments of gradients");
+  EXPECT_FALSE(defined["thing.SGD"].contains("description"));
 }
 
 template <int N>
@@ -268,7 +283,7 @@ TEST(Schema, DefinesSharedArgumentsOnce) {
     family.define(definitions);
     return json::parse(to_json(definitions));
   };
-  EXPECT_FALSE(defined().contains("thing.arguments")) << "three are not many";
+  EXPECT_FALSE(defined().contains("thing.arguments")) << "three types are too few";
   add_sharing<3>(family);
   const json found = defined();
   EXPECT_EQ(found["thing.arguments"]["properties"].size(), 1U);

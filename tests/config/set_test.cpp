@@ -42,7 +42,7 @@ TEST(Set, CreatesMissingKeys) {
   EXPECT_TRUE(changes("runtime.deterministic=false", "runtime: {deterministic: false}\n"));
 }
 
-TEST(Set, GoesThroughTypeNames) {
+TEST(Set, PathsCanContainTypeNames) {
   EXPECT_TRUE(changes("train.optimizer.Adam.learning_rate=3e-4", "optimizer: {Adam: {learning_rate: 3e-4}}"));
   EXPECT_TRUE(changes("layers.1.Flatten.data_format=x", "- Flatten: {data_format: x}\n"));
   EXPECT_TRUE(changes("callbacks.EarlyStopping.patience=9", "- EarlyStopping: {patience: 9}\n"));
@@ -56,7 +56,7 @@ TEST(Set, OmitsATypeWithoutArguments) {
   EXPECT_TRUE(changes("layers.1.data_format=x", "- Flatten: {data_format: x}\n"));
 }
 
-TEST(Set, GoesThroughLists) {
+TEST(Set, PathsCanContainListItems) {
   EXPECT_TRUE(changes("layers.2.Dense.units=7", "- Dense: {units: 7}\n"));
   EXPECT_TRUE(changes("layers.0=Flatten", "layers:\n  - Flatten\n  - Flatten\n"));
 }

@@ -68,7 +68,7 @@ const std::vector<Case>& cases() {
       {"a: &lrn {b: 1}\nb: *lnr\n", {"2:4: unknown alias '*lnr'; did you mean 'lrn'?"}},
       {"a: &x [1, *x]\n", {"1:11: this alias is inside the node that it refers to"}},
       {"a: {<<: 3}", {"1:5: '<<' must be a mapping or a list of mappings, found 3"}},
-      {"a: &x [1]\nb: {<<: *x}", {"2:5: '<<' must be a mapping or a list of mappings, found a list of other things"}},
+      {"a: &x [1]\nb: {<<: *x}", {"2:5: '<<' must be a mapping or a list of mappings, found a list of other values"}},
       {"a: &x {p: 1}\nb: {<<: *x, <<: *x}", {"2:13: duplicate key '<<' (first at 2:5)"}},
       {"a: !!int 3\n", {"1:4: YAML tags have no meaning here: types come from the key; leave it out"}},
       {"a: 1\n---\nb: 2\n", {"2:1: a second document starts here; one file holds one experiment"}},

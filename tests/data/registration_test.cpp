@@ -1,5 +1,5 @@
-// Every registered data set and transform has a row in docs/reference/data.md and a test; a data set also has a header
-// and a source named after it. The message names the missing one.
+// Every registered data set and transform is in docs/reference/keys and has a test; a data set also has a header and a
+// source named after it. The message names the missing one.
 
 #include <gtest/gtest.h>
 
@@ -39,27 +39,31 @@ std::string file_name(const std::string& type) {
   return name;
 }
 
-void expect_row_and_test(const config::Family& family, std::size_t at_least) {
-  const std::string docs = text_of(repository("docs/reference/data.md"));
+/// `page`: of docs/reference/keys, written by `dptrain config --reference`.
+void expect_documented_and_tested(const config::Family& family, const std::string& page, std::size_t at_least) {
+  const std::string docs = text_of(repository("docs/reference/keys/" + page));
   std::string tests;
   for (const auto& file : fs::recursive_directory_iterator(repository("tests/data")))
     if (file.path().extension() == ".cpp") tests += text_of(file.path());
   for (const std::string& type : family.names()) {
-    EXPECT_NE(docs.find("`" + type + "`"), std::string::npos) << type << " has no row in docs/reference/data.md";
+    EXPECT_NE(docs.find("\n## " + type + "\n"), std::string::npos)
+        << type << " is not in docs/reference/keys/" << page << "; run dptrain config --reference docs/reference/keys";
     EXPECT_NE(tests.find(type + "Spec"), std::string::npos) << type << " has no test in tests/data";
   }
   EXPECT_GE(family.names().size(), at_least);
 }
 
 TEST(Registration, EveryDataSetIsDocumentedAndTested) {
-  expect_row_and_test(dataset_family(), 10);
+  expect_documented_and_tested(dataset_family(), "datasets.md", 10);
   for (const std::string& type : dataset_family().names()) {
     const std::string name = "src/data/sources/" + file_name(type);
     for (const char* suffix : {".h", ".cpp"})
       EXPECT_TRUE(fs::exists(repository(name + suffix))) << "data set " << type << " has no " << name << suffix;
   }
 }
-TEST(Registration, EveryTransformIsDocumentedAndTested) { expect_row_and_test(transform_family(), 23); }
+TEST(Registration, EveryTransformIsDocumentedAndTested) {
+  expect_documented_and_tested(transform_family(), "transforms.md", 23);
+}
 
 }  // namespace
 }  // namespace dptrain::data

@@ -31,7 +31,7 @@ layers:
   expect_round_trip(graph);
 }
 
-TEST(BlockInputs, OfStepsHaveExtents) {
+TEST(BlockInputs, SequencesHaveExtents) {
   const Graph graph = graph_of(R"(
 blocks:
   pair:
@@ -49,7 +49,7 @@ layers:
   EXPECT_EQ(graph.nodes[2].output().str(), "2x432");
 }
 
-TEST(BlockInputs, OneMayHaveAName) {
+TEST(BlockInputs, ASingleInputMayHaveAName) {
   const Graph graph = graph_of(R"(
 blocks:
   residual:
@@ -177,7 +177,7 @@ TEST(BlockInputs, RejectsInvalidDefinitions) {
   EXPECT_EQ(errors("[x, y]", "{Add: {inputs: [x, input]}}"),
             "1:58 Add 'add': no step above is called 'input'; block 'b' reads x, y\n");
   EXPECT_EQ(errors("[x, y]", "{Dense: {name: y, units: 4}}"),
-            "1:54 Dense 'y': name must be another than 'y', an input of block 'b', found 'y'\n");
+            "1:54 Dense 'y': name must be a name other than 'y', an input of block 'b', found 'y'\n");
   EXPECT_EQ(errors("[flatten, y]", "Flatten, {Add: {inputs: [flatten, y]}}"),
             "1:45 Flatten 'flatten': the name 'flatten' is already that of an input of block 'b'; rename the step\n");
   EXPECT_EQ(errors("[x, y]", "{Dense: {units: $y_chanels}}"),

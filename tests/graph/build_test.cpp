@@ -82,7 +82,7 @@ TEST(Build, Vgg16HasTheNamesOfKeras) {
   const Model model = make_model(graph, 7);
   EXPECT_EQ(model.trainable_parameters(), 7179780);
   EXPECT_EQ(model.parameters() - model.trainable_parameters(), 7635264);
-  EXPECT_EQ(portrait(graph_of(vgg16("freeze: {up_to: block4_pool}\n"))).find("input_layer"), 0U);
+  EXPECT_EQ(describe_graph(graph_of(vgg16("freeze: {up_to: block4_pool}\n"))).find("input_layer"), 0U);
   expect_round_trip(graph);
 }
 

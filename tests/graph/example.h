@@ -72,7 +72,7 @@ inline std::string wiring(const Graph& graph) {
 }
 
 /// A complete description of a graph; two graphs are equal if their descriptions are.
-inline std::string portrait(const Graph& graph) {
+inline std::string describe_graph(const Graph& graph) {
   std::string text = wiring(graph) + "\n";
   for (const Layer& layer : graph.layers)
     text += layer.name + (layer.trainable ? " " : " frozen ") + config::to_yaml(layer.spec.write());
@@ -94,7 +94,7 @@ inline void expect_round_trip(const Graph& graph) {
     const std::string yaml = config::to_yaml(write(graph, minimal));
     const Built again = build_text(yaml);
     ASSERT_EQ(again.errors, "") << yaml;
-    EXPECT_EQ(portrait(again.graph), portrait(graph)) << yaml;
+    EXPECT_EQ(describe_graph(again.graph), describe_graph(graph)) << yaml;
   }
 }
 

@@ -168,7 +168,7 @@ TEST(Dot, OneBoxPerCallWithSizesAndParameters) {
   EXPECT_THAT(dot, HasSubstr("  n0 -> n1;\n"));
   EXPECT_THAT(dot, HasSubstr("<b>test</b>"));
   EXPECT_THAT(dot, HasSubstr(">frozen<"));
-  EXPECT_THAT(dot, Not(HasSubstr(">matrices<"))) << "only colours that are there are explained";
+  EXPECT_THAT(dot, Not(HasSubstr(">matrices<"))) << "the legend has only colours in use";
 }
 
 TEST(Dot, BlocksAreClustersWithinClusters) {

@@ -19,14 +19,14 @@ TEST(Slots, HaveTheOrderOfTheirFirstUse) {
   EXPECT_THAT(
       slots_of("layers: [{Input: [4]}, {Dense: 3}, {Dense: {units: 3, device: b}}, {Dense: {units: 2, device: a}}]"),
       ElementsAre("b", "a"))
-      << "steps without a name live on the first slot";
+      << "steps without a device are on the first slot";
   EXPECT_THAT(
       slots_of("layers: [{Input: [4]}, {Dense: {units: 3, device: cpu}}, {Dense: {units: 3, device: 'gpu:7'}}]"),
       ElementsAre("gpu:7", "cpu"))
       << "cpu is last";
   EXPECT_THAT(slots_of("layers: [{Input: [4]}, {Dense: {units: 3, device: cpu}}, {Dense: 3}]"),
               ElementsAre("gpu:0", "cpu"))
-      << "it is not the first slot of any step";
+      << "cpu is never the default slot";
   EXPECT_THAT(slots_of("layers: [{Input: {shape: [4], device: b}}, {Dense: {units: 3, device: cpu}}]"),
               ElementsAre("cpu"))
       << "inputs have none";
@@ -48,7 +48,7 @@ layers:
   std::map<std::string, std::string> of;
   for (const Node& node : graph.nodes) of[node.name] = slots.of(node);
   EXPECT_EQ(of.at("left1_x"), "a");
-  EXPECT_EQ(of.at("left2_y"), "c") << "the inner word counts";
+  EXPECT_EQ(of.at("left2_y"), "c") << "the inner device has priority";
   EXPECT_EQ(of.at("right"), "b");
   EXPECT_EQ(of.at("out"), "a");
 }

@@ -38,7 +38,7 @@ layers:
   - Dense: 10
 )");
   const Graph hand = of_bench("vit_tiny.yaml", "initializer: Zeros", "initializer: {RandomNormal: {stddev: 0.02}}");
-  EXPECT_EQ(portrait(vit), portrait(hand));
+  EXPECT_EQ(describe_graph(vit), describe_graph(hand));
   const Graph transformer = graph_of(R"(
 layers:
   - Transformer:
@@ -51,7 +51,7 @@ layers:
   - GlobalAveragePooling1D
   - Dense: 10
 )");
-  EXPECT_EQ(portrait(transformer), portrait(of_bench("transformer.yaml")));
+  EXPECT_EQ(describe_graph(transformer), describe_graph(of_bench("transformer.yaml")));
 }
 
 /// Parameters of a block: two normalizations, four projections with biases, two dense layers.

@@ -150,7 +150,7 @@ TEST(Wrong, Blocks) {
       {"blocks: {a: {layers: [{Dense: {units: $nits}}]}}\nlayers: [{Input: [4]}, a, a]",
        "1:39 Dense 'dense': unknown variable '$nits'; give it with --var nits=... or in the environment\n"},
       {"blocks: {a: {layers: [{Dense: {units: 3, name: input}}]}}\nlayers: [{Input: [4]}, a]",
-       "1:48 Dense 'input': name must be another than 'input', the input of block 'a', found 'input'\n"},
+       "1:48 Dense 'input': name must be a name other than 'input', the input of block 'a', found 'input'\n"},
   });
 }
 

@@ -20,11 +20,11 @@ TEST(AttentionLayers, MultiHeadAttention) {
 }
 
 TEST(AttentionLayers, MultiHeadAttentionReportsInputsThatDoNotFit) {
-  EXPECT_EQ(refusal(kHeads, {{7}}), "expected inputs of 2 axes (steps, features), {0} is 7");
-  EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6, 2}}), "expected inputs of 2 axes (steps, features), {1} is 4x6x2");
-  EXPECT_EQ(refusal(kHeads, {{7, 5}, {4, 6}, {3, 6}}),
+  EXPECT_EQ(shape_error(kHeads, {{7}}), "expected inputs of 2 axes (steps, features), {0} is 7");
+  EXPECT_EQ(shape_error(kHeads, {{7, 5}, {4, 6, 2}}), "expected inputs of 2 axes (steps, features), {1} is 4x6x2");
+  EXPECT_EQ(shape_error(kHeads, {{7, 5}, {4, 6}, {3, 6}}),
             "value and key must have the same number of steps, {1} is 4x6 and {2} 3x6");
-  EXPECT_EQ(refusal("MultiHeadAttention: {num_heads: 4096, key_dim: 8192}", {{7, 5}}),
+  EXPECT_EQ(shape_error("MultiHeadAttention: {num_heads: 4096, key_dim: 8192}", {{7, 5}}),
             "4096 heads of 8192 numbers are more than 16777216 together");
   EXPECT_EQ(read_layer("MultiHeadAttention: {num_heads: 2, key_dim: 3, output_shape: [4, 5]}").errors,
             "MultiHeadAttention: output_shape must be one extent, the features of the output; put a Reshape after the "
@@ -42,9 +42,9 @@ TEST(AttentionLayers, AttentionWithoutProjections) {
             "scale scalar, concat_score_weight scalar");
   EXPECT_EQ(weights_of("AdditiveAttention", {{7, 5}, {4, 5}}), "scale 5");
   EXPECT_EQ(weights_of("AdditiveAttention: {use_scale: false}", {{7, 5}, {4, 5}}), "");
-  EXPECT_EQ(refusal("Attention", {{7, 5}, {4, 6}}),
+  EXPECT_EQ(shape_error("Attention", {{7, 5}, {4, 6}}),
             "query and key must have the same number of features, {0} is 7x5 and {1} 4x6");
-  EXPECT_EQ(refusal("AdditiveAttention", {{7, 5}, {4, 6}, {3, 5}}),
+  EXPECT_EQ(shape_error("AdditiveAttention", {{7, 5}, {4, 6}, {3, 5}}),
             "value and key must have the same number of steps, {1} is 4x6 and {2} 3x5");
 }
 
@@ -58,7 +58,7 @@ TEST(AttentionLayers, AreRandomWithDropout) {
 TEST(AttentionLayers, PositionEmbedding) {
   EXPECT_EQ(output_of("PositionEmbedding: 9", {{7, 5}}), (Shape{7, 5}));
   EXPECT_EQ(weights_of("PositionEmbedding: 9", {{7, 5}}), "embeddings 9x5");
-  EXPECT_EQ(refusal("PositionEmbedding: 6", {{7, 5}}), "{0} is 7x5, it has more steps than sequence_length, 6");
+  EXPECT_EQ(shape_error("PositionEmbedding: 6", {{7, 5}}), "{0} is 7x5, it has more steps than sequence_length, 6");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ inline Shape output_of(const std::string& yaml, const std::vector<Shape>& inputs
 }
 
 /// The layer's error for these inputs; "" if none.
-inline std::string refusal(const std::string& yaml, const std::vector<Shape>& inputs) {
+inline std::string shape_error(const std::string& yaml, const std::vector<Shape>& inputs) {
   try {
     output_of(yaml, inputs);
   } catch (const LayerError& error) {

@@ -33,11 +33,11 @@ TEST(RecurrentLayers, ReturnTheirStateByName) {
 }
 
 TEST(RecurrentLayers, AcceptAStateOfTheirUnits) {
-  EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}, {5}}), "");
-  EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}}), "expected 1 input, or 3 with the initial state, found 2");
-  EXPECT_EQ(refusal("LSTM: 5", {kSequence, {5}, {4}}),
+  EXPECT_EQ(shape_error("LSTM: 5", {kSequence, {5}, {5}}), "");
+  EXPECT_EQ(shape_error("LSTM: 5", {kSequence, {5}}), "expected 1 input, or 3 with the initial state, found 2");
+  EXPECT_EQ(shape_error("LSTM: 5", {kSequence, {5}, {4}}),
             "the initial state_c has one number for each of 5 units, {2} is 4");
-  EXPECT_EQ(refusal("LSTM: 5", {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
+  EXPECT_EQ(shape_error("LSTM: 5", {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
 }
 
 TEST(RecurrentLayers, RejectUnsupportedArguments) {
@@ -62,7 +62,7 @@ TEST(RecurrentLayers, AreRandomWithDropout) {
 
 TEST(RecurrentLayers, GRU) {
   EXPECT_EQ(output_of("GRU: 5", {kSequence}), Shape{5});
-  EXPECT_EQ(refusal("GRU: 5", {kSequence, {5}}), "");
+  EXPECT_EQ(shape_error("GRU: 5", {kSequence, {5}}), "");
   EXPECT_EQ(weights_of("GRU: 5", {kSequence}),
             "gru_cell/kernel 3x15, gru_cell/recurrent_kernel 5x15, gru_cell/bias 2x15");
   EXPECT_EQ(weights_of("GRU: {units: 5, reset_after: false}", {kSequence}),
@@ -71,7 +71,7 @@ TEST(RecurrentLayers, GRU) {
 
 TEST(RecurrentLayers, SimpleRNN) {
   EXPECT_EQ(output_of("SimpleRNN: {units: 5, return_sequences: true}", {kSequence}), (Shape{7, 5}));
-  EXPECT_EQ(refusal("SimpleRNN: 5", {kSequence, {5}}), "");
+  EXPECT_EQ(shape_error("SimpleRNN: 5", {kSequence, {5}}), "");
   EXPECT_EQ(weights_of("SimpleRNN: 5", {kSequence}),
             "simple_rnn_cell/kernel 3x5, simple_rnn_cell/recurrent_kernel 5x5, simple_rnn_cell/bias 5");
   const auto outputs = all_outputs("SimpleRNN: {units: 5, return_state: true}");
@@ -100,11 +100,11 @@ TEST(Bidirectional, StatesOfBothDirections) {
   EXPECT_EQ(outputs[1].name, "forward_state_h");
   EXPECT_EQ(outputs[4].name, "backward_state_c");
   const std::string gru = "Bidirectional: {layer: {GRU: 5}}";
-  EXPECT_EQ(refusal(gru, {kSequence, {5}, {5}}), "");
-  EXPECT_EQ(refusal(gru, {kSequence, {5}}),
+  EXPECT_EQ(shape_error(gru, {kSequence, {5}, {5}}), "");
+  EXPECT_EQ(shape_error(gru, {kSequence, {5}}),
             "expected 1 input, or 3 with the initial states of both directions, found 2");
-  EXPECT_EQ(refusal(gru, {kSequence, {5}, {4}}), "an initial state has one number for each of 5 units, {2} is 4");
-  EXPECT_EQ(refusal(gru, {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
+  EXPECT_EQ(shape_error(gru, {kSequence, {5}, {4}}), "an initial state has one number for each of 5 units, {2} is 4");
+  EXPECT_EQ(shape_error(gru, {{8}}), "expected an input of 2 axes (steps, features), {0} is 8");
 }
 
 TEST(RecurrentLayers, ConvLSTM2D) {
@@ -116,10 +116,10 @@ TEST(RecurrentLayers, ConvLSTM2D) {
   EXPECT_EQ(weights_of("ConvLSTM2D: {filters: 5, kernel_size: [2, 3]}", {frames}),
             "conv_lstm_cell/kernel 2x3x3x20, conv_lstm_cell/recurrent_kernel 2x3x5x20, conv_lstm_cell/bias 20");
   const Shape state{6, 4, 5};
-  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, state}), "");
-  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, {6, 4, 4}}),
+  EXPECT_EQ(shape_error("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, state}), "");
+  EXPECT_EQ(shape_error("ConvLSTM2D: {filters: 5, kernel_size: 3}", {frames, state, {6, 4, 4}}),
             "the initial state is 6x4x5, {2} is 6x4x4");
-  EXPECT_EQ(refusal("ConvLSTM2D: {filters: 5, kernel_size: 3}", {kSequence}),
+  EXPECT_EQ(shape_error("ConvLSTM2D: {filters: 5, kernel_size: 3}", {kSequence}),
             "expected an input of 4 axes (steps, height, width, channels), {0} is 7x3");
 }
 
@@ -145,13 +145,13 @@ TEST(TimeDistributed, RejectsUnsupportedLayers) {
   EXPECT_EQ(read_layer("TimeDistributed: {layer: {Embedding: {input_dim: 3, output_dim: 2}}}").errors,
             "TimeDistributed: layer must be a layer of numbers; Embedding takes ids of any shape without "
             "TimeDistributed\n");
-  EXPECT_EQ(refusal("TimeDistributed: {layer: Masking}", {{4, 8, 3}}),
+  EXPECT_EQ(shape_error("TimeDistributed: {layer: Masking}", {{4, 8, 3}}),
             "Masking makes a mask of all axes: use it without TimeDistributed");
-  EXPECT_EQ(refusal("TimeDistributed: {layer: {LSTM: {units: 5, return_state: true}}}", {{4, 8, 3}}),
+  EXPECT_EQ(shape_error("TimeDistributed: {layer: {LSTM: {units: 5, return_state: true}}}", {{4, 8, 3}}),
             "LSTM must have one output, not 3");
-  EXPECT_EQ(refusal("TimeDistributed: {layer: {Conv2D: {filters: 2, kernel_size: 3}}}", {{4, 8, 3}}),
+  EXPECT_EQ(shape_error("TimeDistributed: {layer: {Conv2D: {filters: 2, kernel_size: 3}}}", {{4, 8, 3}}),
             "Conv2D expects an input of 3 axes, each step of {0} is 8x3");
-  EXPECT_EQ(refusal("TimeDistributed: {layer: Flatten}", {{4}}), "expected steps of 1 axis or more, {0} is 4");
+  EXPECT_EQ(shape_error("TimeDistributed: {layer: Flatten}", {{4}}), "expected steps of 1 axis or more, {0} is 4");
 }
 
 TEST(Bidirectional, RejectsUnsupportedLayers) {

@@ -17,10 +17,15 @@
 #include "config/bundled.h"
 #include "config/diagnostics.h"
 #include "config/source_text.h"
+#include "core/text.h"
+#include "data/encoders/encoder.h"
 #include "data/sources/dataset.h"
 #include "data/transform.h"
 #include "experiment/experiment.h"
 #include "experiment/key_reference.h"
+#include "experiment/sections.h"
+#include "nn/initializer.h"
+#include "nn/layer.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 #include "nn/optimizer.h"
@@ -33,6 +38,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// The part of draft 2020-12 that the schema uses; throws for other keywords.
 class Validator {
@@ -61,7 +67,7 @@ class Validator {
 
   bool holds(const json& value, const std::string& keyword, const json& argument, const json& schema) const {
     static const std::set<std::string> notes{"$schema", "$defs", "title", "description", "default"};
-    if (notes.contains(keyword)) return true;
+    if (notes.contains(keyword) || keyword.starts_with("x-")) return true;
     if (keyword == "$ref") return accepts(value, root_.at(json::json_pointer(argument.get<std::string>().substr(1))));
     if (keyword == "anyOf") return count(value, argument) > 0;
     if (keyword == "oneOf") return count(value, argument) == 1;
@@ -129,7 +135,7 @@ json as_json(const std::string& text) {
   return diagnostics.ok() ? json::parse(config::to_json(tree)) : json();
 }
 
-TEST(ConfigSchema, IsSmallEnoughForAnEditor) { EXPECT_LE(config::to_json(experiment::json_schema()).size(), 320'000U); }
+TEST(ConfigSchema, IsSmallEnoughForAnEditor) { EXPECT_LE(config::to_json(experiment::json_schema()).size(), 360'000U); }
 
 TEST(ConfigSchema, DescribesEveryKey) {
   int count = 0;
@@ -269,24 +275,70 @@ std::string part(const std::string& file, const std::string& heading) {
 
 TEST(KeyReference, NamesTypeRangeDefaultAndMeaning) {
   EXPECT_THAT(part("optimizers.md", "Adam"),
-              HasSubstr("| `learning_rate` | number or [schedule](schedules.md) | `0.001` | "));
+              HasSubstr("| `learning_rate` * | number or [schedule](schedules.md) | `0.001` | "));
   EXPECT_THAT(part("optimizers.md", "Adam"), HasSubstr("| `use_ema` | boolean | `false` | whether "));
-  EXPECT_THAT(part("layers.md", "Dense"), HasSubstr("| `units` | integer >= 1 | required | number of outputs |"));
   EXPECT_THAT(part("layers.md", "Dense"),
-              HasSubstr("| `kernel_initializer` | [initializer](initializers.md) | `GlorotUniform` | "));
+              AllOf(HasSubstr("| `kernel_initializer` | [initializer](initializers.md) | `GlorotUniform` | "),
+                    HasSubstr("| `kernel_regularizer` | [regularizer](regularizers.md) | none | "),
+                    HasSubstr("| `activation` | [activation](../layers.md#activations) | `linear` | ")));
   EXPECT_THAT(part("losses.md", "BinaryCrossentropy"), HasSubstr("Also: `binary_crossentropy`"));
   EXPECT_THAT(part("sections.md", "train"), HasSubstr("| `log_every` | number with a unit | `50 steps` | "));
+  EXPECT_THAT(part("sections.md", "train"), HasSubstr("| `epochs` | integer >= 1 or none | required, or `steps` | "));
+  EXPECT_THAT(page("layers.md"), HasSubstr("| `inputs` | text or list of text |  | ")) << "its text has the default";
+}
+
+TEST(KeyReference, HasLimitsNextToReferences) {
+  EXPECT_THAT(part("layers.md", "Dropout"), HasSubstr("| `rate` * | number >= 0 and < 1 | required | "));
+  EXPECT_THAT(part("sections.md", "parallel"), HasSubstr("| `virtual_shards` | integer >= 2 and <= 1024 or none | "));
+  EXPECT_THAT(part("sections.md", "gates"), HasSubstr("| `drop` | number > 0 and < 1 or none | "));
+}
+
+TEST(KeyReference, MarksPositionalKeysAndNamesAliases) {
+  EXPECT_THAT(page("layers.md"), HasSubstr("`Type: value` sets the key that is marked with \\*."));
+  EXPECT_THAT(part("layers.md", "Dense"), HasSubstr("| `units` * | integer >= 1 | required | number of outputs |"));
+  EXPECT_THAT(part("layers.md", "LeakyReLU"), HasSubstr("| `negative_slope` * (also `alpha`) | "));
+  EXPECT_THAT(part("layers.md", "LeakyReLU"), Not(HasSubstr("| `alpha` | ")));
+  EXPECT_THAT(part("sections.md", "model.weights"), HasSubstr("| `file` * | "));
+}
+
+TEST(KeyReference, HasATextForEveryTypeAndKey) {
+  int types = 0, keys = 0;
+  for (const auto& [file, text] : experiment::key_reference()) {
+    const std::vector<std::string> lines = split(text, '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string& line = lines[i];
+      if (line.starts_with("## ") && !line.starts_with("## Test")) {  // layers of other tests, if one program has all
+        ++types;
+        const std::string below = i + 2 < lines.size() ? lines[i + 2] : "";
+        const bool is_text =
+            !below.empty() && !below.starts_with("| ") && !below.starts_with("Also: ") && below != "No keys.";
+        EXPECT_TRUE(is_text) << file << ": " << line << " has no .doc(...)";
+      } else if (line.starts_with("| `")) {
+        ++keys;
+        EXPECT_FALSE(line.ends_with("|  |")) << file << ": no .doc(...) in " << line;
+      }
+      EXPECT_EQ(line.find(".<"), std::string::npos) << file << ": GitHub removes the tag in " << line;
+    }
+  }
+  EXPECT_GT(types, 250);
+  EXPECT_GT(keys, 900);
 }
 
 TEST(KeyReference, HasATablePerSectionAndChoice) {
   EXPECT_THAT(part("sections.md", "data.loader.cache"), AllOf(HasSubstr("| `memory` | "), HasSubstr("| `disk` | ")));
-  EXPECT_THAT(part("sections.md", "gates.metrics.<name>"), HasSubstr("| `at_least` | "));
+  EXPECT_THAT(part("sections.md", "gates.metrics.NAME"), HasSubstr("| `at_least` | "));
+  EXPECT_THAT(part("sections.md", "train.on_nonfinite.skip_step"), HasSubstr("| `at_most` * | integer >= 1 | `10` | "));
   EXPECT_THAT(part("sections.md", "model.weights"), HasSubstr("| `skip_mismatch` | "));
 }
 
 TEST(KeyReference, HasEveryTypeOfTheFamilies) {
   for (const auto& [file, names] :
-       std::map<std::string, std::vector<std::string>>{{"optimizers.md", nn::optimizer_family().names()},
+       std::map<std::string, std::vector<std::string>>{{"layers.md", nn::layer_family().names()},
+                                                       {"initializers.md", nn::initializer_family().names()},
+                                                       {"regularizers.md", nn::regularizer_family().names()},
+                                                       {"encoders.md", data::encoder_family().names()},
+                                                       {"callbacks.md", experiment::callback_family().names()},
+                                                       {"optimizers.md", nn::optimizer_family().names()},
                                                        {"losses.md", nn::loss_family().names()},
                                                        {"metrics.md", nn::metric_family().names()},
                                                        {"schedules.md", nn::schedule_family().names()},
