@@ -15,7 +15,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 
 Batch::~Batch() {
   if (!buffer_) return;
-  if (const std::shared_ptr<BufferPool> pool = buffer_->pool.lock()) pool->give(std::move(buffer_));
+  if (const std::shared_ptr<BufferPool> pool = buffer_->pool.lock()) pool->release(std::move(buffer_));
 }
 
 std::int64_t Batch::rows() const { return buffer_ ? static_cast<std::int64_t>(buffer_->indices.size()) : 0; }

@@ -51,9 +51,9 @@ struct Batch::Buffer {
   std::vector<std::size_t> label_bytes;   // row size of each of `labels`
   Memory<float> sample_weights;           // [capacity], if the source has them
   RowRange share;                         // positions of this process
-  std::vector<std::int64_t> indices;  // samples of the rows of the global batch; before the agreement of all positions
-  std::vector<BadRow> bad;            // bad rows of this process; after the agreement of all processes
-  BatchPositions positions;           // `missing` is set by the agreement
+  std::vector<std::int64_t> indices;      // samples of the global batch's rows; of all positions before the agreement
+  std::vector<BadRow> bad;                // bad rows of this process, or of all processes after the agreement
+  BatchPositions positions;               // `missing` is set by the agreement
   bool agreed = false;
   std::int64_t number = -1;  ///< BatchView::number
   std::int64_t epoch = 0, first = 0;
@@ -69,20 +69,20 @@ class BufferPool {
   BufferPool() { free_.reserve(kReserved); }
 
   /// Null if there is none.
-  std::shared_ptr<Batch::Buffer> take() {
+  std::shared_ptr<Batch::Buffer> acquire() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return nullptr;
     auto buffer = std::move(free_.back());
     free_.pop_back();
     return buffer;
   }
-  void give(std::shared_ptr<Batch::Buffer> buffer) {
+  void release(std::shared_ptr<Batch::Buffer> buffer) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(buffer));
   }
 
  private:
-  static constexpr std::size_t kReserved = 64;  // more than usual prefetching, so that give() does not allocate
+  static constexpr std::size_t kReserved = 64;  // more than usual prefetching, so that release() does not allocate
   std::mutex mutex_;
   std::vector<std::shared_ptr<Batch::Buffer>> free_;
 };

@@ -290,7 +290,7 @@ void BatchWriter::fill_input(const Input& input, std::int64_t index, std::int64_
     pipeline_of(input).write(view, key, scratch.pipeline, input.model_shape, out);
   } catch (const Error& unfit) {  // such as an image of another size: treated as a damaged sample
     if (!source_->bad_samples() || unfit.kind() == ErrorKind::kInternal) throw;
-    throw SampleError({.file = source_->label_place(index), .byte = -1, .words = unfit.what()});
+    throw SampleError({.file = source_->label_place(index), .byte = -1, .reason = unfit.what()});
   }
 }
 

@@ -36,7 +36,7 @@ class BatchWriter {
               std::vector<LabelForm> labels, std::uint64_t seed, BatchForm form);
 
   std::shared_ptr<Batch::Buffer> make_buffer(std::int64_t rows, const Allocate& allocate) const;
-  /// Announces that this thread will soon fill a row with sample `index`.
+  /// Prefetches sample `index`, with which this thread will soon fill a row.
   void prefetch_sample(std::int64_t index) const { source_->prefetch_sample(index); }
   /// Writes sample `index`, as in `epoch`, to a row. If the source has an account of bad samples, throws SampleError
   /// for an unreadable one; the content of the row is then undefined.

@@ -36,7 +36,7 @@ class MemoryBudget {
     taken_.fetch_sub(bytes);
     return false;
   }
-  void give_back(std::uint64_t bytes) { taken_.fetch_sub(bytes); }
+  void release(std::uint64_t bytes) { taken_.fetch_sub(bytes); }
   std::uint64_t most() const { return most_; }
   std::uint64_t taken() const { return taken_; }
 
@@ -68,7 +68,7 @@ class MemoryStore final : public CacheStore {
         whose_limit_(limit           ? ""
                      : processes > 1 ? fmt::format(" (half of the free memory, for {} processes)", processes)
                                      : " (half of the free memory)") {}
-  ~MemoryStore() override { budget_->give_back(used_); }
+  ~MemoryStore() override { budget_->release(used_); }
 
   bool find(std::int64_t index, ImageView& out) const override {
     const Sample& sample = samples_[static_cast<std::size_t>(index)];
@@ -87,7 +87,7 @@ class MemoryStore final : public CacheStore {
     if (!sample.state.compare_exchange_strong(empty, kTaken)) return;
     if (!fixed_ && !take(bytes)) {
       sample.state.store(kEmpty);
-      say_full();
+      warn_full();
       return;
     }
     sample.data = aligned_memory(bytes);
@@ -130,10 +130,10 @@ class MemoryStore final : public CacheStore {
                             samples_.size(), array.shape.str(), array.type == DType::kU8 ? "bytes" : "floats",
                             human_bytes(all), limit_text(), (all >> 20) + 1));
   }
-  void say_full() {
+  void warn_full() {
     std::call_once(full_, [&] {
       log::warn(fmt::format(
-          "data.loader.cache is full: {} have room for {} of {} samples; the others are read again in each epoch",
+          "data.loader.cache is full (limit {}): {} of {} samples are cached, the others are read again in each epoch",
           limit_text(), count_.load(), samples_.size()));
     });
   }
@@ -166,22 +166,22 @@ class CachedSource final : public WrappedSource {
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
   Shape input_shape(int input) const override {
-    return is_kept(input) ? prefix_.output(first_shape(input)) : of().input_shape(input);
+    return is_cached(input) ? prefix_.output(first_shape(input)) : wrapped().input_shape(input);
   }
   Shape peek_shape(std::int64_t index, int input) const override {
-    const Shape shape = of().peek_shape(index, input);
-    return is_kept(input) ? prefix_.output(shape) : shape;
+    const Shape shape = wrapped().peek_shape(index, input);
+    return is_cached(input) ? prefix_.output(shape) : shape;
   }
   bool has_one_shape(int input) const override {
-    return of().has_one_shape(input) || (is_kept(input) && prefix_.fixes_size());
+    return wrapped().has_one_shape(input) || (is_cached(input) && prefix_.fixes_size());
   }
   void read(std::int64_t index, int input, Array& out, const ReadHint& given) const override {
-    if (!is_kept(input)) return of().read(index, input, out, given);
+    if (!is_cached(input)) return wrapped().read(index, input, out, given);
     CacheStore& store = *stores_[static_cast<std::size_t>(input)];
     try {
       ReadHint hint = prefix_.hint();
       if (!prefix_.empty()) hint.part = [this](const Shape& image) { return prefix_.part(image, {}); };
-      of().read(index, input, out, hint);
+      wrapped().read(index, input, out, hint);
     } catch (const SampleError&) {
       store.mark_unreadable(index);
       throw;
@@ -194,16 +194,17 @@ class CachedSource final : public WrappedSource {
     store.store_sample(index, out);
   }
   bool view(std::int64_t index, int input, ImageView& out) const override {
-    return is_kept(input) ? stores_[static_cast<std::size_t>(input)]->find(index, out) : of().view(index, input, out);
+    return is_cached(input) ? stores_[static_cast<std::size_t>(input)]->find(index, out)
+                            : wrapped().view(index, input, out);
   }
   bool can_read_exact(int input, DType type) const override {
-    return of().can_read_exact(input, type) && !(type == DType::kF32 && is_kept(input));
+    return wrapped().can_read_exact(input, type) && !(type == DType::kF32 && is_cached(input));
   }
 
  private:
-  bool is_kept(int input) const { return stores_[static_cast<std::size_t>(input)] != nullptr; }
+  bool is_cached(int input) const { return stores_[static_cast<std::size_t>(input)] != nullptr; }
   Shape first_shape(int input) const {
-    const Shape shape = of().input_shape(input);
+    const Shape shape = wrapped().input_shape(input);
     return prefix_.empty() ? shape : with_channels(shape);
   }
 
@@ -314,8 +315,12 @@ Node Value<CacheOptions>::schema() {
   };
   Node words = Node::map(), any = Node::map();
   words.set("enum", Node::sequence({Node::text("none"), Node::text("memory")}));
-  any.set("anyOf", Node::sequence({words, object("memory", Value<ByteSize>::schema(), "bytes that the cache can use"),
-                                   object("disk", Value<Path>::schema(), "folder of the cache")}));
+  any.set(
+      "anyOf",
+      Node::sequence(
+          {words, object("memory", Value<ByteSize>::schema(), "size for each data set in each process, such as 4 GiB"),
+           object("disk", Value<Path>::schema(),
+                  "folder of the files `train.cache`, `validation.cache` and so on, which later runs reuse")}));
   return any;
 }
 

@@ -102,7 +102,7 @@ SampleInfo inspect_sample(const Source& source, std::int64_t index, bool picture
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData) throw;
     seen.damaged = true;
-    seen.bad = {.file = source.label_place(index), .byte = -1, .words = error.what()};
+    seen.bad = {.file = source.label_place(index), .byte = -1, .reason = error.what()};
   }
   return seen;
 }
@@ -195,8 +195,8 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
   constexpr std::size_t kMisnamed = 10;
   if (!scan.misnamed.empty())
     text += scan.misnamed.size() == 1
-                ? "one file has another format than its suffix says (read anyway):\n"
-                : fmt::format("{} files have another format than their suffixes say (read anyway):\n",
+                ? "one file has a format other than its suffix indicates (read anyway):\n"
+                : fmt::format("{} files have formats other than their suffixes indicate (read anyway):\n",
                               scan.misnamed.size());
   for (std::size_t i = 0; i < std::min(kMisnamed, scan.misnamed.size()); ++i) text += "  " + scan.misnamed[i] + "\n";
   if (scan.misnamed.size() > kMisnamed) text += fmt::format("  and {} more\n", scan.misnamed.size() - kMisnamed);

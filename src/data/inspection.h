@@ -42,7 +42,7 @@ std::string scan_report(const std::string& name, const DataScan& scan);
 
 struct DataStats {
   std::int64_t samples = 0, unreadable = 0;
-  std::int64_t pixels = 0;                                ///< number of summed pixels, which count alike
+  std::int64_t pixels = 0;                                ///< number of summed pixels, all of equal weight
   std::vector<double> mean{}, variance{}, low{}, high{};  ///< per channel, the last axis
   std::vector<std::int64_t> heights{}, widths{};          ///< of the images as read, sorted
 };

@@ -19,7 +19,7 @@ int find_label(const Source& source, const std::string& output);
 
 /// Conversions for an output with `positions` rows of width / positions classes each:
 ///
-/// | source \ delivered          | kClass, [positions]                | kDense, [width]                     |
+/// | source \ written            | kClass, [positions]                | kDense, [width]                     |
 /// | a class                     | checked; one position only         | one class: the number itself; else a |
 /// |                             |                                    | one-hot row                          |
 /// | as many values as positions | whole numbers, checked             | as the row above, for each position  |

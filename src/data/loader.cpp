@@ -21,7 +21,7 @@ namespace dptrain::data {
 namespace {
 
 /// More threads would wait for memory or for each other.
-constexpr int kMostAutoWorkers = 16;
+constexpr int kMaxAutoWorkers = 16;
 
 int auto_workers(const LoaderOptions& options, bool is_copy) {
   if (options.workers > 0) return options.workers;
@@ -29,7 +29,7 @@ int auto_workers(const LoaderOptions& options, bool is_copy) {
   const int cores = machine::cpus();
   if (options.uses_all_cores) return std::max(1, cores);
   const int left = options.busy_threads > 0 ? cores - options.busy_threads : cores / 2;
-  return std::clamp(left, 1, kMostAutoWorkers);
+  return std::clamp(left, 1, kMaxAutoWorkers);
 }
 
 /// `batch`: largest number of samples of a batch that this process makes.
@@ -60,7 +60,7 @@ class Orders {
 
   using Order = std::shared_ptr<const std::vector<std::int64_t>>;
   /// Null: the identity.
-  Order of(std::int64_t epoch) {
+  Order order_of(std::int64_t epoch) {
     if (shuffle_.kind == Shuffle::Kind::kNone && buckets_.window == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     for (const auto& [known, order] : recent_)
@@ -199,19 +199,19 @@ struct Loader::Impl {
     try {
       const std::int64_t end = std::min(at.first + batch_size, samples);
       const RowRange own = share_of(end - at.first, number_of(at));
-      buffer = pool->take();
+      buffer = pool->acquire();
       // A short batch may have a larger share than a full one.
       if (!buffer || buffer->capacity < own.count)
         buffer = batch_writer.make_buffer(std::max(max_rows, own.count), allocate);
       buffer->pool = pool;
-      describe(*buffer, at, end, own, orders.of(at.epoch).get());
+      describe(*buffer, at, end, own, orders.order_of(at.epoch).get());
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     leave();
     if (mine != generation) {
-      if (buffer) pool->give(std::move(buffer));
+      if (buffer) pool->release(std::move(buffer));
       return false;
     }
     entry.opening = false;
@@ -308,7 +308,7 @@ struct Loader::Impl {
   }
 
   /// On the trainer's thread, for a ready batch: removes the samples that are missing in any process from its rows, and
-  /// adds them to the account, which may throw. Can be called again after that.
+  /// adds them to the account, which may throw. Can be called again if it throws.
   void remove_bad_rows(Batch::Buffer& buffer) {
     if (!account) return;
     if (!buffer.agreed) {
@@ -345,7 +345,7 @@ struct Loader::Impl {
     return all;
   }
 
-  static constexpr std::int64_t kExpected = 8;  ///< samples announced ahead of the one that is read
+  static constexpr std::int64_t kPrefetchDistance = 8;  ///< samples prefetched ahead of the one that is read
   struct Outcome {
     std::vector<BadRow> bad;
     std::exception_ptr error;
@@ -361,10 +361,10 @@ struct Loader::Impl {
         batch_writer.prefetch_sample(buffer.indices[static_cast<std::size_t>(buffer.share.first + coming)]);
     };
     try {
-      for (std::int64_t ahead = 0; ahead < kExpected; ++ahead) prefetch_sample(begin + ahead);
+      for (std::int64_t ahead = 0; ahead < kPrefetchDistance; ++ahead) prefetch_sample(begin + ahead);
       for (; row < end && mine == generation.load(std::memory_order_relaxed); ++row) {
         const std::int64_t position = buffer.share.first + row;
-        prefetch_sample(row + kExpected);
+        prefetch_sample(row + kPrefetchDistance);
         try {
           batch_writer.fill(buffer.indices[static_cast<std::size_t>(position)], buffer.epoch, row, scratch, buffer);
         } catch (const SampleError& error) {
@@ -382,7 +382,7 @@ struct Loader::Impl {
   const std::int64_t samples, batch_size;
   const int dataset;
   const std::function<RowRange(std::int64_t, std::int64_t)> share;
-  const AgreeOnBad agree;
+  const BadRowExchange agree;
   const Allocate allocate;
   const BatchWriter batch_writer;
   const std::shared_ptr<BadSamples> account;  // used by the trainer's thread only
@@ -437,7 +437,7 @@ void Loader::seek(std::int64_t epoch, std::int64_t first_sample) {
     impl_->start = {epoch, first_sample};
     impl_->claimed = impl_->delivered = 0;
     for (Impl::Entry& entry : impl_->ring) {
-      if (entry.buffer) impl_->pool->give(std::move(entry.buffer));
+      if (entry.buffer) impl_->pool->release(std::move(entry.buffer));
       entry = {};
     }
   }
@@ -473,7 +473,7 @@ Batch Loader::next() {
       return batch;
     }
     impl_->epoch_lost = impl_->epoch_lost || buffer->first == 0;
-    impl_->pool->give(std::move(buffer));
+    impl_->pool->release(std::move(buffer));
   }
   if (impl_->epoch_lost)
     throw Error(ErrorKind::kData, fmt::format("none of the {} samples can be read; the last one: {}", impl_->samples,

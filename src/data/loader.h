@@ -65,7 +65,7 @@ struct LoaderOptions {
   std::int64_t max_share = 0;  ///< largest share, if shares change with the number; 0: that of batch 0
   bool sets_number = false;    ///< sets BatchView::number, which counts batches over all epochs
   /// Required with a share if the source leaves samples out. next() calls it once per batch, in order.
-  AgreeOnBad agree{};
+  BadRowExchange agree{};
 };
 
 /// A batch in a buffer of the loader, which is free again after the destruction of the Batch. Movable; may outlive the

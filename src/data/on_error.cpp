@@ -14,7 +14,7 @@ namespace dptrain::data {
 
 std::string BadSample::str() const {
   const std::string place = byte < 0 ? "" : fmt::format("byte {}: ", with_commas(byte));
-  return file + ": " + place + words;
+  return file + ": " + place + reason;
 }
 
 BadSamples::BadSamples(const OnError& policy, std::int64_t files, std::string place, const char* word)
@@ -29,16 +29,17 @@ void BadSamples::add(const BadSample& bad) {
     throw Error(ErrorKind::kData, fmt::format("{} ({} skip leaves such {} out)", bad.str(),
                                               policy_.is_flag ? "--on-error" : "on_error:", word_));
   if (too_many())
-    throw Error(ErrorKind::kData,
-                fmt::format("{}: {} of {} {} cannot be read, more than on_error allows ({}); the last one: {}", place_,
-                            with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_), word_,
-                            policy_.most ? with_commas(*policy_.most) : shortest(*policy_.max_fraction * 100) + " %",
-                            all_.back().str()));
+    throw Error(
+        ErrorKind::kData,
+        fmt::format("{}: {} of {} {} cannot be read, more than on_error allows ({}); the last one: {}", place_,
+                    with_commas(static_cast<std::int64_t>(all_.size())), with_commas(files_), word_,
+                    policy_.max_count ? with_commas(*policy_.max_count) : shortest(*policy_.max_fraction * 100) + " %",
+                    all_.back().str()));
 }
 
 bool BadSamples::too_many() const {
   const auto count = static_cast<std::int64_t>(all_.size());
-  if (policy_.most) return count > *policy_.most;
+  if (policy_.max_count) return count > *policy_.max_count;
   return policy_.max_fraction && static_cast<double>(count) > *policy_.max_fraction * static_cast<double>(files_);
 }
 
@@ -62,7 +63,7 @@ bool read_limit(const Node& limit, Reader& reader, data::OnError& out) {
   const bool percent = limit.str().find('%') != std::string::npos;
   if (percent ? *number >= 0 && *number <= 1 : *number > 0 && *number < 1) return out.max_fraction = *number, true;
   if (!percent && *number >= 0 && *number < 1e15 && *number == std::floor(*number))
-    return out.most = static_cast<std::int64_t>(*number), true;
+    return out.max_count = static_cast<std::int64_t>(*number), true;
   reader.expected(limit, "a number of files such as 10, or a part of them such as 0.1%");
   return false;
 }
@@ -83,9 +84,9 @@ bool Value<data::OnError>::read(const Node& node, Reader& reader, data::OnError&
 }
 
 Node Value<data::OnError>::write(const data::OnError& value) {
-  if (!value.most && !value.max_fraction) return Node::scalar(value.skip ? "skip" : "fail");
+  if (!value.max_count && !value.max_fraction) return Node::scalar(value.skip ? "skip" : "fail");
   Node map = Node::map();
-  if (value.most) return map.set("skip", Node::integer(*value.most)), map;
+  if (value.max_count) return map.set("skip", Node::integer(*value.max_count)), map;
   const bool whole = *value.max_fraction == 0 || *value.max_fraction == 1;  // numbers 0 and 1 would be counts
   map.set("skip", whole ? Node::scalar(*value.max_fraction == 0 ? "0%" : "100%") : Node::number(*value.max_fraction));
   return map;
@@ -148,7 +149,7 @@ std::vector<std::byte> to_bytes(const std::vector<BadRow>& rows) {
     put(bytes, row.position);
     put(bytes, row.sample.byte);
     put(bytes, row.sample.file);
-    put(bytes, row.sample.words);
+    put(bytes, row.sample.reason);
   }
   return bytes;
 }
@@ -161,7 +162,7 @@ std::vector<BadRow> bad_rows_of(std::span<const std::byte> bytes) {
     row.position = reader.number();
     row.sample.byte = reader.number();
     row.sample.file = reader.text();
-    row.sample.words = reader.text();
+    row.sample.reason = reader.text();
   }
   return rows;
 }

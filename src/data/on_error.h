@@ -21,7 +21,7 @@ namespace dptrain::data {
 struct OnError {
   bool skip = false;
   /// Limit of bad files that are skipped, as a count or a fraction of all files. Absent: no limit.
-  std::optional<std::int64_t> most{};
+  std::optional<std::int64_t> max_count{};
   std::optional<double> max_fraction{};
   /// Set by `predict --on-error` instead of a config.
   bool is_flag = false;
@@ -32,7 +32,7 @@ struct OnError {
 struct BadSample {
   std::string file;
   std::int64_t byte = 0;  ///< -1: unknown, or the file cannot be opened
-  std::string words;      ///< message of the decoder or the system
+  std::string reason;     ///< message of the decoder or the system
   bool operator==(const BadSample&) const = default;
 
   /// "a/b.jpg: byte 1,234: premature end of JPEG file".
@@ -104,7 +104,7 @@ struct BadRow {
 
 /// Takes the bad rows of this process and returns those of all processes, both sorted by position. Collective: blocks
 /// until all processes call it for the same batch. Throws if the exchange fails.
-using AgreeOnBad = std::function<std::vector<BadRow>(const std::vector<BadRow>& own)>;
+using BadRowExchange = std::function<std::vector<BadRow>(const std::vector<BadRow>& own)>;
 
 /// Serializes the list for another process of the same executable. Concatenated bytes are the concatenated list.
 std::vector<std::byte> to_bytes(const std::vector<BadRow>& rows);

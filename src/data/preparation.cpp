@@ -21,7 +21,7 @@ namespace {
 
 using formats::PreparedInput;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& why) {
+[[noreturn]] void reject(const std::string& what, const std::string& why) {
   throw Error(ErrorKind::kUsage,
               fmt::format("--with-transforms: {} {}; without it the file contains the model alone", what, why));
 }
@@ -49,7 +49,7 @@ std::vector<formats::ImageStep> steps_of(const std::vector<config::Typed>& trans
     } else if (auto step = transform->image_step()) {
       steps.push_back(*std::move(step));
     } else {
-      refuse(fmt::format("data.transforms.eval has {}, which", spec.name()), "cannot be exported");
+      reject(fmt::format("data.transforms.eval has {}, which", spec.name()), "cannot be exported");
     }
   }
   return steps;
@@ -64,7 +64,7 @@ PreparedInput of_arrays(const Shape& wanted, bool bytes, bool any_size, std::vec
 
 class FittedTable {
  public:
-  FittedTable(const CSVSpec& spec, const std::string& fitted_state) : layout_(CsvLayout::of(fitted_state)) {
+  FittedTable(const CSVSpec& spec, const std::string& fitted_state) : layout_(CsvLayout::parse(fitted_state)) {
     missing_ = spec.missing_values.value_or(table::default_missing_words());
   }
 
@@ -88,7 +88,7 @@ class FittedTable {
       const auto encoder = restore(column.encoder, nlohmann::json::parse(column.fitted_state));
       auto prepared = encoder->prepared(name);
       if (!prepared)
-        refuse(fmt::format("column '{}' becomes numbers by {}, which", name, config::to_json(column.encoder.write())),
+        reject(fmt::format("column '{}' is encoded by {}, which", name, config::to_json(column.encoder.write())),
                "cannot be exported");
       input.columns.push_back(*std::move(prepared));
     }
@@ -105,16 +105,16 @@ class FittedTable {
 formats::Preparation preparation(const std::vector<const config::Typed*>& datasets,
                                  const std::vector<config::Typed>& transforms, const ModelSide& model) {
   if (find_set<TextSpec>(datasets) != nullptr)
-    refuse("the model reads texts, and cutting them into words", "cannot be exported");
+    reject("the model reads texts, whose tokenization", "cannot be exported");
   if (find_set<JoinSpec>(datasets) != nullptr)
-    refuse("the model reads several data sets side by side, which", "cannot be exported");
+    reject("the model reads several data sets side by side, which", "cannot be exported");
   const CSVSpec* const csv = find_set<CSVSpec>(datasets);
   if (csv != nullptr && model.fitted_state.empty())
     throw Error(
         ErrorKind::kCheckpoint,
         "--with-transforms: the columns of the table are not fitted; export a run's checkpoint instead of a config");
-  std::optional<FittedTable> fitted_state;
-  if (csv != nullptr) fitted_state.emplace(*csv, model.fitted_state);
+  std::optional<FittedTable> fitted_table;
+  if (csv != nullptr) fitted_table.emplace(*csv, model.fitted_state);
   const std::vector<formats::ImageStep> steps = steps_of(transforms);
   const bool any_size = Pipeline(transforms, true).fixes_size();
   const bool files = find_set<ImageFolderSpec>(datasets) != nullptr || find_set<VideoSpec>(datasets) != nullptr;
@@ -123,9 +123,9 @@ formats::Preparation preparation(const std::vector<const config::Typed*>& datase
     const bool floats = model.input_type(i) == DType::kF32;
     const auto own = floats && model.is_transformed(i) ? steps : std::vector<formats::ImageStep>();
     const bool bytes = files || expect_pixels(transforms);
-    const ColumnGroups::Group* const group = fitted_state ? &fitted_state->group(model, i) : nullptr;
-    if (group != nullptr && !reads_files(fitted_state->column(group->columns.front()).encoder)) {
-      all.inputs.emplace_back(fitted_state->input(*group)).value().steps = own;
+    const ColumnGroups::Group* const group = fitted_table ? &fitted_table->group(model, i) : nullptr;
+    if (group != nullptr && !reads_files(fitted_table->column(group->columns.front()).encoder)) {
+      all.inputs.emplace_back(fitted_table->input(*group)).value().steps = own;
     } else if (floats && model.is_transformed(i)) {
       all.inputs.emplace_back(of_arrays(model.input_shapes[i], bytes || group != nullptr, any_size, own));
     } else {

@@ -141,7 +141,7 @@ class Source {
   virtual std::string fit(const std::vector<std::int64_t>& /*samples*/) const { return ""; }
   /// Returns the samples encoded with the result of fit(); null if nothing is fitted. Before, a source that must be
   /// fitted has labels and a size, but shapes are unknown and read() must not be called. Throws Error{kData}.
-  virtual std::shared_ptr<const Source> fitted_source(const std::string& /*learned*/) const { return nullptr; }
+  virtual std::shared_ptr<const Source> fitted_source(const std::string& /*fitted_state*/) const { return nullptr; }
 
   /// Names of the classes of a label; empty if they have none.
   virtual std::vector<std::string> class_names(int /*which*/ = 0) const { return {}; }

@@ -66,19 +66,20 @@ class Comparison {
   Comparison(const FileContents& a, const FileContents& b, double tolerance) : tolerance_(tolerance) {
     compare_arrays(a, b);
     if (a.class_names() != b.class_names()) {
-      say("class names differ: {} in A, {} in B", printable(a.class_names().text()), printable(b.class_names().text()));
+      add_line("class names differ: {} in A, {} in B", printable(a.class_names().text()),
+               printable(b.class_names().text()));
       result_.equal = false;
     }
     if (a.fitted_state() != b.fitted_state()) {
-      say("the fitted state of the data differs");
+      add_line("the fitted state of the data differs");
       result_.equal = false;
     }
-    if (a.model_config() != b.model_config()) say("the models' descriptions differ");
+    if (a.model_config() != b.model_config()) add_line("the models' descriptions differ");
     if (a.has_state() && b.has_state()) {
       compare_lines("resolved config", a.resolved_config(), b.resolved_config());
-      if (a.trainer() != b.trainer()) say("the trainers' positions differ (see 'ckpt show')");
+      if (a.trainer() != b.trainer()) add_line("the trainers' positions differ (see 'ckpt show')");
     } else if (a.has_state() != b.has_state()) {
-      say("only {} contains the state of a training run", a.has_state() ? "A" : "B");
+      add_line("only {} contains the state of a training run", a.has_state() ? "A" : "B");
     }
     summarize();
   }
@@ -87,7 +88,7 @@ class Comparison {
 
  private:
   template <class... Args>
-  void say(fmt::format_string<Args...> text, Args&&... args) {
+  void add_line(fmt::format_string<Args...> text, Args&&... args) {
     result_.report += fmt::format(text, std::forward<Args>(args)...) + "\n";
   }
 
@@ -109,13 +110,13 @@ class Comparison {
   }
 
   void missing(const std::string& name, const char* only) {
-    say("{}: only in {}", printable(name), only);
+    add_line("{}: only in {}", printable(name), only);
     ++different_;
   }
 
   void compare(const std::string& name, const StoredArray& a, const StoredArray& b) {
     if (a.shape() != b.shape()) {
-      say("{}: {} in A, {} in B", printable(name), a.shape().str(), b.shape().str());
+      add_line("{}: {} in A, {} in B", printable(name), a.shape().str(), b.shape().str());
       ++different_;
       return;
     }
@@ -123,15 +124,15 @@ class Comparison {
     const bool far = d.largest > tolerance_;
     ++(far ? different_ : equal_);
     if (d.largest > 0)
-      say("{}: max |A - B| {:.3g}, relative {:.3g}{}", printable(name), d.largest, d.relative,
-          far ? "" : " (within the tolerance)");
+      add_line("{}: max |A - B| {:.3g}, relative {:.3g}{}", printable(name), d.largest, d.relative,
+               far ? "" : " (within the tolerance)");
   }
 
   /// Lines of only one of the texts, in any order.
   void compare_lines(const char* what, const std::string& a, const std::string& b) {
     if (a == b) return;
     const std::vector<std::string> left = split(a, '\n'), right = split(b, '\n');
-    say("{} differs:", what);
+    add_line("{} differs:", what);
     const auto only = [&](const std::vector<std::string>& in, const std::vector<std::string>& not_in, char sign) {
       std::multiset<std::string> known(not_in.begin(), not_in.end());
       for (const std::string& line : in) {
@@ -139,7 +140,7 @@ class Comparison {
         if (found != known.end())
           known.erase(found);
         else
-          say("  {} {}", sign, printable(line));
+          add_line("  {} {}", sign, printable(line));
       }
     };
     only(left, right, '-');
@@ -148,9 +149,9 @@ class Comparison {
 
   void summarize() {
     if (different_ == 0) {
-      say("{} arrays equal{}", equal_, tolerance_ > 0 ? fmt::format(" within {:.3g}", tolerance_) : "");
+      add_line("{} arrays equal{}", equal_, tolerance_ > 0 ? fmt::format(" within {:.3g}", tolerance_) : "");
     } else {
-      say("{} arrays differ, {} equal", different_, equal_);
+      add_line("{} arrays differ, {} equal", different_, equal_);
       result_.equal = false;
     }
   }

@@ -38,7 +38,7 @@ bool check_seal(const Hdf5Bytes& file) {
     crc = crc32(part, crc);
     at += part.size();
   }
-  if (seal(crc) != found) file.damaged("its checksum does not match");
+  if (seal(crc) != found) file.throw_damaged("its checksum does not match");
   return true;
 }
 
@@ -64,7 +64,7 @@ FileContents of_tensors(const std::shared_ptr<const Hdf5Bytes>& bytes) {
     if ((key == keras::kFittedStateKey || key == keras::kClassNamesOfOutputs) && !value.empty()) texts.text(key, value);
     if (key != keras::kClassNames) continue;
     const nlohmann::json names = nlohmann::json::parse(
-        shallow_json(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
+        check_json_depth(value, ErrorKind::kCheckpoint, fmt::format("'{}': its class names", bytes->name())), nullptr,
         false);
     std::vector<std::string> list;
     for (const nlohmann::json& name : names)
@@ -86,10 +86,10 @@ FileContents FileContents::open(const std::string& path) {
                 fmt::format("'{}' is {}, which dptrain cannot read; write its weights in Keras's order of axes to a "
                             ".safetensors file",
                             path, kind.name));
-  return over(bytes);
+  return from_bytes(bytes);
 }
 
-FileContents FileContents::over(std::shared_ptr<const Hdf5Bytes> bytes) {
+FileContents FileContents::from_bytes(std::shared_ptr<const Hdf5Bytes> bytes) {
   const std::uint64_t size = bytes->size();
   if (is_safetensors(*bytes)) return of_tensors(bytes);
   if (is_archive(*bytes)) {
@@ -159,7 +159,7 @@ ClassNames FileContents::class_names() const {
   try {
     for (const auto& [output, list] : all.items()) names.add(output, list.get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception&) {
-    file().damaged("its class names are not lists of texts");
+    file().throw_damaged("its class names are not lists of texts");
   }
   return names;
 }
@@ -178,7 +178,7 @@ std::string FileContents::trainer() const {
 }
 
 void FileContents::check_depth(const std::string& json, const char* what) const {
-  shallow_json(json, ErrorKind::kCheckpoint, fmt::format("'{}': {}", file().name(), what));
+  check_json_depth(json, ErrorKind::kCheckpoint, fmt::format("'{}': {}", file().name(), what));
 }
 
 std::string FileContents::resolved_config() const { return state_text("resolved_config"); }
@@ -186,7 +186,7 @@ std::string FileContents::resolved_config() const { return state_text("resolved_
 std::string FileContents::state_text(const char* name) const {
   const Hdf5Group group = root.group(kStateGroup);
   const auto format = group.number("format");
-  if (!format) file().damaged("its state has no format number");
+  if (!format) file().throw_damaged("its state has no format number");
   if (*format > kStateFormat)
     file().refuse(fmt::format("was written by a newer dptrain ({}): its state has format {}, this one reads up to {}",
                               group.text("dptrain_version").value_or("version unknown"), *format, kStateFormat));

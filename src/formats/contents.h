@@ -28,7 +28,7 @@ struct FileContents {
   std::uint64_t size = 0;  ///< bytes of the whole file
 
   static FileContents open(const std::string& path);
-  static FileContents over(std::shared_ptr<const Hdf5Bytes> bytes);
+  static FileContents from_bytes(std::shared_ptr<const Hdf5Bytes> bytes);
 
   const Hdf5Bytes& file() const noexcept { return root.file(); }
   bool has_state() const { return root.contains(kStateGroup); }

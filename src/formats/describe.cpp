@@ -128,15 +128,15 @@ std::string training(const FileContents& contents) {
 }
 
 std::string class_list(const FileContents& contents) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   const ClassNames all = contents.class_names();
   std::string text;
   for (const ClassNames::Entry& entry : all.entries()) {
     std::vector<std::string> names = entry.names;
-    names.resize(std::min(names.size(), kMost));
+    names.resize(std::min(names.size(), kMax));
     for (std::string& name : names) name = printable(name);
     text += fmt::format("classes{} ({}): {}{}\n", entry.output.empty() ? "" : " of " + printable(entry.output),
-                        entry.names.size(), join(names, ", "), entry.names.size() > kMost ? ", ..." : "");
+                        entry.names.size(), join(names, ", "), entry.names.size() > kMax ? ", ..." : "");
   }
   return text;
 }
@@ -154,13 +154,13 @@ namespace {
 using ReportedStatus = WeightsReport::LoadStatus;
 
 std::string names(const WeightsReport& report, ReportedStatus status) {
-  constexpr std::size_t kMost = 6;
+  constexpr std::size_t kMax = 6;
   std::vector<std::string> all;
   for (const WeightsReport::Row& row : report.rows)
     if (row.status == status) all.push_back(printable(row.layer));
   const std::size_t count = all.size();
-  all.resize(std::min(count, kMost));
-  return join(all, ", ") + (count > kMost ? fmt::format(" and {} more", count - kMost) : "");
+  all.resize(std::min(count, kMax));
+  return join(all, ", ") + (count > kMax ? fmt::format(" and {} more", count - kMax) : "");
 }
 
 std::string word(ReportedStatus status) {

@@ -20,7 +20,9 @@ bool has_one_of(const std::string& path, const std::vector<std::string>& suffixe
 
 }  // namespace
 
-bool Exporter::takes(const std::string& path) const { return has_one_of(path, suffixes) && !has_one_of(path, others); }
+bool Exporter::matches(const std::string& path) const {
+  return has_one_of(path, suffixes) && !has_one_of(path, others);
+}
 
 const std::vector<Exporter>& exporters() { return family(); }
 
@@ -32,7 +34,8 @@ std::string known_suffixes() {
 }
 
 const Exporter* find_exporter(const std::string& path) {
-  const auto found = std::ranges::find_if(exporters(), [&](const Exporter& exporter) { return exporter.takes(path); });
+  const auto found =
+      std::ranges::find_if(exporters(), [&](const Exporter& exporter) { return exporter.matches(path); });
   return found == exporters().end() ? nullptr : &*found;
 }
 

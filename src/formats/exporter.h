@@ -41,7 +41,7 @@ struct Exporter {
   /// Returns notes for users of the file.
   std::function<std::vector<std::string>(const std::string& path, const graph::Graph&)> advice{};
 
-  bool takes(const std::string& path) const;
+  bool matches(const std::string& path) const;
 };
 
 /// By name.

@@ -163,8 +163,7 @@ StoredLayers read_legacy(const Hdf5Group& where, const std::string& model_config
     if (own != nullptr) layer.kind = graph::snake_case(own->class_name);
     const bool model = own != nullptr ? own->is_model : looks_like_model(layer);
     if (model && !layer.weights.empty()) {
-      all.notes.push_back(
-          fmt::format("'{}' is a model inside of the file's; its layers are taken one by one", layer.name));
+      all.notes.push_back(fmt::format("'{}' is a nested model; its layers are loaded one by one", layer.name));
       for (StoredLayer& part : opened(layer, own)) all.layers.push_back(std::move(part));
     } else {
       all.layers.push_back(std::move(layer));
@@ -207,7 +206,7 @@ class ObjectTree {
 
   /// Reads the layers of one model, by class and count if `config` is empty.
   void model(const Hdf5Group& container, const std::vector<ConfigLayer>& config, const std::string& scope, int depth) {
-    if (depth > kDeepest) container.file().damaged("its models are nested too deeply");
+    if (depth > kDeepest) container.file().throw_damaged("its models are nested too deeply");
     count_group(container);
     if (!config.empty()) return with_config(container, config, scope, depth);
     std::vector<std::string> names = container.names();
@@ -221,7 +220,7 @@ class ObjectTree {
 
   /// Detects cycles of links: a group takes 40 bytes or more, which bounds their number.
   void count_group(const Hdf5Group& group) {
-    if (++groups_ > group.file().size() / 40) group.file().damaged("its groups form a cycle");
+    if (++groups_ > group.file().size() / 40) group.file().throw_damaged("its groups form a cycle");
   }
 
   /// The name of a layer's group is its class and the number of earlier layers of that class.
@@ -243,7 +242,7 @@ class ObjectTree {
     if (config != nullptr) own = config->name;
     if (const auto inner = container_of(group)) {
       const std::string label = own.value_or(name);
-      out_.notes.push_back(fmt::format("'{}' is a model inside of the file's; its layers are taken one by one", label));
+      out_.notes.push_back(fmt::format("'{}' is a nested model; its layers are loaded one by one", label));
       return model(*inner, config != nullptr ? config->inner : std::vector<ConfigLayer>(),
                    scope.empty() ? label : scope + "/" + label, depth + 1);
     }
@@ -260,7 +259,7 @@ class ObjectTree {
   /// Adds the layer's variables by number, then those of parts such as the cell of a recurrent layer, forward before
   /// backward.
   void gather(const Hdf5Group& group, const std::string& path, StoredLayer& stored, int depth) {
-    if (depth > 2 * kDeepest) group.file().damaged("its objects are nested too deeply");
+    if (depth > 2 * kDeepest) group.file().throw_damaged("its objects are nested too deeply");
     count_group(group);
     if (const auto vars = group.find_group("vars")) {
       std::vector<std::pair<std::uint64_t, std::string>> numbered;
@@ -313,8 +312,8 @@ std::string StoredLayer::short_name(std::size_t weight) const {
     return from == std::string::npos ? path : path.substr(from == 0 ? 0 : from + 1);
   };
   const std::string& full = weight_names[weight];
-  constexpr std::size_t kMost = 64;  // bounds the work for files with more weights than any layer has
-  const auto parts = weight_names.size() > kMost ? 1 : std::ranges::count(full, '/') + 1;
+  constexpr std::size_t kMax = 64;  // bounds the work for files with more weights than any layer has
+  const auto parts = weight_names.size() > kMax ? 1 : std::ranges::count(full, '/') + 1;
   std::string shortest;
   for (int count = 1; count <= parts; ++count) {
     shortest = end_of(full, count);

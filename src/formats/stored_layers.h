@@ -1,7 +1,7 @@
 #pragma once
 
 // The layers of a Keras file and their weights, in any of Keras's layouts: the legacy tree of `layer_names` (Keras 1, 2
-// and 3; whole models and weights alone) and the tree of object paths (`.weights.h5`, inside of `.keras`). Nested
+// and 3; whole models or only weights) and the tree of object paths (`.weights.h5`, inside of `.keras`). Nested
 // models are flattened into the layers that own weights or could own them. Values stay in the file until floats()
 // reads them. One thread at a time.
 

@@ -18,7 +18,7 @@ using data::ArrayInFile;
 
 constexpr std::array kInputNames{"x", "inputs", "input", "data", "images", "image", "features", "samples"};
 constexpr std::array kLabelNames{"y", "labels", "label", "targets", "target", "classes", "class", "outputs"};
-constexpr std::int64_t kMostArrayClasses = 1000;
+constexpr std::int64_t kMaxArrayClasses = 1000;
 constexpr std::int64_t kSampledArrayRows = 20'000;
 
 /// "x" for "train/x" and "x_train"; `role` of both is "train".
@@ -130,7 +130,7 @@ class ArraysDraft {
         const std::int64_t label = source_->label_class(i, 0);
         least = std::min(least, label), most = std::max(most, label);
       }
-      if (least == 0 && most > 0 && most < kMostArrayClasses) classes_ = most + 1;
+      if (least == 0 && most > 0 && most < kMaxArrayClasses) classes_ = most + 1;
     } else if (width_ > 1) {
       one_hot_ = true;
       std::vector<float> values(static_cast<std::size_t>(width_));

@@ -13,7 +13,7 @@
 namespace dptrain::init {
 namespace {
 
-constexpr std::int64_t kSampledClips = 20;  // decodes all of their frames
+constexpr std::int64_t kSampledClips = 20;  // all of their frames are decoded
 constexpr std::int64_t kFewFrames = 8, kFrames = 16, kLargestStride = 4;
 constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to kSmallClips pixels keep their size
 

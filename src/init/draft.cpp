@@ -27,7 +27,7 @@ std::string first_of(const std::string& folder, const std::vector<const char*>& 
 /// Class folders may contain folders of frames.
 bool holds_clips(const std::string& path) {
   const std::string folder = below(path, roles_in(path).train);
-  if (data::holds_clip_files(folder)) return true;
+  if (data::has_clip_files(folder)) return true;
   std::error_code error;
   for (const fs::directory_entry& of_class : fs::directory_iterator(folder, error))
     for (const fs::directory_entry& entry : fs::directory_iterator(of_class.path(), error))
@@ -49,7 +49,7 @@ bool holds_clips(const std::string& path) {
 
 }  // namespace
 
-bool holds_texts(const std::string& folder) {
+bool has_texts(const std::string& folder) {
   int files = 0, texts = 0;
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, error);
@@ -70,7 +70,7 @@ Draft draft_config(const DraftRequest& request) {
   if (request.target && fs::is_directory(request.path, error))
     throw Error(ErrorKind::kUsage, fmt::format("--target names a column, and {} is a folder", request.path));
   if (fs::is_directory(request.path, error)) {
-    if (holds_texts(request.path)) return draft_texts(request);
+    if (has_texts(request.path)) return draft_texts(request);
     return holds_clips(request.path) ? draft_clips(request) : draft_photos(request);
   }
   const FileKind kind = kind_of_file(request.path);

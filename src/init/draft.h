@@ -21,7 +21,7 @@ struct DraftRequest {
 
 struct Draft {
   std::string yaml;
-  std::vector<std::string> findings;  ///< findings, one line each
+  std::vector<std::string> findings;  ///< one line each
 };
 
 /// Throws Error{kData} for unreadable data, Error{kUsage} for an unsupported kind of data.
@@ -41,7 +41,7 @@ struct Roles {
 };
 Roles roles_in(const std::string& folder);
 /// Whether most files in the sub-folders are .txt files and none is an image. Files next to sub-folders are ignored.
-bool holds_texts(const std::string& folder);
+bool has_texts(const std::string& folder);
 /// Path of a sub-folder; `folder` itself if `name` is empty.
 std::string below(const std::string& folder, const std::string& name);
 /// The section `data:` with the text of `set` for each role; a Split if there is no folder for validation.

@@ -68,13 +68,13 @@ std::string conv_block(const Shape& input) {
 }
 
 std::string conv_stages(const Shape& input, const std::string& name) {
-  constexpr std::int64_t kSmall = 64, kMostFilters = 256;
+  constexpr std::int64_t kSmall = 64, kMaxFilters = 256;
   const bool clips = is_clip_shape(input);
   const std::string prefix = name.empty() ? "" : name + "_";
   std::int64_t frames = clips ? input[0] : 1, side = std::min(input[input.rank() - 3], input[input.rank() - 2]);
   std::int64_t filters = clips || side > kSmall ? 16 : 32;
   std::string text;
-  for (int stage = 1; side >= 4 && filters <= kMostFilters; side /= 2, filters *= 2, ++stage) {
+  for (int stage = 1; side >= 4 && filters <= kMaxFilters; side /= 2, filters *= 2, ++stage) {
     const bool halves_time = frames >= 4 && stage > 1;
     const char* const pool = !clips ? "" : halves_time ? ", pool: 2" : ", pool: [1, 2, 2]";
     if (halves_time) frames /= 2;

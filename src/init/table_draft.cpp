@@ -87,15 +87,15 @@ namespace {
 
 constexpr std::array kUsualTargets{"target", "label", "class", "outcome", "response"};
 /// A column of whole numbers has classes up to this number of different values.
-constexpr std::int64_t kMostClasses = 20, kLeastRowsOfClass = 10;
+constexpr std::int64_t kMaxClasses = 20, kMinRowsOfClass = 10;
 /// Columns with at most this many words become one-hot; others get an Embedding.
-constexpr std::int64_t kMostOneHot = 50;
-constexpr std::int64_t kMostTokens = 20'000;
+constexpr std::int64_t kMaxOneHot = 50;
+constexpr std::int64_t kMaxTokens = 20'000;
 /// A column with a larger proportion of different words is left out.
 constexpr double kMostlyDifferent = 0.5;
 /// Mean bytes per cell from which a column contains texts rather than names.
 constexpr double kShortestText = 40;
-constexpr std::int64_t kLeastRowsForTest = 300;
+constexpr std::int64_t kMinRowsForTest = 300;
 constexpr std::int64_t kSniffedRows = 200'000;  // rows
 
 enum class Use { kTarget, kNumber, kDate, kOneHot, kEmbedded, kWords, kPhotos, kLeftOut };
@@ -112,8 +112,8 @@ struct Column {
 
 bool is_class_like(const data::table::ColumnFacts& facts, data::table::ColumnType type, std::int64_t rows) {
   if (type == data::table::ColumnType::kCategory || type == data::table::ColumnType::kText) return true;
-  return type == data::table::ColumnType::kNumber && facts.whole && facts.distinct <= kMostClasses &&
-         rows >= facts.distinct * kLeastRowsOfClass;
+  return type == data::table::ColumnType::kNumber && facts.whole && facts.distinct <= kMaxClasses &&
+         rows >= facts.distinct * kMinRowsOfClass;
 }
 
 /// The requested column, else one with a usual name, else the last suitable one.
@@ -156,10 +156,9 @@ void decide(Column& column, std::int64_t rows) {
       return;
     case data::table::ColumnType::kCategory: break;
   }
-  if (facts.distinct > kMostOneHot &&
-      static_cast<double>(facts.distinct) > kMostlyDifferent * static_cast<double>(rows))
+  if (facts.distinct > kMaxOneHot && static_cast<double>(facts.distinct) > kMostlyDifferent * static_cast<double>(rows))
     return leave_out(fmt::format("{} different words in {} rows", with_commas(facts.distinct), with_commas(rows)));
-  column.use = facts.distinct <= kMostOneHot ? Use::kOneHot : Use::kEmbedded;
+  column.use = facts.distinct <= kMaxOneHot ? Use::kOneHot : Use::kEmbedded;
 }
 
 std::int64_t embedding_width(std::int64_t words) {
@@ -168,7 +167,7 @@ std::int64_t embedding_width(std::int64_t words) {
 
 class TableDraft {
  public:
-  explicit TableDraft(const DraftRequest& request) : request_(request), test_(test_beside(request.path)) {
+  explicit TableDraft(const DraftRequest& request) : request_(request), test_(find_test_file(request.path)) {
     sniff();
     rows_ = sniffed_.rows;
     for (std::size_t i = 0; i < sniffed_.schema.columns.size(); ++i)
@@ -224,7 +223,7 @@ class TableDraft {
   bool is_typed(const Column& column) const {
     return column.use == Use::kNumber || column.use == Use::kDate || (column.use == Use::kTarget && !classes_);
   }
-  bool splits_test() const { return !test_ && rows_ >= kLeastRowsForTest; }
+  bool splits_test() const { return !test_ && rows_ >= kMinRowsForTest; }
   std::vector<std::string> names(std::initializer_list<Use> uses) const {
     std::vector<std::string> names;
     for (const Column& column : columns_)
@@ -232,7 +231,7 @@ class TableDraft {
     return names;
   }
   static std::int64_t tokens(const Column& column) {
-    return std::min(column.facts->distinct + 1, kMostTokens);  // one for unknown words
+    return std::min(column.facts->distinct + 1, kMaxTokens);  // one for unknown words
   }
   /// Unique name of a column's own Input: letters, digits and _ of the column's name.
   std::string input_name(const Column& column) const {
@@ -249,7 +248,7 @@ class TableDraft {
   }
   static config::Typed words_encoder(const Column& column) {
     data::TextVectorizationSpec spec;
-    spec.max_tokens = kMostTokens;
+    spec.max_tokens = kMaxTokens;
     spec.output_sequence_length = length(column);
     return data::encoder_family().make(std::move(spec));
   }
@@ -336,7 +335,7 @@ class TableDraft {
     std::string text =
         fmt::format("  {:<{}}  {:<9}", printable(column.name), width, data::table::type_name(column.type));
     if (column.type == data::table::ColumnType::kNumber && facts.filled > 0)
-      text += fmt::format(" {} to {}", shortest(facts.least), shortest(facts.most));
+      text += fmt::format(" {} to {}", shortest(facts.min), shortest(facts.max));
     else
       text += fmt::format(" {} distinct", with_commas(facts.distinct));
     if (facts.missing > 0) text += fmt::format(", {} missing", with_commas(facts.missing));
@@ -395,7 +394,7 @@ class TableDraft {
       if (column.use == Use::kWords) {
         text += fmt::format("    - Input: {{name: {}, shape: [{}], dtype: int32}}\n", name, length(column));
         text += fmt::format("    - Embedding: {{inputs: {}, input_dim: {}, output_dim: 32, mask_zero: true}}\n", name,
-                            kMostTokens);
+                            kMaxTokens);
         text += fmt::format("    - GlobalAveragePooling1D: {{name: {}}}\n", layer);
         continue;
       }
@@ -427,7 +426,7 @@ class TableDraft {
       for (const Column& column : columns_)
         if (has_input(column.use)) text += fmt::format("        {}: {}\n", input_name(column), yaml_word(column.name));
     }
-    text += "      columns:            # how each becomes numbers; what is learned goes with the checkpoint\n";
+    text += "      columns:            # how each becomes numbers; the checkpoint stores the fitted state\n";
     for (const Column& column : columns_)
       if (column.use != Use::kTarget || classes_)
         text += fmt::format("        {}: {}\n", yaml_key(column.name), encoder(column));
@@ -450,7 +449,7 @@ class TableDraft {
       case Use::kDate: return "Date";
       case Use::kOneHot: return "StringLookup";
       case Use::kWords:
-        return fmt::format("{{TextVectorization: {{max_tokens: {}, output_sequence_length: {}}}}}", kMostTokens,
+        return fmt::format("{{TextVectorization: {{max_tokens: {}, output_sequence_length: {}}}}}", kMaxTokens,
                            length(column));
       case Use::kPhotos: return "Image";
       case Use::kEmbedded: return fmt::format("{{StringLookup: {{max_tokens: {}}}}}", tokens(column));
@@ -467,7 +466,7 @@ class TableDraft {
   }
 
   /// "test.csv" for "train.csv", if it exists in the same folder.
-  static std::optional<std::string> test_beside(const std::string& path) {
+  static std::optional<std::string> find_test_file(const std::string& path) {
     std::string name = fs::path(path).filename().string();
     const std::size_t at = name.find("train");
     if (at == std::string::npos) return std::nullopt;

@@ -17,7 +17,7 @@ namespace dptrain::init {
 namespace {
 
 constexpr std::int64_t kSampledTexts = 1000;
-constexpr std::int64_t kVocabulary = 20'000, kMostWords = 500;
+constexpr std::int64_t kVocabulary = 20'000, kMaxWords = 500;
 constexpr std::size_t kCovered = 95;  // percent of the texts that fit completely
 
 std::int64_t words_in(const std::string& path) {
@@ -40,7 +40,7 @@ class TextsDraft {
     for (std::int64_t i = 0; i < source_->size(); i += step) lengths.push_back(words_in(source_->label_place(i)));
     std::ranges::sort(lengths);
     longest_ = lengths.back();
-    length_ = std::clamp<std::int64_t>(lengths[(lengths.size() - 1) * kCovered / 100], 1, kMostWords);
+    length_ = std::clamp<std::int64_t>(lengths[(lengths.size() - 1) * kCovered / 100], 1, kMaxWords);
   }
 
   Draft take() const {

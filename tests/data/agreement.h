@@ -15,7 +15,7 @@ class Agreement {
   explicit Agreement(int processes) : said_(static_cast<std::size_t>(processes)), barrier_(processes) {}
 
   /// LoaderOptions::agree of a process. Its share follows those of the lower ranks.
-  AgreeOnBad of(int process) {
+  BadRowExchange exchange_of(int process) {
     return [this, process](const std::vector<BadRow>& own) {
       said_[static_cast<std::size_t>(process)] = to_bytes(own);
       barrier_.arrive_and_wait();

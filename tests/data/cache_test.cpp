@@ -33,7 +33,7 @@ class Photos : public VectorSource {
   Shape input_shape(int) const override { return one_size_ ? Shape{7, 9, 3} : Shape{}; }
   void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
     ++reads;
-    if (index == broken) throw SampleError({.file = "broken.jpg", .byte = 3, .words = "gone"});
+    if (index == broken) throw SampleError({.file = "broken.jpg", .byte = 3, .reason = "gone"});
     out.shape = one_size_ ? Shape{7, 9, 3} : Shape{7 + index % 3, 9 + index % 4, 3};
     out.type = DType::kU8;
     out.u8.resize(static_cast<std::size_t>(out.shape.elements()));

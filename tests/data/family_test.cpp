@@ -143,8 +143,8 @@ TEST(DatasetFamily, ReadsImageFolder) {
   };
   EXPECT_EQ(policy("fail"), OnError{});
   EXPECT_EQ(policy("skip"), OnError{.skip = true});
-  EXPECT_EQ(policy("{skip: 10}"), (OnError{.skip = true, .most = 10}));
-  EXPECT_EQ(policy("{skip: 1}"), (OnError{.skip = true, .most = 1}));
+  EXPECT_EQ(policy("{skip: 10}"), (OnError{.skip = true, .max_count = 10}));
+  EXPECT_EQ(policy("{skip: 1}"), (OnError{.skip = true, .max_count = 1}));
   EXPECT_EQ(policy("{skip: 100%}"), (OnError{.skip = true, .max_fraction = 1}));
   EXPECT_EQ(policy("{skip: 0.25}"), (OnError{.skip = true, .max_fraction = 0.25}));
   EXPECT_NEAR(*policy("{skip: 0.1%}").max_fraction, 0.001, 1e-12);

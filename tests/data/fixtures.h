@@ -103,7 +103,7 @@ class VectorSource : public Source {
 
   std::vector<std::int64_t> classes;       // kClass when not empty
   std::vector<std::vector<float>> values;  // kValues when not empty
-  bool contiguous = true;                  // view() returns the rows
+  bool contiguous = true;                  // f32_rows() returns the rows
   std::string name;
   std::int64_t broken = -1;  // index of the unreadable sample
 

@@ -25,7 +25,7 @@ class Numbers : public Source {
   std::string input_name(int) const override { return ""; }
   Shape input_shape(int) const override { return {}; }
   void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
-    if (index == bad_) throw SampleError({.file = "item 1", .byte = 17, .words = "it is broken"});
+    if (index == bad_) throw SampleError({.file = "item 1", .byte = 17, .reason = "it is broken"});
     const std::int64_t channels = index == other_channels_ ? 1 : 2;
     out.shape = Shape{2 + index % 2, 3, channels};
     out.type = DType::kU8;

@@ -72,7 +72,7 @@ TEST(LengthBuckets, DependOnSeedAndEpoch) {
   EXPECT_NE(ordered(buckets, 8, 1, 5), ordered(buckets, 8, 2, 5));
 }
 
-/// Seven samples in batches of four leave three: any neighbours by length that leave four neighbours.
+/// Seven samples in batches of four leave a short batch of three: the shortest or the longest samples.
 TEST(LengthBuckets, TheShortBatchIsNotAlwaysTheLongest) {
   const LengthBuckets buckets{
       2, std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6, 7})};
@@ -133,7 +133,7 @@ ModelSide steps_model(std::optional<double> padding) {
   return model;
 }
 
-TEST(SampleLengths, EndAtTheLastStepThatIsNotPadding) {
+TEST(SampleLengths, SpanTheFirstToTheLastStepThatIsNotPadding) {
   const StepsSource source;
   EXPECT_EQ(sample_lengths(source, steps_model(std::nullopt)), (std::vector<std::int32_t>{4, 0, 3}));
   EXPECT_EQ(sample_lengths(source, steps_model(-1)), (std::vector<std::int32_t>{4, 3, 4})) << "of the longest input";
@@ -143,7 +143,7 @@ class DrawnSource : public StepsSource {
   bool draws() const override { return true; }
 };
 
-TEST(SampleLengths, OfDecodedSamples) {
+TEST(SampleLengths, RejectSourcesThatDecodeFiles) {
   EXPECT_EQ(
       error_of(ErrorKind::kUsage, [] { sample_lengths(DrawnSource(), steps_model(-1)); }),
       "bucket_by_length: the lengths of all samples are read before training, and this data set decodes files for "

@@ -36,7 +36,7 @@ class SharedFiles final : public VectorSource {
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
     ++reads_[static_cast<std::size_t>(index)];
     if (bad_.contains(index))
-      throw SampleError({.file = "file " + std::to_string(index), .byte = index, .words = "gone"});
+      throw SampleError({.file = "file " + std::to_string(index), .byte = index, .reason = "gone"});
     VectorSource::read(index, input, out, hint);
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return account; }
@@ -290,7 +290,7 @@ Processes run_processes(int n, std::int64_t batch, std::int64_t size, const std:
       options.shuffle.kind = Shuffle::Kind::kNone;
       if (n > 1) {
         options.share = even_share(p, n);
-        options.agree = agreement.of(p);
+        options.agree = agreement.exchange_of(p);
       }
       Loader loader(source, {}, kLoaderModel, kLoaderClasses, options);
       try {
@@ -339,7 +339,7 @@ TEST(LoaderShare, BadSamplesLeaveEmptyPositions) {
 TEST(LoaderShare, LimitsBadSamplesOfAllProcessesTogether) {
   const std::set<std::int64_t> bad{1, 6, 9, 14, 17};
   for (const int n : {1, 2, 3}) {
-    const Processes found = run_processes(n, 8, 23, bad, {.skip = true, .most = 3});
+    const Processes found = run_processes(n, 8, 23, bad, {.skip = true, .max_count = 3});
     for (std::size_t p = 0; p < static_cast<std::size_t>(n); ++p) {
       EXPECT_EQ(found.errors[p],
                 "files: 4 of 23 files cannot be read, more than on_error allows (3); the last one: file 14: byte 14: "
@@ -370,8 +370,8 @@ TEST(LoaderShare, FatalBadSamplesNeedNoAgreement) {
 }
 
 TEST(LoaderShare, RejectsAnInvalidAgreement) {
-  const BadRow own{.position = 5, .sample = {.file = "file 5", .byte = 5, .words = "gone"}};
-  const BadRow other{.position = 2, .sample = {.file = "file 2", .byte = 0, .words = "gone"}};
+  const BadRow own{.position = 5, .sample = {.file = "file 5", .byte = 5, .reason = "gone"}};
+  const BadRow other{.position = 2, .sample = {.file = "file 2", .byte = 0, .reason = "gone"}};
   const auto message = [&](const std::vector<BadRow>& answer) {
     LoaderOptions options = loader_options(8);
     options.shuffle.kind = Shuffle::Kind::kNone;
@@ -390,9 +390,9 @@ TEST(LoaderShare, RejectsAnInvalidAgreement) {
 }
 
 TEST(BadRows, SerializeForOtherProcesses) {
-  const std::vector<BadRow> first{{.position = 3, .sample = {.file = "a/b c.jpg", .byte = -1, .words = ""}},
-                                  {.position = 1LL << 40, .sample = {.file = "", .byte = 77, .words = "no\nend"}}};
-  const std::vector<BadRow> second{{.position = 0, .sample = {.file = "x", .byte = 0, .words = "y"}}};
+  const std::vector<BadRow> first{{.position = 3, .sample = {.file = "a/b c.jpg", .byte = -1, .reason = ""}},
+                                  {.position = 1LL << 40, .sample = {.file = "", .byte = 77, .reason = "no\nend"}}};
+  const std::vector<BadRow> second{{.position = 0, .sample = {.file = "x", .byte = 0, .reason = "y"}}};
   EXPECT_TRUE(to_bytes({}).empty());
   EXPECT_EQ(bad_rows_of(to_bytes(first)), first);
   std::vector<std::byte> both = to_bytes(first);

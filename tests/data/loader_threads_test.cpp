@@ -170,7 +170,7 @@ TEST(LoaderThreads, DropsSingleRowsInOrder) {
    public:
     using VectorSource::VectorSource;
     void read(std::int64_t index, int input, Array& out, const ReadHint&) const override {
-      if (index % 5 == 1) throw SampleError({.file = std::to_string(index), .byte = 0, .words = "hole"});
+      if (index % 5 == 1) throw SampleError({.file = std::to_string(index), .byte = 0, .reason = "hole"});
       VectorSource::read(index, input, out, {});
     }
     std::shared_ptr<BadSamples> bad_samples() const override { return account; }

@@ -31,7 +31,7 @@ class HoledSource final : public VectorSource {
   std::int64_t hole = -1;
 
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
-    if (index == hole) throw SampleError({.file = "hole", .byte = 0, .words = "nothing there"});
+    if (index == hole) throw SampleError({.file = "hole", .byte = 0, .reason = "nothing there"});
     VectorSource::read(index, input, out, hint);
   }
   std::shared_ptr<BadSamples> bad_samples() const override { return hole >= 0 ? account_ : nullptr; }

@@ -159,7 +159,7 @@ TEST(Checkpoint, NamesAnotherNumberOfWeights) {
               HasSubstr("layer 'conv1' has 2 weights in the file, 1 in the model"));
 }
 
-TEST(Checkpoint, RejectsFilesThatAreNoCheckpoints) {
+TEST(Checkpoint, RejectsFilesThatAreNotCheckpoints) {
   const sample::Folder folder;
   const auto put = [&](const std::string& file, const std::string& text) {
     sample::put_bytes(folder / file, std::as_bytes(std::span(text)));

@@ -18,8 +18,8 @@
 namespace dptrain::formats {
 namespace {
 
-FileContents over(std::vector<std::byte> bytes) {
-  return FileContents::over(checkpoint_bytes("file.h5", std::move(bytes)));
+FileContents from_bytes(std::vector<std::byte> bytes) {
+  return FileContents::from_bytes(checkpoint_bytes("file.h5", std::move(bytes)));
 }
 
 /// Reads all contents; false for an expected error.
@@ -27,7 +27,7 @@ bool readable(const std::vector<std::byte>& bytes, graph::Model& model) {
   bool good = true;
   const auto attempt = [&](const auto& read) {
     try {
-      read(over(bytes));
+      read(from_bytes(bytes));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint) << error.what();
       EXPECT_NE(std::string(error.what()).find("file.h5"), std::string::npos) << error.what();
@@ -63,7 +63,7 @@ TEST_F(Damage, RejectsAFileTruncatedAnywhere) {
   }
   std::vector<std::byte> cut(whole_.begin(), whole_.end() - static_cast<std::ptrdiff_t>(kSealBytes) - 1);
   try {
-    over(cut);
+    from_bytes(cut);
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("it is cut off"), std::string::npos) << error.what();
@@ -106,7 +106,7 @@ TEST_F(Damage, DetectsChangedNumbersOfAnUnsealedFile) {
   *found ^= std::byte{1};
   whole_.resize(whole_.size() - kSealBytes);
   try {
-    load_weights(over(whole_), model_);
+    load_weights(from_bytes(whole_), model_);
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -120,7 +120,7 @@ TEST_F(Damage, IgnoresBytesAfterTheEnd) {
   whole_.resize(whole_.size() - kSealBytes);
   whole_.insert(whole_.end(), 1000, std::byte{'x'});
   EXPECT_TRUE(readable(whole_, model));
-  EXPECT_FALSE(over(whole_).sealed);
+  EXPECT_FALSE(from_bytes(whole_).sealed);
 }
 
 /// Links as messages of an object header, with and without a symbol table.
@@ -130,7 +130,7 @@ TEST(DamagedLinks, AreReadOrRejected) {
   const auto bytes_of_name = std::as_bytes(std::span(name));
   const auto read = [](std::vector<std::byte> bytes) {
     try {
-      const auto layers = over(std::move(bytes)).layers();
+      const auto layers = from_bytes(std::move(bytes)).layers();
       for (const StoredLayer& layer : layers)
         for (const StoredArray& weight : layer.weights) weight.floats();
       return std::string();

@@ -162,7 +162,7 @@ TEST(KerasConfig, WritesOrOmitsEveryOptimizer) {
       EXPECT_TRUE(value.is_number_float() || value.is_boolean()) << key;
     }
     EXPECT_EQ(arguments.size() + 8, def->schema.fields().size())
-        << "a key of its own is missing, or a common one there";
+        << "a key of the optimizer is missing, or a common key is present";
   }
 }
 

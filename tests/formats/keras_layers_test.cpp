@@ -164,10 +164,10 @@ TEST(KerasLayers, SmallLayers) {
 TEST(KerasLayers, ClassesAndKeysOtherThanArguments) {
   EXPECT_EQ(class_name(nn::layer_of("Input: [3]")), "InputLayer");
   EXPECT_EQ(class_name(nn::layer_of("Flatten")), "Flatten");
-  EXPECT_TRUE(layer_form(nn::layer_of("Input: [3]")).alone);
+  EXPECT_TRUE(layer_form(nn::layer_of("Input: [3]")).has_only_name);
   // Keras 3's constructor accepts only `rate`, `seed`, `name` and `dtype`.
-  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout2D: 0.5")).takes_trainable);
-  EXPECT_TRUE(layer_form(nn::layer_of("Dropout: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout2D: 0.5")).has_trainable);
+  EXPECT_TRUE(layer_form(nn::layer_of("Dropout: 0.5")).has_trainable);
 }
 
 TEST(KerasLayers, IgnoresArgumentsWithoutEffect) {
@@ -230,7 +230,7 @@ TEST(KerasLayers, OverSteps) {
   EXPECT_EQ(exported("Cropping1D: [1, 0]"), json::parse(R"({"cropping": [1, 0]})"));
   EXPECT_EQ(exported("UpSampling1D"), json::parse(R"({"size": 2})"));
   EXPECT_EQ(exported("SpatialDropout1D: 0.5"), json::parse(R"({"rate": 0.5})"));
-  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout1D: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout1D: 0.5")).has_trainable);
 }
 
 TEST(KerasLayers, OverVolumes) {
@@ -254,7 +254,7 @@ TEST(KerasLayers, OverVolumes) {
             json::parse(R"({"cropping": [[1, 0], [0, 2], [1, 1]], "data_format": "channels_last"})"));
   EXPECT_EQ(exported("UpSampling3D: [1, 3, 2]"), json::parse(R"({"size": [1, 3, 2], "data_format": "channels_last"})"));
   EXPECT_EQ(exported("SpatialDropout3D: 0.5"), json::parse(R"({"rate": 0.5, "data_format": "channels_last"})"));
-  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout3D: 0.5")).takes_trainable);
+  EXPECT_FALSE(layer_form(nn::layer_of("SpatialDropout3D: 0.5")).has_trainable);
 }
 
 TEST(KerasLayers, NoisesScalesAndProducts) {

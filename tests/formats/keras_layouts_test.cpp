@@ -177,7 +177,7 @@ std::vector<std::byte> golden_bytes(const std::string& name) { return sample::by
 /// Every error of an archive is an Error{kCheckpoint}.
 std::string archive_refusal(std::vector<std::byte> bytes) {
   try {
-    const FileContents contents = FileContents::over(checkpoint_bytes("a.keras", std::move(bytes)));
+    const FileContents contents = FileContents::from_bytes(checkpoint_bytes("a.keras", std::move(bytes)));
     for (const StoredLayer& layer : contents.layers())
       for (const StoredArray& weight : layer.weights) weight.floats();
   } catch (const Error& error) {

@@ -228,10 +228,10 @@ TEST(KerasMasks, OfAnAttentionLayerAreOnePerInput) {
 
 TEST(KerasOperations, BecomeEquivalentLayers) {
   const auto yaml = [](const std::string& type, const json& args, const json& config = json::object()) {
-    return graph::portrait(Model({nullptr, 5, 4}, "float32").operation(type, "out", args, config).built());
+    return graph::describe_graph(Model({nullptr, 5, 4}, "float32").operation(type, "out", args, config).built());
   };
   const auto same = [](const std::string& step) {
-    return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n  - " + step + "\n"));
+    return graph::describe_graph(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n  - " + step + "\n"));
   };
   const json x = args(tensor("x"));
   EXPECT_EQ(yaml("Relu", x), same("Activation: {name: out, activation: relu}"));
@@ -246,8 +246,9 @@ TEST(KerasOperations, BecomeEquivalentLayers) {
                 HasSubstr(fmt::format("layer 'out' ({}): is an operation of keras.ops, which dptrain does not support",
                                       missing)));
   EXPECT_THAT(Model().operation("Gelu", "out", x, {{"approximate", true}}).refusal(), HasSubstr("is an operation"));
-  EXPECT_EQ(graph::portrait(Model({nullptr, 5, 4}, "float32").layer("Identity", "out", json::object(), x).built()),
-            same("Activation: {name: out, activation: linear}"));
+  EXPECT_EQ(
+      graph::describe_graph(Model({nullptr, 5, 4}, "float32").layer("Identity", "out", json::object(), x).built()),
+      same("Activation: {name: out, activation: linear}"));
 }
 
 TEST(KerasOperations, WithConstantsBecomeRescaling) {
@@ -258,18 +259,19 @@ TEST(KerasOperations, WithConstantsBecomeRescaling) {
     return Model({nullptr, 5, 4}, "float32").operation(type, "out", arguments);
   };
   const auto same = [](const std::string& settings) {
-    return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n  - Rescaling: {name: out, " +
-                                           settings + "}\n"));
+    return graph::describe_graph(graph::graph_of(
+        "layers:\n  - Input: {name: x, shape: [5, 4]}\n  - Rescaling: {name: out, " + settings + "}\n"));
   };
   const json four = constant(args(1.0, 2.0, 4.0, 8.0)),
              deep = constant(args(args(args(1.0, 2.0, 4.0, 8.0))), "__tensor__");
   const json x = tensor("x");
-  EXPECT_EQ(graph::portrait(model("Add", args(x, four)).built()), same("scale: 1, offset: [1, 2, 4, 8]"));
-  EXPECT_EQ(graph::portrait(model("Multiply", args(deep, x)).built()), same("scale: [1, 2, 4, 8]"));
-  EXPECT_EQ(graph::portrait(model("Subtract", args(x, four)).built()), same("scale: 1, offset: [-1, -2, -4, -8]"));
-  EXPECT_EQ(graph::portrait(model("Subtract", args(four, x)).built()), same("scale: -1, offset: [1, 2, 4, 8]"));
-  EXPECT_EQ(graph::portrait(model("TrueDivide", args(x, four)).built()), same("scale: [1, 0.5, 0.25, 0.125]"));
-  EXPECT_EQ(graph::portrait(model("Add", args(x, constant(args(3.0)))).built()), same("scale: 1, offset: 3"));
+  EXPECT_EQ(graph::describe_graph(model("Add", args(x, four)).built()), same("scale: 1, offset: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::describe_graph(model("Multiply", args(deep, x)).built()), same("scale: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::describe_graph(model("Subtract", args(x, four)).built()),
+            same("scale: 1, offset: [-1, -2, -4, -8]"));
+  EXPECT_EQ(graph::describe_graph(model("Subtract", args(four, x)).built()), same("scale: -1, offset: [1, 2, 4, 8]"));
+  EXPECT_EQ(graph::describe_graph(model("TrueDivide", args(x, four)).built()), same("scale: [1, 0.5, 0.25, 0.125]"));
+  EXPECT_EQ(graph::describe_graph(model("Add", args(x, constant(args(3.0)))).built()), same("scale: 1, offset: 3"));
   const json positions = constant(args(args(1.0, 2.0, 4.0, 8.0), args(1.0, 2.0, 4.0, 8.0)));
   EXPECT_THAT(model("Add", args(x, positions)).refusal(),
               HasSubstr("layer 'out' is called with a constant. dptrain has"));
@@ -285,7 +287,7 @@ TEST(KerasOperations, SlicesOfStepsBecomeCropping) {
     return Model({nullptr, 5, 4}, "float32").operation("GetItem", "out", args(tensor("x"), index));
   };
   const auto same = [](const std::string& steps) {
-    return graph::portrait(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n" + steps));
+    return graph::describe_graph(graph::graph_of("layers:\n  - Input: {name: x, shape: [5, 4]}\n" + steps));
   };
   const auto cropped = [&](int before, int after) {
     return same(fmt::format("  - Cropping1D: {{name: out, cropping: [{}, {}]}}\n", before, after));
@@ -294,12 +296,12 @@ TEST(KerasOperations, SlicesOfStepsBecomeCropping) {
     return same(fmt::format("  - Cropping1D: {{name: out_steps, cropping: [{}, {}]}}\n  - Flatten: {{name: out}}\n",
                             before, after));
   };
-  EXPECT_EQ(graph::portrait(model({all, range(1, 3)}).built()), cropped(1, 2));
-  EXPECT_EQ(graph::portrait(model({all, range(-2, nullptr), rest}).built()), cropped(3, 0));
-  EXPECT_EQ(graph::portrait(model({all, range(nullptr, 9), all}).built()),
+  EXPECT_EQ(graph::describe_graph(model({all, range(1, 3)}).built()), cropped(1, 2));
+  EXPECT_EQ(graph::describe_graph(model({all, range(-2, nullptr), rest}).built()), cropped(3, 0));
+  EXPECT_EQ(graph::describe_graph(model({all, range(nullptr, 9), all}).built()),
             same("  - Activation: {name: out, activation: linear}\n"));
-  EXPECT_EQ(graph::portrait(model({all, 0}).built()), step(0, 4));
-  EXPECT_EQ(graph::portrait(model({all, -1, all}).built()), step(4, 0));
+  EXPECT_EQ(graph::describe_graph(model({all, 0}).built()), step(0, 4));
+  EXPECT_EQ(graph::describe_graph(model({all, -1, all}).built()), step(4, 0));
   for (const json& other : {json{all, range(0, 5, 2)}, json{all, all, 0}, json{rest, 0}, json{0, all}, json{all, 5},
                             json{all, nullptr}, json{all, range(3, 3)}})
     EXPECT_THAT(model(other).refusal(), HasSubstr("layer 'out' is a slice. dptrain has x[:, a:b] and x[:, i]"))
@@ -378,9 +380,9 @@ outputs: [a, b]
 )");
   const std::string text = keras::model_config(graph);
   const KerasWriter ours = keras_writer("2.15.0", true);
-  EXPECT_EQ(
-      graph::portrait(graph::graph_of(config::to_yaml(import_model_config("m.h5", text, std::nullopt, ours).model))),
-      graph::portrait(graph));
+  EXPECT_EQ(graph::describe_graph(
+                graph::graph_of(config::to_yaml(import_model_config("m.h5", text, std::nullopt, ours).model))),
+            graph::describe_graph(graph));
   EXPECT_THAT(keras::masks_advice(graph), ElementsAre(HasSubstr("Keras has no 'mask' of a layer, as of 'a' and 'b'")));
 }
 
@@ -420,7 +422,7 @@ layers:
               ElementsAre());  // as in Keras 3
   EXPECT_THAT(keras::masks_advice(graph),
               ElementsAre(HasSubstr("does not use the mask of an input next to an initial state, as of 'gru'"),
-                          HasSubstr("remove the mask of what MultiHeadAttention reads, as of 'own'")));
+                          HasSubstr("remove the masks of the inputs of MultiHeadAttention, as of 'own'")));
 }
 
 }  // namespace

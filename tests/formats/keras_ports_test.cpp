@@ -101,12 +101,12 @@ layers:
     "name": "words", "trainable": true, "dtype": "float32", "input_dim": 9, "output_dim": 4,
     "embeddings_initializer": "zeros", "embeddings_regularizer": null, "activity_regularizer": null,
     "embeddings_constraint": null, "mask_zero": true, "input_length": null})"));
-  EXPECT_EQ(graph::portrait(again(text)), graph::portrait(graph));
+  EXPECT_EQ(graph::describe_graph(again(text)), graph::describe_graph(graph));
   for (json& layer : model.at("config").at("layers")) {
     if (layer.at("name") == "x") layer.at("config")["dtype"] = "float32";
     if (layer.at("name") == "words") layer.at("config")["input_length"] = 5;  // as in models of Keras 2
   }
-  EXPECT_EQ(graph::portrait(again(model.dump())), graph::portrait(graph));
+  EXPECT_EQ(graph::describe_graph(again(model.dump())), graph::describe_graph(graph));
 }
 
 }  // namespace

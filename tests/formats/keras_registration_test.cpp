@@ -126,7 +126,7 @@ TEST(KerasRegistration, WritesEveryArgumentOfALayer) {
       if (tried)
         EXPECT_NE(written, left_out) << type->name << ": " << field.name
                                      << (written ? " is written" : " is not written");
-      else  // of both, one may be refused
+      else  // the other value of a boolean may be rejected
         EXPECT_EQ(field.value, &config::kValueOperations<bool>) << type->name << ": no candidate for " << field.name;
     }
   }

@@ -54,7 +54,7 @@ inline FileContents legacy_file(const std::vector<FileLayer>& layers, const File
   }
   file.list_attribute(top, "layer_names", names);
   const auto bytes = file.bytes();
-  return FileContents::over(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
+  return FileContents::from_bytes(checkpoint_bytes("keras.h5", {bytes.begin(), bytes.end()}));
 }
 
 /// A convolution or a dense layer with the names of Keras 2.

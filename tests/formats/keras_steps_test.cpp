@@ -45,14 +45,14 @@ TEST(KerasSteps, ReadsFilesOfKeras3) {
   text << file.rdbuf();
   const graph::Graph expected = graph::graph_of(kStepsModel),
                      found = steps_graph(text.str(), keras_writer("3.15.1", false));
-  EXPECT_EQ(graph::portrait(found), graph::portrait(expected));
+  EXPECT_EQ(graph::describe_graph(found), graph::describe_graph(expected));
 }
 
 TEST(KerasSteps, ReadsBackFilesForKeras2) {
   const graph::Graph graph = graph::graph_of(kStepsModel);
   const std::string text = keras::model_config(graph);
-  EXPECT_EQ(graph::portrait(steps_graph(text, {})), graph::portrait(graph));
-  EXPECT_EQ(graph::portrait(steps_graph(text, {.keras3 = true})), graph::portrait(graph));
+  EXPECT_EQ(graph::describe_graph(steps_graph(text, {})), graph::describe_graph(graph));
+  EXPECT_EQ(graph::describe_graph(steps_graph(text, {.keras3 = true})), graph::describe_graph(graph));
 }
 
 }  // namespace

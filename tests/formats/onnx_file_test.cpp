@@ -19,17 +19,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Read written(const Exported& exported) {
+OnnxFileInfo written(const Exported& exported) {
   const test::Folder folder;
   exporter_of("model.onnx").write(folder / "model.onnx", exported);
   return read_file(folder / "model.onnx");
 }
 
-Read written(const std::string& yaml) { return written({.model = graph::make_model(graph::graph_of(yaml), 1)}); }
+OnnxFileInfo written(const std::string& yaml) {
+  return written({.model = graph::make_model(graph::graph_of(yaml), 1)});
+}
 
 TEST(OnnxFile, ACnnHasOneTransposeAtTheInputAndOneBeforeFlatten) {
   const graph::Model model = sample::tiny_cnn();
-  const Read read = written({.model = model});
+  const OnnxFileInfo read = written({.model = model});
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.ops, ElementsAre("Transpose", "Conv", "Relu", "MaxPool", "Transpose", "Reshape", "Gemm", "Softmax"));
   EXPECT_THAT(read.inputs, ElementsAre("input_1 [batch,8,8,3] 1"));
@@ -38,7 +40,7 @@ TEST(OnnxFile, ACnnHasOneTransposeAtTheInputAndOneBeforeFlatten) {
 
 TEST(OnnxFile, HasMetadata) {
   const graph::Model model = sample::tiny_cnn(2);
-  const Read read = written({.model = model, .class_names = {"cat", "a \"dog\""}, .fitted_state = "{}"});
+  const OnnxFileInfo read = written({.model = model, .class_names = {"cat", "a \"dog\""}, .fitted_state = "{}"});
   EXPECT_EQ(read.producer, "dptrain");
   EXPECT_EQ(read.opset, 17);
   EXPECT_EQ(read.ir_version, 8);
@@ -61,21 +63,22 @@ TEST(OnnxFile, WritesWeightsOfSharedLayersOnce) {
   const graph::Model model = b.take({first, b.add("both", nn::ConcatenateSpec{}, {first, second})});
   const std::uint64_t bytes = exporter_of("a.onnx").write(folder / "a.onnx", {.model = model});
   EXPECT_LT(bytes, 50000U);
-  const Read read = read_file(folder / "a.onnx");
+  const OnnxFileInfo read = read_file(folder / "a.onnx");
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("a [batch,100] 1", "b [batch,100] 1"));
   EXPECT_THAT(read.outputs, ElementsAre("dense [batch,100] 1", "both [batch,200] 1"));
 }
 
 TEST(OnnxFile, AnUnchangedInputCanBeAnOutput) {
-  const Read read = written("layers:\n  - Input: {name: in, shape: [4]}\n  - Dropout: {rate: 0.5, name: out}\n");
+  const OnnxFileInfo read =
+      written("layers:\n  - Input: {name: in, shape: [4]}\n  - Dropout: {rate: 0.5, name: out}\n");
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.ops, ElementsAre("Identity"));
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,4] 1"));
 }
 
 TEST(OnnxFile, ResidualsStayChannelsFirst) {
-  const Read read = written(R"(
+  const OnnxFileInfo read = written(R"(
 layers:
   - Input: {name: in, shape: [8, 8, 4]}
   - Conv2D: {filters: 4, kernel_size: 3, padding: same, name: first}

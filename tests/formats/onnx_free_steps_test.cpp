@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr const char* kTwelveIds = "layers:\n  - Input: {name: in, shape: [12], dtype: int32}\n";
 constexpr const char* kVectors = "  - Embedding: {input_dim: 9, output_dim: 8, mask_zero: true, name: e}\n";
 
-Read freed(const std::string& yaml) {
+OnnxFileInfo freed(const std::string& yaml) {
   const test::Folder folder;
   const graph::Model model = graph::make_model(graph::graph_of(yaml), 1);
   exporter_of("a.onnx").write(folder / "a.onnx", {.model = model, .free_steps = true});
@@ -39,7 +39,7 @@ std::string refusal_of_steps(const std::string& yaml) {
 }
 
 TEST(OnnxFreeSteps, InputsAndOutputsHaveFreeSteps) {
-  const Read read =
+  const OnnxFileInfo read =
       freed(std::string(kTwelveIds) + kVectors + "  - LSTM: {units: 3, return_sequences: true, name: out}\n");
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
@@ -47,25 +47,25 @@ TEST(OnnxFreeSteps, InputsAndOutputsHaveFreeSteps) {
 }
 
 TEST(OnnxFreeSteps, PooledStepsHaveNoName) {
-  const Read read =
+  const OnnxFileInfo read =
       freed("layers:\n  - Input: {name: in, shape: [12, 4]}\n  - MaxPooling1D: {pool_size: 2, name: out}\n");
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.outputs, ElementsAre("out [batch,0,4] 1"));
 }
 
 TEST(OnnxFreeSteps, LooksUpPositionsForTheGivenSteps) {
-  const Read read = freed(std::string(kTwelveIds) + kVectors +
-                          "  - PositionEmbedding: {sequence_length: 12, name: p}\n"
-                          "  - Add: {inputs: [e, p]}\n"
-                          "  - MultiHeadAttention: {num_heads: 2, key_dim: 4, inputs: [add, add]}\n"
-                          "  - GlobalMaxPooling1D: {name: out}\n");
+  const OnnxFileInfo read = freed(std::string(kTwelveIds) + kVectors +
+                                  "  - PositionEmbedding: {sequence_length: 12, name: p}\n"
+                                  "  - Add: {inputs: [e, p]}\n"
+                                  "  - MultiHeadAttention: {num_heads: 2, key_dim: 4, inputs: [add, add]}\n"
+                                  "  - GlobalMaxPooling1D: {name: out}\n");
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,steps] 6"));
 }
 
 TEST(OnnxFreeSteps, NamesLayersThatDependOnTheLength) {
   EXPECT_THAT(refusal_of_steps(std::string(kTwelveIds) + kVectors + "  - Flatten\n  - Dense: {units: 2, name: out}\n"),
-              HasSubstr("the number of weights of 'out'"));
+              HasSubstr("the weights of 'out' depend on the length"));
   EXPECT_THAT(refusal_of_steps("layers:\n  - Input: {shape: [12, 4]}\n"
                                "  - Conv1D: {filters: 2, kernel_size: 3, padding: same, strides: 2, name: c}\n"),
               HasSubstr("the node 'c/Conv' depends on the length"));

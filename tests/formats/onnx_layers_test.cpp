@@ -115,7 +115,7 @@ TEST(OnnxRegistration, OnnxsCheckerAcceptsAFileOfEveryLayer) {
       seen.insert(example.of);
       const graph::Model model = model_of(example);
       exporter_of("a.onnx").write(folder / "a.onnx", {.model = model, .opset = opset});
-      const Read read = read_file(folder / "a.onnx");
+      const OnnxFileInfo read = read_file(folder / "a.onnx");
       EXPECT_EQ(read.checker_error, "");
       EXPECT_EQ(read.opset, opset);
       // The declared shape is the graph's; the checker has compared it with the inferred one.

@@ -23,7 +23,7 @@ using ::testing::Not;
 
 constexpr const char* kImages = "layers:\n  - Input: {name: in, shape: [8, 6, 3]}\n  - Flatten: {name: out}\n";
 
-Read written(const std::string& yaml, const PreparedInput& input, std::int64_t opset = 17) {
+OnnxFileInfo written(const std::string& yaml, const PreparedInput& input, std::int64_t opset = 17) {
   const test::Folder folder;
   const graph::Model model = graph::make_model(graph::graph_of(yaml), 1);
   const Preparation preparation{{input}};
@@ -39,7 +39,7 @@ PreparedInput columns(std::vector<PreparedColumn> columns) {
   return {.raw = {}, .bytes = false, .columns = std::move(columns), .steps = {}, .missing = {"", "NA"}};
 }
 
-TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
+TEST(OnnxPreparation, EveryStepIsValidInOpsets13And17) {
   using Filter = ResizeImage::Filter;
   const std::vector<std::vector<ImageStep>> all{
       {ResizeImage{8, 6, Filter::kNearest}},
@@ -52,7 +52,7 @@ TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
   };
   for (const auto& steps : all)
     for (const std::int64_t opset : {13, 17}) {
-      const Read read = written(kImages, images(steps), opset);
+      const OnnxFileInfo read = written(kImages, images(steps), opset);
       EXPECT_EQ(read.checker_error, "");
       EXPECT_THAT(read.inputs, ElementsAre("in [batch,height,width,3] 2"));
       EXPECT_THAT(read.outputs, ElementsAre("out [batch,144] 1"));
@@ -61,15 +61,16 @@ TEST(OnnxPreparation, EveryStepIsValidInEveryOpset) {
 }
 
 TEST(OnnxPreparation, CropsImagesOfAKnownSizeByConstants) {
-  const Read read = written(kImages, images({CropCentre{8, 6}, MapChannels{{0.5F}, {0.0F}, false}}, {12, 10, 3}));
+  const OnnxFileInfo read =
+      written(kImages, images({CropCentre{8, 6}, MapChannels{{0.5F}, {0.0F}, false}}, {12, 10, 3}));
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,12,10,3] 2"));
   EXPECT_THAT(read.ops, ElementsAre("Slice", "Slice", "Cast", "Mul", "Reshape"));
 }
 
 TEST(OnnxPreparation, FramesOfClipsAreImages) {
-  const Read read = written("layers:\n  - Input: {name: in, shape: [4, 8, 6, 3]}\n  - Flatten: {name: out}\n",
-                            images({ResizeImage{8, 6}}, {4, 0, 0, 3}));
+  const OnnxFileInfo read = written("layers:\n  - Input: {name: in, shape: [4, 8, 6, 3]}\n  - Flatten: {name: out}\n",
+                                    images({ResizeImage{8, 6}}, {4, 0, 0, 3}));
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs, ElementsAre("in [batch,4,height,width,3] 2"));
 }
@@ -89,7 +90,8 @@ TEST(OnnxPreparation, ATableHasOneInputPerColumn) {
                                        {"bill", FindBin{{1, 2}}, 0.0},
                                        {"nest", TakeToken{2}},
                                        {"pet", look}});
-  const Read read = written("layers:\n  - Input: {name: in, shape: [10]}\n  - Dense: {units: 2, name: pet}\n", input);
+  const OnnxFileInfo read =
+      written("layers:\n  - Input: {name: in, shape: [10]}\n  - Dense: {units: 2, name: pet}\n", input);
   EXPECT_EQ(read.checker_error, "");
   EXPECT_THAT(read.inputs,
               ElementsAre("age [batch] 1", "part [batch] 1", "bill [batch] 1", "nest [batch] 1", "pet [batch] 8"));
@@ -98,7 +100,7 @@ TEST(OnnxPreparation, ATableHasOneInputPerColumn) {
 }
 
 TEST(OnnxPreparation, WordsAreIdsForAnEmbedding) {
-  const Read read = written(
+  const OnnxFileInfo read = written(
       "layers:\n  - Input: {name: in, shape: [2], dtype: int32}\n  - Embedding: {input_dim: 3, output_dim: 4, name: "
       "out}\n",
       columns({{"a", LookUpWord{{{"cat", 0}, {"dog", 1}}, {}, {}, 3}}, {"b", TakeToken{3}}}));

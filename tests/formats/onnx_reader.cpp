@@ -35,11 +35,11 @@ std::string checker_error_of(::onnx::ModelProto model) {
 
 }  // namespace
 
-Read read_file(const std::string& path) {
+OnnxFileInfo read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   ::onnx::ModelProto model;
   if (!model.ParseFromIstream(&file)) throw std::runtime_error(path + " is no ONNX file");
-  Read read;
+  OnnxFileInfo read;
   read.checker_error = checker_error_of(model);
   for (const auto& node : model.graph().node()) read.ops.push_back(node.op_type());
   for (const auto& entry : model.metadata_props()) read.metadata[entry.key()] = entry.value();

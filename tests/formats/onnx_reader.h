@@ -8,7 +8,7 @@
 
 namespace dptrain::formats::onnx {
 
-struct Read {
+struct OnnxFileInfo {
   std::string checker_error;     ///< of the checker with shape inference; "": none
   std::vector<std::string> ops;  ///< of the nodes, in order
   std::map<std::string, std::string> metadata;
@@ -17,6 +17,6 @@ struct Read {
   std::int64_t opset = 0, ir_version = 0;
 };
 
-Read read_file(const std::string& path);
+OnnxFileInfo read_file(const std::string& path);
 
 }  // namespace dptrain::formats::onnx

@@ -55,7 +55,7 @@ TEST_F(OnnxTransposes, RemovesASinglePair) {
 TEST_F(OnnxTransposes, RemovesThreeThatCancel) {
   const Value x = image();
   const Graph graph = passed(to_.unary("Relu", to_.channels_first(to_.channels_first(to_.channels_first(x)))));
-  EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 0) << "[0,3,1,2] three times is nothing";
+  EXPECT_EQ(std::ranges::count(ops(graph), "Transpose"), 0) << "[0,3,1,2] three times is the identity";
 }
 
 TEST_F(OnnxTransposes, TransposesConstantsOfElementwiseOps) {

@@ -71,9 +71,9 @@ TEST(Safetensors, RejectsInvalidHeaders) {
 
 TEST(Safetensors, NamesFilesOfPyTorch) {
   const auto opened = [](const std::string& format) {
-    return FileContents::over(file_of(R"({"__metadata__":{"format":")" + format +
-                                          R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-                                      4));
+    return FileContents::from_bytes(file_of(R"({"__metadata__":{"format":")" + format +
+                                                R"("},"fc.kernel":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                            4));
   };
   EXPECT_EQ(opened("other").layers().size(), 1U);
   try {
@@ -125,7 +125,7 @@ TEST(Safetensors, AWrittenModelReadsBack) {
 TEST(Safetensors, FindsWeightsOfALayerByName) {
   const std::string header = R"({"out/bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("out/kernel":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}})";
-  const FileContents file = FileContents::over(file_of(header, 32));
+  const FileContents file = FileContents::from_bytes(file_of(header, 32));
   EXPECT_TRUE(file.model_config().empty());
   const std::vector<StoredLayer> layers = file.layers();
   ASSERT_EQ(layers.size(), 1U);
@@ -144,7 +144,7 @@ TEST(Safetensors, PartsOfALayerAreNotLayers) {
                           at, at + 4);
     at += 4;
   }
-  const std::vector<StoredLayer> layers = FileContents::over(file_of(header + "}", at)).layers();
+  const std::vector<StoredLayer> layers = FileContents::from_bytes(file_of(header + "}", at)).layers();
   ASSERT_EQ(layers.size(), 3U);
   EXPECT_THAT(layers[0].weight_names, ElementsAre("rnn/forward_gru/gru_cell/kernel", "rnn/backward_gru/gru_cell/bias"));
   EXPECT_THAT(layers[1].weight_names, ElementsAre("mha/query/kernel", "mha/value/kernel"));

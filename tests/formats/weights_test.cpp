@@ -93,7 +93,7 @@ TEST(Weights, SkipMismatchSkipsOtherShapes) {
   EXPECT_EQ(report.rows[2].status, LoadStatus::kInitialised);
   EXPECT_EQ(report.rows[2].reason, "3 weights in the file, 2 in the model");
   EXPECT_EQ(refusal_of(legacy_file({{"block1_conv", {{"kernel:0", {1}}, {"bias:0", {1}}}}}), spec, model),
-            "'keras.h5' matches no layer of this model: the file has 1 layer with weights (block1_conv), the model 3 "
+            "'keras.h5' has no weights for this model: the file has 1 layer with weights (block1_conv), the model 3 "
             "(block1_conv, block2_conv, head); try match: topology, or rename");
 }
 

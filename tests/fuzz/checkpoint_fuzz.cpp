@@ -14,7 +14,7 @@ using namespace dptrain;  // NOLINT(google-build-using-namespace)
 template <class Read>
 void attempt(const std::vector<std::byte>& bytes, const Read& read) {
   try {
-    read(formats::FileContents::over(formats::checkpoint_bytes("fuzz.h5", bytes)));
+    read(formats::FileContents::from_bytes(formats::checkpoint_bytes("fuzz.h5", bytes)));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCheckpoint) std::abort();
   }

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool skip = (data[0] & 1U) != 0;
   const std::size_t block = 1 + (data[0] >> 1U);
   try {
-    const Files files{FileBytes::of_memory("fuzz", {begin + 1, begin + size}, data::table::csv_file_errors())};
+    const Files files{FileBytes::from_memory("fuzz", {begin + 1, begin + size}, data::table::csv_file_errors())};
     const data::table::Schema schema = data::table::sniff(files, {.rows = 4, .bytes = 16}).schema;
     std::string outcomes[2];
     for (int i = 0; i < 2; ++i) {

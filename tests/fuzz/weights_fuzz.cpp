@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   attempt([&] {
-    const auto contents = formats::FileContents::over(formats::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
+    const auto contents =
+        formats::FileContents::from_bytes(formats::checkpoint_bytes("fuzz", {span.begin(), span.end()}));
     load_all_ways(contents);
     attempt([&] { build_from(contents.model_config(), &contents); });
     describe_file(contents);

@@ -26,7 +26,7 @@ config::Family& encoder_family() {
 }
 
 void NumberEncoder::encode_ids(double, std::int32_t*) const {
-  throw Error(ErrorKind::kInternal, "this encoder gives no ids");
+  throw Error(ErrorKind::kInternal, "this encoder has no ids");
 }
 
 void WordEncoder::encode(std::int32_t index, float* out) const {
@@ -70,8 +70,9 @@ struct Nothing {
   [[noreturn]] static void fail() { throw Error(ErrorKind::kInternal, "an ignored column has no encoder"); }
 };
 
-const RegisteredEncoder kIgnore =
-    encoder_def<IgnoreSpec, Nothing>(table::ColumnType::kId, config::Schema::of<IgnoreSpec>("Ignore"));
+const RegisteredEncoder kIgnore = encoder_def<IgnoreSpec, Nothing>(
+    table::ColumnType::kId,
+    config::Schema::of<IgnoreSpec>("Ignore").doc("anything -> nothing: the column is not used"));
 
 }  // namespace
 }  // namespace dptrain::data

@@ -49,7 +49,7 @@ class TrainingColumn {
   virtual std::int64_t missing_words() const = 0;
   /// kText: calls `take` for each row.
   virtual void texts(const std::function<void(std::string_view)>& take) const = 0;
-  /// Number of parts that threads can read concurrently with texts_of(). The parts are together texts().
+  /// Number of parts that threads can read concurrently with texts_of(). All parts together are texts().
   virtual int text_parts() const { return 1; }
   virtual void texts_of(int /*part*/, const std::function<void(std::string_view)>& take) const { texts(take); }
 };
@@ -82,7 +82,7 @@ class NumberEncoder : public Encoder {
  public:
   /// The map that encode() applies, if it is linear. Callers can then map many cells without a virtual call for each.
   virtual std::optional<LinearMap> linear() const { return std::nullopt; }
-  /// Writes floats() numbers. NaN is a missing `number`. Throws Error{kData} for a number that the encoder refuses.
+  /// Writes floats() numbers. NaN is a missing `number`. Throws Error{kData} for a number that the encoder rejects.
   virtual void encode(double number, float* out) const = 0;
   /// Writes ids() ids. Only for ids() > 0.
   virtual void encode_ids(double number, std::int32_t* out) const;
@@ -91,7 +91,7 @@ class NumberEncoder : public Encoder {
 /// kCategory: maps each word to an index, which alone determines the encoded cell.
 class WordEncoder : public Encoder {
  public:
-  /// Throws Error{kData} if the encoder refuses words outside its vocabulary, or missing ones.
+  /// Throws Error{kData} if the encoder rejects words outside its vocabulary, or missing ones.
   virtual std::int32_t index(std::string_view word) const = 0;
   virtual std::int32_t missing_index() const = 0;
   /// Whether the index is one for words outside the vocabulary.
@@ -149,7 +149,7 @@ struct IgnoreSpec {};
 // Value of an empty cell: `missing: mean | most_frequent | error | NUMBER` for a column of numbers,
 // `missing: category | most_frequent | error` for a column of words.
 
-enum class MissingNumber { kMean, kMostFrequent, kError };
+enum class MissingNumber { kMean, kMaxFrequent, kError };
 
 struct MissingNumberRule {
   MissingNumber rule = MissingNumber::kMean;
@@ -157,7 +157,7 @@ struct MissingNumberRule {
   bool operator==(const MissingNumberRule&) const = default;
 };
 
-enum class MissingWord { kCategory, kMostFrequent, kError };
+enum class MissingWord { kCategory, kMaxFrequent, kError };
 
 }  // namespace dptrain::data
 
@@ -166,13 +166,13 @@ namespace dptrain::config {
 template <>
 struct EnumNames<data::MissingNumber> {
   static constexpr std::array names{std::pair{data::MissingNumber::kMean, "mean"},
-                                    std::pair{data::MissingNumber::kMostFrequent, "most_frequent"},
+                                    std::pair{data::MissingNumber::kMaxFrequent, "most_frequent"},
                                     std::pair{data::MissingNumber::kError, "error"}};
 };
 template <>
 struct EnumNames<data::MissingWord> {
   static constexpr std::array names{std::pair{data::MissingWord::kCategory, "category"},
-                                    std::pair{data::MissingWord::kMostFrequent, "most_frequent"},
+                                    std::pair{data::MissingWord::kMaxFrequent, "most_frequent"},
                                     std::pair{data::MissingWord::kError, "error"}};
 };
 template <>

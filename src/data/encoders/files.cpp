@@ -39,6 +39,7 @@ class ImageColumn final : public FileEncoder {
 const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
     table::ColumnType::kText,
     config::Schema::of<ImageSpec>("Image")
+        .doc("path -> image, read as by the data set `ImageFolder`; the column is an input by itself")
         .key(
             key("color_mode", static_cast<ColorMode ImageSpec::*>(&ImageReading::color_mode)).doc("1, 3 or 4 channels"))
         .key(key("exif", static_cast<Exif ImageSpec::*>(&ImageReading::exif))
@@ -79,7 +80,8 @@ class VideoColumn final : public FileEncoder {
 };
 
 const RegisteredEncoder kVideoColumn = encoder_def<ColumnVideoSpec, VideoColumn>(
-    table::ColumnType::kText, with_clip_keys<ColumnVideoSpec>(config::Schema::of<ColumnVideoSpec>("Video")));
+    table::ColumnType::kText, with_clip_keys<ColumnVideoSpec>(config::Schema::of<ColumnVideoSpec>("Video").doc(
+                                  "path -> clip, read as by the data set `Video`; the column is an input by itself")));
 
 }  // namespace
 }  // namespace dptrain::data

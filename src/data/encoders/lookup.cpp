@@ -85,7 +85,7 @@ class StringLookup final : public WordEncoder {
   static std::unique_ptr<const Encoder> fit(const StringLookupSpec& spec, const TrainingColumn& column) {
     std::vector<TrainingColumn::Word> words = column.words();
     std::optional<std::string> filler;
-    if (spec.missing == MissingWord::kMostFrequent)
+    if (spec.missing == MissingWord::kMaxFrequent)
       if (auto first = vocabulary_of(words, 1); !first.empty()) filler = std::move(first.front());
     // An empty cell is the word "", as in Keras.
     if (spec.missing == MissingWord::kCategory && column.missing_words() > 0)
@@ -149,15 +149,19 @@ class StringLookup final : public WordEncoder {
 const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLookup>(
     table::ColumnType::kCategory,
     config::Schema::of<StringLookupSpec>("StringLookup")
+        .doc("any field -> one-hot vector, or the index in the vocabulary for an Input of `dtype: int32`; the default "
+             "for columns of words")
         .key(key("max_tokens", &StringLookupSpec::max_tokens)
                  .at_least(1)
-                 .doc("largest number of entries: the most frequent words, and those for unknown words"))
+                 .doc("largest number of indices, including those for unknown words: the most frequent words; default: "
+                      "all words"))
         .key(key("num_oov_indices", &StringLookupSpec::num_oov_indices)
                  .at_least(0)
                  .at_most(1'000'000)
-                 .doc("number of indices for words that are not in the vocabulary"))
-        .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("words in place of those of the training rows"))
-        .key(key("missing", &StringLookupSpec::missing).doc("value for an empty cell")));
+                 .doc("number of indices for unknown words"))
+        .key(key("vocabulary", &StringLookupSpec::vocabulary).doc("list of words; default: those of the training rows"))
+        .key(key("missing", &StringLookupSpec::missing)
+                 .doc("value of an empty cell; category: the word ''; error: an empty cell is an error")));
 
 constexpr std::int64_t kKerasUnknown = -1;  // oov_token
 
@@ -208,7 +212,7 @@ class IntegerLookup final : public WordEncoder {
     Counts counts;
     for (const TrainingColumn::Word& word : column.words()) counts[whole_number(word.text)] += word.count;
     std::optional<std::int64_t> filler, most;
-    if (spec.missing == MissingWord::kMostFrequent)
+    if (spec.missing == MissingWord::kMaxFrequent)
       if (const auto first = numbers_of(counts, 1); !first.empty()) filler = first.front();
     if (spec.max_tokens) most = *spec.max_tokens - spec.num_oov_indices;
     return std::make_unique<IntegerLookup>(spec, spec.vocabulary.empty() ? numbers_of(counts, most) : spec.vocabulary,
@@ -277,15 +281,20 @@ class IntegerLookup final : public WordEncoder {
 const RegisteredEncoder kIntegerLookup = encoder_def<IntegerLookupSpec, IntegerLookup>(
     table::ColumnType::kCategory,
     config::Schema::of<IntegerLookupSpec>("IntegerLookup")
+        .doc(
+            "whole number -> one-hot vector or index, as `StringLookup`; -1 is unknown unless `vocabulary` contains it")
         .key(key("max_tokens", &IntegerLookupSpec::max_tokens)
                  .at_least(2)
-                 .doc("largest number of entries: the most frequent integers, and that for unknown ones"))
+                 .doc("largest number of indices, including those for unknown numbers: the most frequent numbers; "
+                      "default: all numbers"))
         .key(key("num_oov_indices", &IntegerLookupSpec::num_oov_indices)
                  .at_least(0)
                  .at_most(1'000'000)
-                 .doc("indices for integers that are not in the vocabulary"))
-        .key(key("vocabulary", &IntegerLookupSpec::vocabulary).doc("integers in place of those of the training rows"))
-        .key(key("missing", &IntegerLookupSpec::missing).doc("value for an empty cell")));
+                 .doc("number of indices for unknown numbers"))
+        .key(key("vocabulary", &IntegerLookupSpec::vocabulary)
+                 .doc("list of whole numbers; default: those of the training rows"))
+        .key(key("missing", &IntegerLookupSpec::missing)
+                 .doc("value of an empty cell; category: an unknown number; error: an empty cell is an error")));
 
 class Hashing final : public WordEncoder {
  public:
@@ -319,13 +328,15 @@ class Hashing final : public WordEncoder {
 const RegisteredEncoder kHashing = encoder_def<HashingSpec, Hashing>(
     table::ColumnType::kCategory,
     config::Schema::of<HashingSpec>("Hashing")
+        .doc("any field -> one-hot vector of a bin, or the index of the bin for an Input of `dtype: int32`; the bin is "
+             "FarmHash modulo `num_bins`")
         .positional(
             key("num_bins", &HashingSpec::num_bins).required().at_least(1).at_most(1'000'000'000).doc("number of bins"))
         .key(key("salt", &HashingSpec::salt)
                  .check([](const std::vector<std::int64_t>& salt) {
                    return salt.size() <= 2 ? "" : "must be a number or a list of two";
                  })
-                 .doc("key of SipHash in place of FarmHash")));
+                 .doc("one or two numbers: key of SipHash, which replaces FarmHash; default: FarmHash")));
 
 class CategoryEncoding final : public NumberEncoder {
  public:
@@ -365,12 +376,14 @@ class CategoryEncoding final : public NumberEncoder {
 };
 
 const RegisteredEncoder kCategoryEncoding = encoder_def<CategoryEncodingSpec, CategoryEncoding>(
-    table::ColumnType::kNumber, config::Schema::of<CategoryEncodingSpec>("CategoryEncoding")
-                                    .positional(key("num_tokens", &CategoryEncodingSpec::num_tokens)
-                                                    .required()
-                                                    .at_least(1)
-                                                    .at_most(16'777'216)
-                                                    .doc("all numbers are below it")));
+    table::ColumnType::kNumber,
+    config::Schema::of<CategoryEncodingSpec>("CategoryEncoding")
+        .doc("whole number from 0 -> one-hot vector, or unchanged for an Input of `dtype: int32`")
+        .positional(key("num_tokens", &CategoryEncodingSpec::num_tokens)
+                        .required()
+                        .at_least(1)
+                        .at_most(16'777'216)
+                        .doc("number of categories; all numbers are below it")));
 
 }  // namespace
 }  // namespace dptrain::data

@@ -67,7 +67,7 @@ std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColum
   if (rule.number) return rule.number;
   switch (rule.rule) {
     case MissingNumber::kMean: return sums.mean;
-    case MissingNumber::kMostFrequent: return most_frequent(column);
+    case MissingNumber::kMaxFrequent: return most_frequent(column);
     case MissingNumber::kError: break;
   }
   return std::nullopt;
@@ -129,12 +129,13 @@ class ColumnNormalization final : public NumberEncoder {
 const RegisteredEncoder kNormalization = encoder_def<ColumnNormalizationSpec, ColumnNormalization>(
     table::ColumnType::kNumber,
     config::Schema::of<ColumnNormalizationSpec>("Normalization")
-        .key(key("mean", &ColumnNormalizationSpec::mean)
-                 .doc("mean of the column, in place of that of the training rows"))
+        .doc("number x -> `(x - mean) / max(sqrt(variance), 1e-7)`; the default for columns of numbers")
+        .key(key("mean", &ColumnNormalizationSpec::mean).doc("mean of the column; default: that of the training rows"))
         .key(key("variance", &ColumnNormalizationSpec::variance)
                  .at_least(0)
-                 .doc("variance of the column, in place of that of the training rows"))
-        .key(key("missing", &ColumnNormalizationSpec::missing).doc("value for an empty cell")));
+                 .doc("variance of the column; default: that of the training rows"))
+        .key(key("missing", &ColumnNormalizationSpec::missing)
+                 .doc("value of an empty cell; error: an empty cell is an error")));
 
 class ColumnRescaling final : public NumberEncoder {
  public:
@@ -176,9 +177,11 @@ class ColumnRescaling final : public NumberEncoder {
 const RegisteredEncoder kColumnRescaling = encoder_def<ColumnRescalingSpec, ColumnRescaling>(
     table::ColumnType::kNumber,
     config::Schema::of<ColumnRescalingSpec>("Rescaling")
-        .positional(key("scale", &ColumnRescalingSpec::scale).required().doc("factor of the values"))
+        .doc("number x -> `x * scale + offset`")
+        .positional(key("scale", &ColumnRescalingSpec::scale).required().doc("factor of the number"))
         .key(key("offset", &ColumnRescalingSpec::offset).doc("added after the scaling"))
-        .key(key("missing", &ColumnRescalingSpec::missing).doc("value for an empty cell")));
+        .key(key("missing", &ColumnRescalingSpec::missing)
+                 .doc("value of an empty cell; error: an empty cell is an error")));
 
 /// Keras's summary of a column: sorted values, and the number of rows that each represents. In floats, as in Keras.
 struct Summary {
@@ -294,13 +297,20 @@ std::string check_discretization(const DiscretizationSpec& spec) {
 const RegisteredEncoder kDiscretization = encoder_def<DiscretizationSpec, Discretization>(
     table::ColumnType::kNumber,
     config::Schema::of<DiscretizationSpec>("Discretization")
-        .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries).doc("lower bounds of all bins but the first"))
-        .key(key("num_bins", &DiscretizationSpec::num_bins).at_least(1).at_most(1'000'000).doc("number of bins"))
+        .doc("number -> one-hot vector of its range of numbers, or the index of that range for an Input of `dtype: "
+             "int32`")
+        .key(key("bin_boundaries", &DiscretizationSpec::bin_boundaries)
+                 .doc("lower bounds of all ranges but the first; or `num_bins`"))
+        .key(key("num_bins", &DiscretizationSpec::num_bins)
+                 .at_least(1)
+                 .at_most(1'000'000)
+                 .doc("number of ranges with similar counts of training rows; or `bin_boundaries`"))
         .key(key("epsilon", &DiscretizationSpec::epsilon)
                  .at_least(1e-7)
                  .at_most(1)
-                 .doc("error of the bin boundaries, as a share of the rows"))
-        .key(key("missing", &DiscretizationSpec::missing).doc("value for an empty cell"))
+                 .doc("error of the boundaries that are fitted with `num_bins`, as a share of the rows"))
+        .key(key("missing", &DiscretizationSpec::missing)
+                 .doc("value of an empty cell; error: an empty cell is an error"))
         .rule<DiscretizationSpec>(check_discretization));
 
 constexpr double kDay = 24 * 60, kWeek = 7 * kDay;  // minutes
@@ -370,8 +380,11 @@ class Date final : public NumberEncoder {
   bool has_times_;
 };
 
-const RegisteredEncoder kDate =
-    encoder_def<DateSpec, Date>(table::ColumnType::kDate, config::Schema::of<DateSpec>("Date"));
+const RegisteredEncoder kDate = encoder_def<DateSpec, Date>(
+    table::ColumnType::kDate,
+    config::Schema::of<DateSpec>("Date").doc(
+        "date -> days, normalized over the training rows, then sine and cosine of the year, the week and, if the "
+        "training rows have times, the day; the default for columns of dates"));
 
 }  // namespace
 }  // namespace dptrain::data

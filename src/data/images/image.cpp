@@ -42,14 +42,14 @@ void convert_to(ColorMode color, const std::uint8_t* from, std::int64_t count, s
 
 }  // namespace
 
-ImageError::ImageError(std::int64_t byte, const std::string& words)
-    : Error(ErrorKind::kData, fmt::format("byte {}: {}", with_commas(byte), words)), byte_(byte), words_(words) {}
+ImageError::ImageError(std::int64_t byte, const std::string& reason)
+    : Error(ErrorKind::kData, fmt::format("byte {}: {}", with_commas(byte), reason)), byte_(byte), reason_(reason) {}
 
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte) {
   if (height < 1 || width < 1) throw ImageError(byte, fmt::format("an image of {} x {} pixels", width, height));
-  if (width > kMostPixels / height)
+  if (width > kMaxPixels / height)
     throw ImageError(byte, fmt::format("{} x {} pixels; at most {} are decoded", with_commas(width),
-                                       with_commas(height), with_commas(kMostPixels)));
+                                       with_commas(height), with_commas(kMaxPixels)));
 }
 
 void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out) {
@@ -86,7 +86,7 @@ void read_image_file(const std::string& path, const ImageReading& reading, const
                   .part = hint.part},
                  out);
   } catch (const ImageError& error) {
-    throw SampleError({.file = path, .byte = error.byte(), .words = error.words()});
+    throw SampleError({.file = path, .byte = error.byte(), .reason = error.reason()});
   }
 }
 

@@ -17,7 +17,7 @@
 namespace dptrain::data {
 
 /// Maximum size of an image, for example 20,000 x 6,700. A larger one is an error before its pixels are allocated.
-inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
+inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 27;
 
 enum class ColorMode { kGrayscale, kRgb, kRgba };
 
@@ -33,14 +33,14 @@ struct DecodeOptions {
 /// An image that cannot be read, with the byte offset in the file and the decoder's message.
 class ImageError : public Error {
  public:
-  ImageError(std::int64_t byte, const std::string& words);
+  ImageError(std::int64_t byte, const std::string& reason);
 
   std::int64_t byte() const noexcept { return byte_; }
-  const std::string& words() const noexcept { return words_; }
+  const std::string& reason() const noexcept { return reason_; }
 
  private:
   std::int64_t byte_;
-  std::string words_;
+  std::string reason_;
 };
 
 /// Decodes into `out`, u8 [H, W, C] with C = 1, 3 or 4. Reuses its memory.

@@ -18,7 +18,7 @@ enum class ImageFormat { kJpeg, kPng, kBmp, kGif, kPnm };
 /// Detects the format from the first bytes. The error for another format names it.
 ImageFormat image_format(ImageBytes file);
 
-/// Throws for images of more than kMostPixels. `byte`: offset of the size in the file.
+/// Throws for images of more than kMaxPixels. `byte`: offset of the size in the file.
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte);
 constexpr std::int64_t channels_of(ColorMode color) {
   return color == ColorMode::kGrayscale ? 1 : color == ColorMode::kRgb ? 3 : 4;

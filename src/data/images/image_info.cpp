@@ -104,7 +104,7 @@ ImageInfo pnm(const FormatHeader& file) {
         ++at;
     }
     std::int64_t value = 0;
-    for (; std::isdigit(static_cast<int>(file.byte(at))) != 0 && value <= kMostPixels; ++at)
+    for (; std::isdigit(static_cast<int>(file.byte(at))) != 0 && value <= kMaxPixels; ++at)
       value = value * 10 + (file.byte(at) - '0');
     return value;
   };

@@ -15,12 +15,12 @@ namespace dptrain::data {
 namespace {
 
 /// Huffman coding takes at least one bit per block of 8 x 8 pixels. Arithmetic coding has no such bound; its limit
-/// protects memory from small files.
+/// prevents a small file from allocating a huge image.
 constexpr std::int64_t kJpegPixelsPerByte = 64 * 8, kArithmeticPixelsPerByte = 16 * kJpegPixelsPerByte;
 constexpr int kExifMarker = JPEG_APP0 + 1;
-constexpr unsigned kMostMarkerBytes = 0xFFFF;
+constexpr unsigned kMaxMarkerBytes = 0xFFFF;
 /// Usually ten. Each scan of a progressive file decodes the whole image, so a small file could take hours.
-constexpr int kMostScans = 100;
+constexpr int kMaxScans = 100;
 /// Pixels around a part to decode: color is interpolated from neighbors in a coarser grid.
 constexpr std::int64_t kMargin = 4;
 constexpr std::array<unsigned, 4> kScales{8, 4, 2, 1};
@@ -41,7 +41,7 @@ Failure& failure_of(j_common_ptr jpeg) { return *reinterpret_cast<Failure*>(jpeg
 }
 
 /// Treats warnings about lost or guessed pixels as errors, and ignores other warnings.
-void count_warning(j_common_ptr jpeg, int level) {
+void fail_on_lost_pixels(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   switch (jpeg->err->msg_code) {
     case JWRN_JPEG_EOF:
@@ -71,9 +71,9 @@ void skip_bytes(j_decompress_ptr jpeg, long count) {
 }
 
 void count_scans(j_common_ptr jpeg) {
-  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMostScans) return;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMaxScans) return;
   Failure& failure = failure_of(jpeg);
-  std::snprintf(failure.words.data(), failure.words.size(), "more than %d scans", kMostScans);
+  std::snprintf(failure.words.data(), failure.words.size(), "more than %d scans", kMaxScans);
   std::longjmp(failure.jump, 1);
 }
 
@@ -99,7 +99,7 @@ class JpegFile {
   explicit JpegFile(ImageBytes file) : file_(file) {
     jpeg_.err = jpeg_std_error(&failure_.base);
     failure_.base.error_exit = fail;
-    failure_.base.emit_message = count_warning;
+    failure_.base.emit_message = fail_on_lost_pixels;
     failure_.base.output_message = ignore_message;
     source_.init_source = source_.term_source = need_nothing;
     source_.fill_input_buffer = past_the_end;
@@ -118,7 +118,7 @@ class JpegFile {
       jpeg_create_decompress(&jpeg_);
       jpeg_.src = &source_;
       jpeg_.progress = &progress_;
-      if (want_exif) jpeg_save_markers(&jpeg_, kExifMarker, kMostMarkerBytes);
+      if (want_exif) jpeg_save_markers(&jpeg_, kExifMarker, kMaxMarkerBytes);
       jpeg_read_header(&jpeg_, TRUE);
     });
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
@@ -147,14 +147,14 @@ class JpegFile {
 
   /// Sets the part to decode (DecodeOptions::part), only for unscaled, complete baseline files that are not CMYK.
   void choose_part(const std::function<Window(const Shape&)>& part, ColorMode color) {
-    if (!part || !is_baseline() || is_inks() || jpeg_.scale_denom != 1 || !has_end()) return;
+    if (!part || !is_baseline() || is_cmyk() || jpeg_.scale_denom != 1 || !has_end()) return;
     const std::int64_t height = jpeg_.image_height, width = jpeg_.image_width;
     const Window window = part(Shape{height, width, channels_of(color)});
     if (window.height > 0 && window.width > 0 && (window.height < height || window.width < width)) part_ = window;
   }
 
   void decode(ColorMode color, Array& out) {
-    jpeg_.out_color_space = is_inks()                   ? JCS_CMYK
+    jpeg_.out_color_space = is_cmyk()                   ? JCS_CMYK
                             : color == ColorMode::kRgb  ? JCS_RGB
                             : color == ColorMode::kRgba ? JCS_EXT_RGBA
                                                         : JCS_GRAYSCALE;
@@ -162,7 +162,7 @@ class JpegFile {
     out.shape = Shape{jpeg_.output_height, jpeg_.output_width, channels_of(color)};
     out.u8.resize(static_cast<std::size_t>(out.shape.elements()));
     if (part_.height > 0) return read_part(out);
-    is_inks() ? read_inks(color, out.u8.data())
+    is_cmyk() ? read_cmyk(color, out.u8.data())
               : read_rows(out.u8.data(), out.shape[1] * out.shape[2], jpeg_.output_height);
     guarded([&] { jpeg_finish_decompress(&jpeg_); });
   }
@@ -174,7 +174,7 @@ class JpegFile {
     f();
   }
 
-  bool is_inks() const { return jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; }
+  bool is_cmyk() const { return jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; }
 
   bool has_end() const {
     constexpr std::size_t kTail = 64;  // some encoders append padding
@@ -214,7 +214,7 @@ class JpegFile {
     });
   }
 
-  void read_inks(ColorMode color, std::uint8_t* out) {
+  void read_cmyk(ColorMode color, std::uint8_t* out) {
     const std::int64_t width = jpeg_.output_width;
     std::vector<std::uint8_t> row(static_cast<std::size_t>(4 * width));
     const bool inverted = jpeg_.saw_Adobe_marker != FALSE;

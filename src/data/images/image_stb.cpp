@@ -46,10 +46,10 @@ std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
   return static_cast<std::size_t>(2 * (8 * width * height + height + kSlack));
 }
 /// PNG is the densest format: deflate packs at most 1032 bytes into one (RFC 1951), of 8 pixels each.
-constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
+constexpr std::int64_t kMaxPixelsPerByte = 8 * 1032;
 /// stb_image unpacks a GIF into three arrays of the whole image, and a small file may claim any size.
-constexpr std::int64_t kMostGifPixels = std::int64_t{1} << 24;
-constexpr std::size_t kHeaderLimit = 1 << 20;  // largest header, read before the size
+constexpr std::int64_t kMaxGifPixels = std::int64_t{1} << 24;
+constexpr std::size_t kHeaderLimit = 1 << 20;  // allocation limit while the size is unknown
 
 /// Callbacks with which stb_image reads the file.
 class StbInput {
@@ -111,11 +111,11 @@ void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& option
       fail(again, file, format);
     }
     check_pixels(height, width, input.position());
-    if (format == ImageFormat::kGif && std::int64_t{height} * width > kMostGifPixels)
+    if (format == ImageFormat::kGif && std::int64_t{height} * width > kMaxGifPixels)
       throw ImageError(input.position(),
                        fmt::format("{} x {} pixels; at most {} of a GIF are decoded", with_commas(width),
-                                   with_commas(height), with_commas(kMostGifPixels)));
-    if (std::int64_t{height} * width / kMostPixelsPerByte > static_cast<std::int64_t>(file.size()))
+                                   with_commas(height), with_commas(kMaxGifPixels)));
+    if (std::int64_t{height} * width / kMaxPixelsPerByte > static_cast<std::int64_t>(file.size()))
       throw ImageError(static_cast<std::int64_t>(file.size()),
                        fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
   }

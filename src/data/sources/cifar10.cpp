@@ -74,6 +74,7 @@ namespace {
 
 const RegisteredDataset kCifar10Set = dataset_def<CIFAR10Spec>(
     config::Schema::of<CIFAR10Spec>("CIFAR10")
+        .doc("the binary version of CIFAR-10, with the class names in `batches.meta.txt`")
         .positional(
             key("directory", &CIFAR10Spec::directory).required().doc("folder with data_batch_1.bin ... test_batch.bin"))
         .key(key("subset", &CIFAR10Spec::subset).doc("train: the five data batches; test: the sixth file")),

@@ -147,10 +147,10 @@ std::string CsvFeature::path(std::int64_t row) const {
 
 template <class F>
 void CsvFeature::with_file(std::int64_t row, const F& use) const {
-  const auto bad = [&](const std::string& words) {
+  const auto bad = [&](const std::string& reason) {
     return SampleError({.file = rows_->table.place(row),
                         .byte = -1,
-                        .words = fmt::format("column '{}': {}", printable(name_), words)});
+                        .reason = fmt::format("column '{}': {}", printable(name_), reason)});
   };
   const std::string file = path(row);
   if (file.empty()) throw bad(fmt::format("found nothing, expected the path of {}", files_->what()));

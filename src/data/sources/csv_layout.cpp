@@ -35,7 +35,7 @@ config::Typed encoder_of(const Json& json) {
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   config::Typed encoder;
-  if (const auto text = config::SourceText::check(json.dump(), "what was learned", "", diagnostics))
+  if (const auto text = config::SourceText::check(json.dump(), "fitted state", "", diagnostics))
     encoder = encoder_family().read(config::parse_yaml(*text, diagnostics), reader);
   if (!encoder || !diagnostics.ok())
     throw Error(ErrorKind::kCheckpoint, "a column's encoder is unknown: " + json.dump());
@@ -120,7 +120,7 @@ const CsvLayout::Column& CsvLayout::column(const std::string& name) const {
   return *found;
 }
 
-bool CsvLayout::names_files() const {
+bool CsvLayout::has_file_columns() const {
   return std::ranges::any_of(columns, [](const Column& column) { return reads_files(column.encoder); });
 }
 
@@ -131,11 +131,11 @@ ClassNames class_names_of_model(const std::string& fitted_state, const ClassName
   const Json json = Json::parse(fitted_state, nullptr, false);
   if (!json.is_object() || json.value("data_set", Json()) != kKind) return stored;
   ClassNames names;
-  for (const CsvLayout::Label& label : CsvLayout::of(fitted_state).labels) names.add(label.name, label.classes);
+  for (const CsvLayout::Label& label : CsvLayout::parse(fitted_state).labels) names.add(label.name, label.classes);
   return names.has_named_output() ? names : stored;
 }
 
-CsvLayout CsvLayout::of(const std::string& text) try {
+CsvLayout CsvLayout::parse(const std::string& text) try {
   return from_json(Json::parse(text));
 } catch (const Json::exception& error) {
   throw Error(ErrorKind::kCheckpoint, fmt::format("the fitted state of the data cannot be read: {}", error.what()));

@@ -33,10 +33,10 @@ struct CsvLayout {
 
   const Column& column(const std::string& name) const;
   /// Whether a column contains paths of files.
-  bool names_files() const;
+  bool has_file_columns() const;
   std::string text() const;
   /// Parses text(). Throws Error{kCheckpoint} for invalid text and for the text of another type of data set.
-  static CsvLayout of(const std::string& text);
+  static CsvLayout parse(const std::string& text);
 };
 
 /// Class names of a model: `stored` in its file, or those of each label in `fitted_state` if an older version wrote one

@@ -56,7 +56,7 @@ Names flat(const Groups& groups) {
 }
 
 /// Whether a column that the config does not name becomes an input. Logs the reason if not.
-bool is_of_use(const table::Column& column, const std::string& file) {
+bool is_usable_input(const table::Column& column, const std::string& file) {
   const char* why = column.type == table::ColumnType::kId     ? "a different value in each row"
                     : column.type == table::ColumnType::kText ? "texts"
                                                               : nullptr;
@@ -87,7 +87,7 @@ Groups default_inputs(const CSVSpec& spec, const ModelSide& model, const table::
   for (const table::Column& column : schema.columns) {
     if (others.contains(column.name)) continue;
     const auto configured = spec.columns.find(column.name);
-    if (configured == spec.columns.end() ? is_of_use(column, file) : !is_ignored(configured->second))
+    if (configured == spec.columns.end() ? is_usable_input(column, file) : !is_ignored(configured->second))
       all.columns.push_back(column.name);
   }
   if (all.columns.empty()) throw Error(ErrorKind::kData, fmt::format("{}: no column is left for the inputs", file));
@@ -290,7 +290,7 @@ void log_formats(const CSVSpec& spec, const CsvLayout& layout, const std::string
     log::info(fmt::format("{}: numbers have {}: {}", file, what, join(names, ", ")));
 }
 
-void keep_formats(const table::Schema& schema, CsvLayout& layout) {
+void store_formats(const table::Schema& schema, CsvLayout& layout) {
   for (const table::Column& column : schema.columns)
     if (column.kept && column.type == table::ColumnType::kNumber && column.numbers != table::NumberFormat{})
       layout.numbers[column.name] = column.numbers;
@@ -319,7 +319,7 @@ CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const s
     plan.layout.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
     if (configured != spec.columns.end()) plan.layout.columns.back().encoder = configured->second;
   }
-  keep_formats(columns.schema(), plan.layout);
+  store_formats(columns.schema(), plan.layout);
   log_formats(spec, plan.layout, files.front());
   plan.schema = std::move(columns.schema());
   return plan;
@@ -327,7 +327,7 @@ CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const s
 
 CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::vector<std::string>& files,
                        bool with_labels) {
-  CsvLayout layout = CsvLayout::of(model.fitted_state);
+  CsvLayout layout = CsvLayout::parse(model.fitted_state);
   check_against_config(spec, layout);
   model.fits_labels() ? check_no_label_is_input(spec, layout) : check_labels(spec, layout, model.fitted_use);
   table::SniffOptions options = sniff_options(spec);
@@ -371,14 +371,14 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
       want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
   if (fits_labels) {
     plan_labels(spec, model, layout, columns);
-    keep_formats(schema, layout);
+    store_formats(schema, layout);
   }
   if (with_labels && spec.sample_weight) want(*spec.sample_weight, table::ColumnType::kNumber, {}, false);
   return {.schema = std::move(schema), .layout = std::move(layout)};
 }
 
 CsvPlan plan_of_stream(const CSVSpec& spec, const ModelSide& model) {
-  CsvLayout layout = CsvLayout::of(model.fitted_state);
+  CsvLayout layout = CsvLayout::parse(model.fitted_state);
   check_against_config(spec, layout);
   check_labels(spec, layout, model.fitted_use);
   CsvPlan plan;

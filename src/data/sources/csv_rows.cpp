@@ -105,7 +105,7 @@ class LabelReader {
 
   /// Returns the rows without a valid label or weight, and appends them to `bad`. Throws Error{kData} for the first one
   /// unless `may_skip`.
-  std::vector<std::int64_t> broken_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
+  std::vector<std::int64_t> invalid_rows(bool may_skip, std::vector<table::BadRow>& bad) const {
     std::vector<std::int64_t> broken;
     for (std::int64_t row = 0; row < table_.rows(); ++row) {
       if (whole(table_.row(row))) continue;
@@ -157,8 +157,8 @@ class LabelReader {
            std::ranges::all_of(classes_, [&](const Classes& of) { return of.knows(cells[of.cell].code); });
   }
   std::optional<table::BadRow> row_error(std::int64_t row) const {
-    const auto about = [&](const std::string& column, std::string words) {
-      return table::BadRow{.place = table_.place(row), .column = column, .words = std::move(words)};
+    const auto about = [&](const std::string& column, std::string reason) {
+      return table::BadRow{.place = table_.place(row), .column = column, .reason = std::move(reason)};
     };
     for (const Classes& classes : classes_)
       if (std::string words = classes.error_of(row); !words.empty())
@@ -221,12 +221,12 @@ class LabelReader {
   int weight_ = -1;
 };
 
-/// Fills `rows.labels` and `rows.sample_weights`. Classes that the plan lacks are the column's sorted words. A row with
+/// Fills `rows.labels` and `rows.sample_weights`. A layout without classes gets the column's sorted words. A row with
 /// an invalid label or weight throws Error{kData}, or with `on_error: skip` is skipped and added to `bad`. A class
 /// number without an output of the model always throws Error{kData}.
 void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std::vector<table::BadRow>& bad) {
   LabelReader reader(spec, model, rows);
-  const std::vector<std::int64_t> broken = reader.broken_rows(spec.on_error.skip, bad);
+  const std::vector<std::int64_t> broken = reader.invalid_rows(spec.on_error.skip, bad);
   if (!broken.empty() && std::cmp_equal(broken.size(), rows.table.rows()))
     throw Error(ErrorKind::kData,
                 fmt::format("{}: no row can be used; the last one: {}", rows.table.place(0), bad.back().str()));
@@ -240,7 +240,7 @@ void put_labels(const CSVSpec& spec, const ModelSide& model, CsvRows& rows, std:
 
 constexpr std::int64_t kRowsInFingerprint = 1000;
 
-std::vector<std::string> files_like(const std::string& pattern) {
+std::vector<std::string> matching_files(const std::string& pattern) {
   const fs::path path(pattern);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (is_pattern(folder.string()))
@@ -283,7 +283,7 @@ void describe_files(CsvRows& rows, const std::vector<std::string>& files) {
 BadSample bad_sample(const table::BadRow& row) {
   return {.file = row.place,
           .byte = -1,
-          .words = row.column.empty() ? row.words : fmt::format("column '{}': {}", row.column, row.words)};
+          .reason = row.column.empty() ? row.reason : fmt::format("column '{}': {}", row.column, row.reason)};
 }
 
 bool is_pattern(std::string_view path) { return path.find_first_of("*?") != std::string_view::npos; }
@@ -294,7 +294,7 @@ std::vector<std::string> csv_files(const std::vector<config::Path>& paths) {
     if (!is_pattern(path.value))
       files.push_back(path.value);
     else
-      for (std::string& file : files_like(path.value)) files.push_back(std::move(file));
+      for (std::string& file : matching_files(path.value)) files.push_back(std::move(file));
   }
   return files;
 }
@@ -318,7 +318,7 @@ std::shared_ptr<const CsvRows> read_csv(const CSVSpec& spec, const ModelSide& mo
                 fmt::format("{}: no row can be read; the first one: {}", files.front(), bad.front().str()));
   if (model.fitted_state.empty()) choose_encoders(rows->table.schema(), rows->layout);
   put_labels(spec, model, *rows, bad);
-  if (spec.on_error.skip || rows->layout.names_files()) {
+  if (spec.on_error.skip || rows->layout.has_file_columns()) {
     const auto all = rows->size() + static_cast<std::int64_t>(bad.size());
     rows->bad = std::make_shared<BadSamples>(spec.on_error, all, files.front(), "rows");
     for (const table::BadRow& row : bad) rows->bad->add(bad_sample(row));

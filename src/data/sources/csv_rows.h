@@ -1,6 +1,6 @@
 #pragma once
 
-// CsvRows: the rows of a CSV data set in memory, their labels, and the plan that maps columns to inputs.
+// CsvRows: the rows of a CSV data set in memory, their labels, and the layout that maps columns to inputs.
 
 #include <cstdint>
 #include <memory>

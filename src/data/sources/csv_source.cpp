@@ -52,7 +52,7 @@ std::uint64_t stamps_of(const CsvRows& rows, const CsvFeature& column) {
 class CsvBase : public LabelledSource {
  public:
   explicit CsvBase(std::shared_ptr<const CsvRows> rows) : LabelledSource("row", {}), rows_(std::move(rows)) {
-    show_labels(rows_->labels);
+    use_labels(rows_->labels);
     sample_weights_ = rows_->sample_weights;
     for (const CsvLayout::Label& label : rows_->layout.labels) class_names_.add(label.name, label.classes);
     fingerprint_ = rows_->fingerprint;
@@ -63,7 +63,7 @@ class CsvBase : public LabelledSource {
   std::shared_ptr<BadSamples> bad_samples() const override { return rows_->bad; }
   void prefetch_sample(std::int64_t index) const override {
     LabelledSource::prefetch_sample(index);
-    rows_->table.prefetch_sample(rows_->row_of(index));
+    rows_->table.prefetch_row(rows_->row_of(index));
   }
   std::string cache_key() const override { return fmt::format("{} of {}", fingerprint_, rows_->cache_key); }
 
@@ -249,7 +249,7 @@ class CsvSamples final : public CsvBase {
       out += feature.encoder().floats();
     }
   }
-  /// Returns false for a missing number that the encoder refuses.
+  /// Returns false for a missing number that the encoder rejects.
   static bool map_numbers(const Input& input, const table::Cell* cells, float* out) {
     bool good = true;
     for (const auto& [cell, map] : input.linear) {
@@ -307,7 +307,7 @@ class UnfittedCsv final : public CsvBase {
     return layout.text();
   }
   std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
-    return samples_as(rows_, CsvLayout::of(fitted_state), model_, true);
+    return samples_as(rows_, CsvLayout::parse(fitted_state), model_, true);
   }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRange = std::size_t{1} << 16;
 
 /// Combines two parts of a column: Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983.
-NumberSums together(const NumberSums& a, const NumberSums& b) {
+NumberSums combined(const NumberSums& a, const NumberSums& b) {
   const std::int64_t present = a.present + b.present, missing = a.missing + b.missing;
   if (present == 0) return {.missing = missing};
   const auto of_a = static_cast<double>(a.present), of_b = static_cast<double>(b.present);
@@ -140,7 +140,7 @@ CsvStatistics compute_statistics(const CsvRows& rows, const std::vector<std::int
     for (std::size_t i = 0; i < of_range.size(); ++i) {
       const int cell = i < places.numbers.size() ? places.numbers[i] : places.dates[i - places.numbers.size()];
       NumberSums& sum = all[static_cast<std::size_t>(cell)].sums;
-      sum = together(sum, of_range[i]);
+      sum = combined(sum, of_range[i]);
     }
   return all;
 }

@@ -47,7 +47,7 @@ std::shared_ptr<const Source> CsvStream::next(std::int64_t most) {
   auto rows = std::make_shared<CsvRows>();
   if (!impl_->rows->next(rows->table, most)) return nullptr;
   rows->layout = impl_->plan.layout;
-  if (rows->layout.names_files())
+  if (rows->layout.has_file_columns())
     rows->bad =
         std::make_shared<BadSamples>(OnError{.skip = impl_->skip, .is_flag = true}, rows->size(), impl_->name, "rows");
   rows->place = rows->fingerprint = rows->cache_key = impl_->name;
@@ -63,6 +63,6 @@ std::string CsvStream::passthrough_field(std::int64_t sample, std::size_t which)
   return field;
 }
 
-std::vector<BadSample> CsvStream::take_bad() { return std::exchange(impl_->bad, {}); }
+std::vector<BadSample> CsvStream::take_bad_samples() { return std::exchange(impl_->bad, {}); }
 
 }  // namespace dptrain::data

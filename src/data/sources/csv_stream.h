@@ -28,7 +28,7 @@ class CsvStream {
   /// Field of column passthrough()[which] for a sample of the last next(), without quotes.
   std::string passthrough_field(std::int64_t sample, std::size_t which) const;
   /// Rows skipped since the last call (`on_error: skip`).
-  std::vector<BadSample> take_bad();
+  std::vector<BadSample> take_bad_samples();
 
  private:
   struct Impl;

@@ -49,7 +49,7 @@ struct DatasetDef final : config::TypeDef {
   /// Set if the type is a part of another role's data set.
   std::function<DatasetPart(const void* spec)> part;
   std::function<bool(const void* spec)> needs_fit;  ///< whether its sources must be fitted; empty: no
-  bool is_made_up = false;                          ///< reads no files: `--data synthetic` does not replace it
+  bool is_synthetic = false;                        ///< reads no files: `--data synthetic` does not replace it
   /// Opens the user's files (data/sources/predict.h). `spec` is null if the model was trained on other data. Empty:
   /// predict cannot read this type.
   std::function<PredictSource(const void* spec, const PredictFiles& files, const ModelSide& model)> open_for_predict;
@@ -113,7 +113,7 @@ class DatasetBuilder : public config::TypeBuilder<DatasetBuilder<Spec>, Spec, Da
   DatasetBuilder&& open_path(std::shared_ptr<const Source> (*f)(const std::string& path)) {
     return type_->open_path = f, self();
   }
-  DatasetBuilder&& made_up() { return type_->is_made_up = true, self(); }
+  DatasetBuilder&& mark_synthetic() { return type_->is_synthetic = true, self(); }
 };
 
 /// `schema` lists the keys except those of DatasetCommon, which this function adds.
@@ -122,10 +122,11 @@ DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                                  std::vector<config::Path> (*paths)(const Spec&) = no_paths<Spec>) {
   schema.add(config::key("take", &DatasetCommon::take)
                  .at_least(1)
-                 .doc("number of samples, the first ones")
+                 .doc("number of samples, the first ones; default: all")
                  .template field<Spec>());
   schema.add(config::key("class_names", &DatasetCommon::class_names)
-                 .doc("one name per class, in order, or {label: names}")
+                 .doc("one name per class, in the order of the labels; for several labels as {kind: [cat, dog], size: "
+                      "[small, large]}; default: from the data set, if it has names")
                  .template field<Spec>());
   DatasetBuilder<Spec> builder(std::move(schema));
   builder.paths(paths);

@@ -48,7 +48,7 @@ Features::Features(std::shared_ptr<const Source> of, std::vector<FeatureInput> i
     : WrappedSource(std::move(of)),
       inputs_(std::move(inputs)),
       folder_(folder),
-      kept_(static_cast<std::size_t>(size()), false) {
+      stored_(static_cast<std::size_t>(size()), false) {
   if (!folder.empty()) {
     open_file(folder);
     return;
@@ -85,7 +85,7 @@ std::size_t Features::place(std::int64_t index, std::size_t input) const {
   return bytes + static_cast<std::size_t>(index) * inputs_[input].row_bytes();
 }
 
-void Features::keep(std::int64_t index, const std::vector<const std::byte*>& rows) {
+void Features::store(std::int64_t index, const std::vector<const std::byte*>& rows) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::size_t size = inputs_[i].row_bytes();
     if (memory_) {
@@ -100,18 +100,18 @@ void Features::keep(std::int64_t index, const std::vector<const std::byte*>& row
       throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write features: {}", folder_, std::strerror(error)));
   }
   const auto which = static_cast<std::size_t>(index);
-  if (!kept_[which]) ++kept_count_;
-  kept_[which] = true;
+  if (!stored_[which]) ++stored_count_;
+  stored_[which] = true;
 }
 
 /// Throws the error of a sample that could not be read when the features were computed.
 void Features::read_again(std::int64_t index, Array& spare) const {
-  for (int input = 0; input < of().inputs(); ++input) of().read(index, input, spare, {});
+  for (int input = 0; input < wrapped().inputs(); ++input) wrapped().read(index, input, spare, {});
 }
 
 void Features::read(std::int64_t index, int input, Array& out, const ReadHint&) const {
   const auto i = static_cast<std::size_t>(input);
-  if (!kept_[static_cast<std::size_t>(index)]) read_again(index, out);
+  if (!stored_[static_cast<std::size_t>(index)]) read_again(index, out);
   out.shape = inputs_[i].shape;
   out.type = DType::kF32;
   out.f32.resize(static_cast<std::size_t>(inputs_[i].shape.elements()));
@@ -120,13 +120,13 @@ void Features::read(std::int64_t index, int input, Array& out, const ReadHint&) 
 
 void Features::read_exact(std::int64_t index, int input, DType, void* out) const {
   Array unread;
-  if (!kept_[static_cast<std::size_t>(index)]) read_again(index, unread);
+  if (!stored_[static_cast<std::size_t>(index)]) read_again(index, unread);
   read_row(index, static_cast<std::size_t>(input), out);
 }
 
 /// Throws for a sample without features: callers have read it from the data set before, which should have failed.
 void Features::read_row(std::int64_t index, std::size_t input, void* out) const {
-  if (!kept_[static_cast<std::size_t>(index)])
+  if (!stored_[static_cast<std::size_t>(index)])
     throw Error(ErrorKind::kData, fmt::format("{}: could not be read when the features were computed, and can be now; "
                                               "start again",
                                               label_place(index, 0)));

@@ -31,9 +31,9 @@ class Features final : public WrappedSource {
   ~Features() override;
 
   /// Stores the features of sample `index`, one row per input. Throws Error{kWrite}.
-  void keep(std::int64_t index, const std::vector<const std::byte*>& rows);
+  void store(std::int64_t index, const std::vector<const std::byte*>& rows);
   /// Number of samples without features, because they could not be read. Reading one throws as the data set does.
-  std::int64_t missing() const { return size() - kept_count_; }
+  std::int64_t missing() const { return size() - stored_count_; }
   std::uint64_t bytes() const { return feature_bytes(inputs_, size()); }
 
   int inputs() const override { return static_cast<int>(inputs_.size()); }
@@ -58,8 +58,8 @@ class Features final : public WrappedSource {
   std::unique_ptr<std::byte[]> memory_;
   std::string folder_;
   int file_ = -1;
-  std::vector<bool> kept_;
-  std::int64_t kept_count_ = 0;
+  std::vector<bool> stored_;
+  std::int64_t stored_count_ = 0;
 };
 
 }  // namespace dptrain::data

@@ -45,7 +45,7 @@ std::uint64_t hash_ends(const std::string& path, std::uint64_t hash) {
 namespace {
 
 /// Protects memory from huge files, such as a disk image named .jpg.
-constexpr off_t kMostFileBytes = off_t{1} << 30;
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -214,16 +214,16 @@ Listing list_folder(const std::string& folder) {
 }
 
 void read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
-  const auto fail = [&](std::int64_t byte, const std::string& words) {
-    throw SampleError({.file = path, .byte = byte, .words = words});
+  const auto fail = [&](std::int64_t byte, const std::string& reason) {
+    throw SampleError({.file = path, .byte = byte, .reason = reason});
   };
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe in its place must not block
   if (file.get() < 0) fail(-1, "cannot open: " + error_text(errno));
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail(-1, "cannot read: " + error_text(errno));
   if (!S_ISREG(info.st_mode)) fail(-1, "is not a file");
-  if (info.st_size > kMostFileBytes)
-    fail(-1, fmt::format("has {} bytes; the limit is {}", with_commas(info.st_size), with_commas(kMostFileBytes)));
+  if (info.st_size > kMaxFileBytes)
+    fail(-1, fmt::format("has {} bytes; the limit is {}", with_commas(info.st_size), with_commas(kMaxFileBytes)));
   bytes.resize(static_cast<std::size_t>(info.st_size));
   std::size_t have = 0;
   while (have < bytes.size()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// FileList: the files below some folders, in a fixed order. A name takes its length and 13 bytes. One thread fills
+// FileList: the files below some folders, in a fixed order. A name takes its length plus 13 bytes. One thread fills
 // the list; then any thread may read it.
 
 #include <cstdint>

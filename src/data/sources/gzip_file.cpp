@@ -16,7 +16,7 @@ namespace {
 /// Larger than zlib's default of 8 KiB for fewer system calls; beyond 128 KiB the time no longer falls.
 constexpr unsigned kBufferBytes = 256U << 10;
 /// gzread() takes an unsigned and returns an int.
-constexpr std::size_t kMostAtOnce = 1U << 30;
+constexpr std::size_t kMaxAtOnce = 1U << 30;
 
 /// Reads gzip and plain files: zlib's gz* functions pass plain files through.
 class GzipFile final : public ByteReader {
@@ -42,7 +42,7 @@ class GzipFile final : public ByteReader {
   std::size_t read(void* to, std::size_t count) override {
     std::size_t taken = 0;
     while (taken < count) {
-      const auto wanted = static_cast<unsigned>(std::min(count - taken, kMostAtOnce));
+      const auto wanted = static_cast<unsigned>(std::min(count - taken, kMaxAtOnce));
       const int got = gzread(file_, static_cast<char*>(to) + taken, wanted);
       if (got > 0) taken += static_cast<std::size_t>(got);
       if (got < static_cast<int>(wanted)) {

@@ -211,13 +211,13 @@ class Hdf5Dataset final : public LabelledSource {
     try {
       open(spec, spec.file.value);
     } catch (...) {
-      forget();
+      close_all();
       throw;
     }
   }
   ~Hdf5Dataset() override {
     const std::lock_guard lock(hdf5_mutex());
-    forget();
+    close_all();
   }
   Hdf5Dataset(const Hdf5Dataset&) = delete;
   Hdf5Dataset& operator=(const Hdf5Dataset&) = delete;
@@ -325,7 +325,7 @@ class Hdf5Dataset final : public LabelledSource {
   }
 
   /// Closes everything, arrays before their file. Under the lock.
-  void forget() {
+  void close_all() {
     inputs_.clear();
     file_ = Handle();
   }
@@ -376,6 +376,7 @@ PredictSource predict_hdf5(const HDF5DatasetSpec* spec, const PredictFiles& file
 const RegisteredDataset kHdf5DatasetSet =
     dataset_def<HDF5DatasetSpec>(
         config::Schema::of<HDF5DatasetSpec>("HDF5Dataset")
+            .doc("arrays of an HDF5 file, one row per sample")
             .key(key("file", &HDF5DatasetSpec::file).required().doc("path of the file"))
             .key(key("inputs", &HDF5DatasetSpec::inputs)
                      .required()
@@ -383,7 +384,7 @@ const RegisteredDataset kHdf5DatasetSet =
             .key(key("labels", &HDF5DatasetSpec::labels)
                      .doc("name of an array: classes (integers), values, or rows; or {output name: array}"))
             .key(key("sample_weight", &HDF5DatasetSpec::sample_weight)
-                     .doc("name of an array: a factor of each sample's loss")),
+                     .doc("name of an array: one factor for each sample's loss")),
         [](const HDF5DatasetSpec& spec, const ModelSide&, Role) { return std::make_shared<Hdf5Dataset>(spec); },
         [](const HDF5DatasetSpec& spec) { return std::vector{spec.file}; })
         .predict(predict_hdf5, {.format = [](const FileHead& head) -> std::string {

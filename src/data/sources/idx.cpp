@@ -16,7 +16,7 @@ namespace dptrain::data {
 namespace {
 
 /// A larger rank means a file of another format.
-constexpr int kMostDimensions = 8;
+constexpr int kMaxDimensions = 8;
 /// Compression ratio that sizes the first allocation for a packed file. The allocation doubles if it is exceeded.
 constexpr std::uint64_t kLikelyRatio = 8;
 constexpr std::uint64_t kSmallestAllocation = 64U << 10;
@@ -58,8 +58,8 @@ void read_magic(ByteReader& reader, IdxHeader& header) {
              "; expected 00 00 <type> <rank> with type 08 (uint8), 09 (int8), 0b (int16), 0c (int32), 0d (float32) "
              "or 0e (float64)");
   }
-  if (magic[3] == 0 || magic[3] > kMostDimensions)
-    fail(reader, fmt::format("the header names {} dimensions at byte 3; expected 1 to {}", magic[3], kMostDimensions));
+  if (magic[3] == 0 || magic[3] > kMaxDimensions)
+    fail(reader, fmt::format("the header names {} dimensions at byte 3; expected 1 to {}", magic[3], kMaxDimensions));
   header.type = *type;
   header.extents.resize(magic[3]);
 }
@@ -187,7 +187,7 @@ std::vector<float> idx_floats(const IdxFile& file) {
 std::vector<std::int32_t> idx_integers(const IdxFile& file) {
   std::vector<std::int32_t> out;
   if (!convert_integers(file, out))
-    throw Error(ErrorKind::kInternal, file.name + ": integers wanted of " + std::string(name_of(file.type)));
+    throw Error(ErrorKind::kInternal, file.name + ": expected integers, found " + std::string(name_of(file.type)));
   return out;
 }
 

@@ -243,11 +243,13 @@ PredictSource predict_idx(const IDXSpec* spec, const PredictFiles& files, const 
 const RegisteredDataset kIdxSet =
     dataset_def<IDXSpec>(
         config::Schema::of<IDXSpec>("IDX")
-            .key(key("inputs", &IDXSpec::inputs).required().doc("a file, or {input name: file}; plain or .gz"))
+            .doc("arrays in IDX files, one row per sample")
+            .key(key("inputs", &IDXSpec::inputs).required().doc("a file, plain or .gz; or {input name: file}"))
             .key(key("labels", &IDXSpec::labels)
                      .required()
-                     .doc("classes (integers), values, or one row per sample; or {output name: file}"))
-            .key(key("sample_weight", &IDXSpec::sample_weight).doc("a factor of each sample's loss")),
+                     .doc("a file, plain or .gz, with classes (integers), values, or one row per sample; or {output "
+                          "name: file}"))
+            .key(key("sample_weight", &IDXSpec::sample_weight).doc("a file: one factor for each sample's loss")),
         [](const IDXSpec& spec, const ModelSide& model, Role) { return open_idx(spec, model); },
         [](const IDXSpec& spec) {
           std::vector<config::Path> paths;

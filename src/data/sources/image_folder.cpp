@@ -105,19 +105,21 @@ PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& fi
 /// Opens any folder that does not contain clips.
 std::shared_ptr<const Source> open_folder(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored) || holds_clip_files(path)) return nullptr;
+  if (!std::filesystem::is_directory(path, ignored) || has_clip_files(path)) return nullptr;
   return open_folder_as<ImageFolderSpec>(path, open_images);
 }
 
 const RegisteredDataset kImageFolderSet =
     dataset_def<ImageFolderSpec>(
         config::Schema::of<ImageFolderSpec>("ImageFolder")
+            .doc("image files, one sub-folder per class")
             .positional(key("directory", &ImageFolderSpec::directory).required().doc("one sub-folder per class"))
             .key(key("color_mode", &ImageFolderSpec::color_mode).doc("1, 3 or 4 channels"))
             .key(key("exif", &ImageFolderSpec::exif)
                      .doc("rotate: turn photos upright by their EXIF orientation; ignore: as stored"))
             .key(key("on_error", &ImageFolderSpec::on_error)
-                     .doc("fail, skip, or {skip: LIMIT}: a number or part of files")),
+                     .doc("files that cannot be read: fail, skip, or skip at most a number or a share of the files, as "
+                          "{skip: 10} or {skip: 0.1%}")),
         open_image_folder, [](const ImageFolderSpec& spec) { return std::vector{spec.directory}; })
         .open_path(open_folder)
         .predict(predict_images,

@@ -108,7 +108,7 @@ std::string part_list(const JoinSpec& spec) {
   return join(words, ", ");
 }
 
-/// Opens one path per part, in their order. The first part that is a table keeps columns.
+/// Opens one path per part, in their order. The first table supplies the passthrough columns.
 PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, const ModelSide& model) {
   const std::vector<JoinParts::Part>& parts = spec->of.parts;
   if (files.paths.size() != parts.size())
@@ -128,7 +128,7 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
     if (path == "-") fail_part(path, part.set.name(), "which is read from a file");
     if (!def.open_for_predict || !def.predict.reads_parts)
       fail_part(path, part.set.name(), "which predict does not read");
-    const bool keeps = def.predict.has_passthrough && !has_table;
+    const bool keeps = def.predict.supports_passthrough && !has_table;
     has_table = has_table || keeps;
     PredictFiles file{.paths = {path}, .fitted_state = fitted_state[i], .skip = files.skip, .is_part = true};
     if (keeps) file.passthrough = files.passthrough;
@@ -149,11 +149,11 @@ PredictSource predict_join(const JoinSpec* spec, const PredictFiles& files, cons
 const RegisteredDataset kJoinSet =
     dataset_def<JoinSpec>(
         config::Schema::of<JoinSpec>("Join")
-            .positional(key("of", &JoinSpec::of)
-                            .required()
-                            .doc("data sets of one size, row by row: a list, or {name of the input: data set}"))
+            .doc("combines data sets row by row")
+            .positional(
+                key("of", &JoinSpec::of).required().doc("data sets of one size: a list, or {input name: data set}"))
             .key(key("labels", &JoinSpec::labels)
-                     .doc("the part whose labels and sample weights count; absent: those of all parts"))
+                     .doc("the part that supplies labels and sample weights; default: all parts"))
             .rule<JoinSpec>(check_join),
         open_join,
         [](const JoinSpec& spec) {
@@ -167,7 +167,7 @@ const RegisteredDataset kJoinSet =
         .needs_fit([](const JoinSpec& spec) {
           return std::ranges::any_of(spec.of.parts, [](const JoinParts::Part& part) { return needs_fit(part.set); });
         })
-        .predict(predict_join, {.refused = {}, .has_passthrough = true, .reads_parts = false});
+        .predict(predict_join, {.refused = {}, .supports_passthrough = true, .reads_parts = false});
 
 }  // namespace
 
@@ -210,14 +210,18 @@ class JoinSource final : public Source {
 
   std::int64_t size() const override { return parts_.front().source->size(); }
   int inputs() const override { return static_cast<int>(inputs_.size()); }
-  std::string input_name(int input) const override { return of(input).name; }
-  Shape input_shape(int input) const override { return of(input).source->input_shape(of(input).which); }
-  bool has_one_shape(int input) const override { return of(input).source->has_one_shape(of(input).which); }
+  std::string input_name(int input) const override { return input_column(input).name; }
+  Shape input_shape(int input) const override {
+    return input_column(input).source->input_shape(input_column(input).which);
+  }
+  bool has_one_shape(int input) const override {
+    return input_column(input).source->has_one_shape(input_column(input).which);
+  }
   Shape peek_shape(std::int64_t index, int input) const override {
-    return of(input).source->peek_shape(index, of(input).which);
+    return input_column(input).source->peek_shape(index, input_column(input).which);
   }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
-    of(input).source->read(index, of(input).which, out, hint);
+    input_column(input).source->read(index, input_column(input).which, out, hint);
   }
   std::optional<ClipInfo> inspect(std::int64_t index) const override {
     std::optional<ClipInfo> info;
@@ -229,13 +233,13 @@ class JoinSource final : public Source {
     return std::ranges::any_of(parts_, [](const JoinedPart& part) { return part.source->draws(); });
   }
   bool can_read_exact(int input, DType type) const override {
-    return of(input).source->can_read_exact(of(input).which, type);
+    return input_column(input).source->can_read_exact(input_column(input).which, type);
   }
   void read_exact(std::int64_t index, int input, DType type, void* out) const override {
-    of(input).source->read_exact(index, of(input).which, type, out);
+    input_column(input).source->read_exact(index, input_column(input).which, type, out);
   }
   bool view(std::int64_t index, int input, ImageView& out) const override {
-    return of(input).source->view(index, of(input).which, out);
+    return input_column(input).source->view(index, input_column(input).which, out);
   }
   void prefetch_sample(std::int64_t index) const override {
     for (const JoinedPart& part : parts_) part.source->prefetch_sample(index);
@@ -243,10 +247,12 @@ class JoinSource final : public Source {
   std::shared_ptr<BadSamples> bad_samples() const override { return account_; }
   /// Null if the part stores its rows in another order: row() applies to all inputs.
   const std::uint8_t* u8_rows(int input) const override {
-    return in_order_[of(input).part] ? of(input).source->u8_rows(of(input).which) : nullptr;
+    return in_order_[input_column(input).part] ? input_column(input).source->u8_rows(input_column(input).which)
+                                               : nullptr;
   }
   const float* f32_rows(int input) const override {
-    return in_order_[of(input).part] ? of(input).source->f32_rows(of(input).which) : nullptr;
+    return in_order_[input_column(input).part] ? input_column(input).source->f32_rows(input_column(input).which)
+                                               : nullptr;
   }
   std::int64_t shared_before() const override {
     std::int64_t most = 0;
@@ -327,7 +333,7 @@ class JoinSource final : public Source {
     const Source* source;
     int which;
   };
-  const Column& of(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const Column& input_column(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
   const Column& label(int which) const { return labels_[static_cast<std::size_t>(which)]; }
   std::size_t index_of(const JoinedPart& part) const { return static_cast<std::size_t>(&part - parts_.data()); }
 
@@ -352,7 +358,7 @@ class JoinSource final : public Source {
             fmt::format("{} has an input without a name; write of: {{NAME: {{...}}, ...}} with the names of the "
                         "model's inputs",
                         part.place));
-      refuse_twice(inputs_, name, "input", part);
+      reject_duplicate(inputs_, name, "input", part);
       inputs_.push_back({std::move(name), index_of(part), part.source.get(), i});
     }
   }
@@ -361,7 +367,7 @@ class JoinSource final : public Source {
     const bool has_other = !labels_.empty();
     for (int i = 0; i < part.source->labels(); ++i) {
       const std::string name = part.source->label_name(i);
-      refuse_twice(labels_, name, "label", part);
+      reject_duplicate(labels_, name, "label", part);
       if (has_other && name.empty() != labels_.front().name.empty())
         throw Error(ErrorKind::kUsage,
                     fmt::format("{} has labels for every output, and {} has labels for some; name all of them, as in "
@@ -378,8 +384,8 @@ class JoinSource final : public Source {
     weights_ = part.source.get();
   }
 
-  void refuse_twice(const std::vector<Column>& known, const std::string& name, const char* what,
-                    const JoinedPart& part) const {
+  void reject_duplicate(const std::vector<Column>& known, const std::string& name, const char* what,
+                        const JoinedPart& part) const {
     const auto found = std::ranges::find(known, name, &Column::name);
     if (found == known.end()) return;
     const std::string of_name = name.empty() ? "" : fmt::format(" '{}'", name);

@@ -26,7 +26,7 @@ struct LabelColumn {
   std::vector<float> values{};          ///< kValues: [samples, width]
 
   /// Prefetches the label of a sample.
-  void prefetch_sample(std::int64_t index) const {
+  void prefetch_label(std::int64_t index) const {
     if (!classes.empty()) prefetch(&classes[static_cast<std::size_t>(index)]);
     if (!values.empty()) prefetch(&values[static_cast<std::size_t>(index * width)]);
   }
@@ -59,7 +59,7 @@ class LabelledSource : public Source {
     return label(which).values.empty() ? nullptr : label(which).values.data();
   }
   void prefetch_sample(std::int64_t index) const override {
-    for (const LabelColumn& label : *shown_) label.prefetch_sample(index);
+    for (const LabelColumn& label : *shown_) label.prefetch_label(index);
     if (!sample_weights_.empty()) prefetch(&sample_weights_[static_cast<std::size_t>(index)]);
   }
   std::string label_place(std::int64_t index, int which) const override {
@@ -76,7 +76,7 @@ class LabelledSource : public Source {
 
   const LabelColumn& label(int which) const { return (*shown_)[static_cast<std::size_t>(which)]; }
   /// Uses `kept`, which must outlive the source, instead of labels_.
-  void show_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
+  void use_labels(const std::vector<LabelColumn>& kept) { shown_ = &kept; }
 
   std::vector<LabelColumn> labels_;
   std::vector<float> sample_weights_;

@@ -15,7 +15,7 @@
 namespace dptrain::data {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
+static_assert(std::endian::native == std::endian::little, "elements are copied in the byte order of the file");
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 /// NumPy writes some hundred bytes and by default reads at most 10,000.

@@ -77,14 +77,14 @@ class NpyFiles {
   explicit NpyFiles(const std::optional<config::Path>& archive) {
     if (!archive) return;
     name_ = archive->value;
-    archive_ = FileBytes::of_file(name_, array_file_errors());
+    archive_ = FileBytes::from_file(name_, array_file_errors());
     if (!is_archive(*archive_))
       throw Error(ErrorKind::kData,
                   name_ + ": not a .npz archive: it does not begin as zip files do; numpy.savez writes such files");
   }
   NpyArray open(const NumpyArrays::Entry& entry) const {
     if (entry.array.empty())
-      return parse_npy(FileBytes::of_file(entry.path.value, array_file_errors()), entry.path.value);
+      return parse_npy(FileBytes::from_file(entry.path.value, array_file_errors()), entry.path.value);
     auto bytes = archive_member(archive_, entry.array + ".npy");
     if (!bytes) fail_missing(entry.array);
     return parse_npy(std::move(bytes), fmt::format("{}, array '{}'", name_, entry.array));
@@ -121,7 +121,7 @@ LabelColumn npy_labels(const std::string& name, const NpyArray& array) {
 struct NumpyInput {
   std::string name;
   NpyArray array;
-  bool ids = false;  ///< the model takes integers
+  bool ids = false;  ///< whether the model reads integers
   std::vector<std::uint8_t> u8{};
   std::vector<float> f32{};
   std::vector<std::int32_t> i32{};
@@ -129,7 +129,7 @@ struct NumpyInput {
   std::uint64_t bytes_in_memory() const {
     return static_cast<std::uint64_t>(array.rows * array.row.elements()) * (array.is_bytes() ? 1 : sizeof(float));
   }
-  void keep() {
+  void load() {
     const auto all = static_cast<std::size_t>(array.rows * array.row.elements());
     const auto fill = [&](auto& numbers) {
       reserve_huge(numbers, all);
@@ -155,7 +155,7 @@ std::vector<config::Path> numpy_paths(const NumpySpec& spec) {
 
 class NumpySource final : public LabelledSource {
  public:
-  NumpySource(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory)
+  NumpySource(const NumpySpec& spec, const ModelSide& model, std::uint64_t max_bytes_in_memory)
       : LabelledSource("row", spec.class_names) {
     const NpyFiles files(spec.file);
     for (const auto& entry : spec.inputs.entries) {
@@ -180,8 +180,8 @@ class NumpySource final : public LabelledSource {
     set_fingerprint();
     std::uint64_t bytes = 0;
     for (const NumpyInput& input : inputs_) bytes += input.bytes_in_memory();
-    if (bytes <= most_in_memory)
-      for (NumpyInput& input : inputs_) input.keep();
+    if (bytes <= max_bytes_in_memory)
+      for (NumpyInput& input : inputs_) input.load();
   }
 
   std::int64_t size() const override { return inputs_.front().array.rows; }
@@ -302,15 +302,16 @@ PredictSource predict_numpy(const NumpySpec* spec, const PredictFiles& files, co
 const RegisteredDataset kNumpySet =
     dataset_def<NumpySpec>(
         config::Schema::of<NumpySpec>("Numpy")
+            .doc("arrays of NumPy, one row per sample: .npy files or the arrays of a .npz archive")
             .key(key("inputs", &NumpySpec::inputs)
                      .required()
                      .doc("a .npy file, or the name of an array in `file`; or {input name: one of them}"))
             .key(key("labels", &NumpySpec::labels)
-                     .doc("classes (integers), values, or one row per sample: an array as in `inputs`, or {output "
+                     .doc("an array as in `inputs`, with classes (integers), values, or one row per sample; or {output "
                           "name: array}"))
             .key(key("sample_weight", &NumpySpec::sample_weight)
-                     .doc("factor of each sample's loss: an array as in `inputs`"))
-            .key(key("file", &NumpySpec::file).doc("a .npz archive"))
+                     .doc("an array as in `inputs`: one factor for each sample's loss"))
+            .key(key("file", &NumpySpec::file).doc("a .npz archive, stored or compressed"))
             .rule<NumpySpec>(check_numpy),
         [](const NumpySpec& spec, const ModelSide& model, Role) { return open_numpy(spec, model, memory_limit()); },
         numpy_paths)
@@ -320,8 +321,9 @@ const RegisteredDataset kNumpySet =
 
 }  // namespace
 
-std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory) {
-  return std::make_shared<NumpySource>(spec, model, most_in_memory);
+std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model,
+                                         std::uint64_t max_bytes_in_memory) {
+  return std::make_shared<NumpySource>(spec, model, max_bytes_in_memory);
 }
 
 std::shared_ptr<const Source> open_numpy_inputs(const std::string& path, const ModelSide& model) {

@@ -28,9 +28,10 @@ struct NumpySpec : DatasetCommon {
   NumpyArrays sample_weight;
 };
 
-/// Inputs of at most `most_in_memory` bytes in total are loaded at once, larger ones are read from disk row by row.
-/// Inputs that the model reads as ids stay integers. Throws Error{kData}.
-std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model, std::uint64_t most_in_memory);
+/// Inputs of at most `max_bytes_in_memory` bytes in total are loaded at once, larger ones are read from disk row by
+/// row. Inputs that the model reads as ids stay integers. Throws Error{kData}.
+std::shared_ptr<const Source> open_numpy(const NumpySpec& spec, const ModelSide& model,
+                                         std::uint64_t max_bytes_in_memory);
 /// Inputs of `predict --input FILE.npy`: a source without labels.
 std::shared_ptr<const Source> open_numpy_inputs(const std::string& path, const ModelSide& model);
 

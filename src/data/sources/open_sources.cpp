@@ -69,9 +69,9 @@ constexpr std::array<const char*, 3> kRoleNames{"train", "validation", "test"};
 /// State of the roles, in the order train, validation, test.
 struct Roles {
   std::array<const config::Typed*, 3> specs;
-  std::array<std::shared_ptr<const Source>, 3> whole;  ///< before splitting
-  std::array<std::vector<std::int64_t>, 3> rest;       ///< samples of `whole` outside all Splits
-  std::array<std::vector<std::int64_t>, 3> held{};     ///< of a Split: its samples in the origin's `whole`
+  std::array<std::shared_ptr<const Source>, 3> whole;   ///< before splitting
+  std::array<std::vector<std::int64_t>, 3> rest;        ///< samples of `whole` outside all Splits
+  std::array<std::vector<std::int64_t>, 3> held_out{};  ///< of a Split: its samples in the origin's `whole`
   std::array<std::shared_ptr<const Source>, 3> result;
 };
 
@@ -190,8 +190,8 @@ void apply_split(Roles& roles, std::size_t self, std::uint64_t seed) {
   } catch (const Error& error) {
     fail_at(typed, error.kind(), error.what());
   }
-  roles.rest[from] = std::move(parts.kept);
-  roles.held[self] = std::move(parts.held);
+  roles.rest[from] = std::move(parts.remaining);
+  roles.held_out[self] = std::move(parts.held_out);
 }
 
 /// Applies the Splits of all roles, requested or not, so that a sample's role does not depend on the request. Ordered
@@ -223,7 +223,7 @@ std::shared_ptr<const Source> open_as_fitted(const config::Typed& spec, ModelSid
   }
 }
 
-/// Fits to data.train if fit() returns a text. The other roles use exactly that.
+/// Sets `model.fitted_state` to the result of Source::fit(), if any. The other roles use it unchanged.
 void fit(const Source& train, const std::vector<std::int64_t>& samples, ModelSide& model) {
   if (std::string fitted = train.fit(samples); !fitted.empty()) model.fitted_state = std::move(fitted);
   model.fitted_use = FittedUse::kExact;
@@ -254,8 +254,8 @@ void open_role(Roles& roles, std::size_t role, ModelSide& model, std::uint64_t s
   const bool all = std::cmp_equal(roles.rest[role].size(), whole->size());
   roles.result[role] = all ? whole : subset(whole, roles.rest[role], "rest");
   for (std::size_t r = 0; r < roles.specs.size(); ++r)
-    if (!roles.held[r].empty() && origin(roles, r) == role)
-      roles.result[r] = taken(subset(whole, std::move(roles.held[r]), "split"), *roles.specs[r]);
+    if (!roles.held_out[r].empty() && origin(roles, r) == role)
+      roles.result[r] = taken(subset(whole, std::move(roles.held_out[r]), "split"), *roles.specs[r]);
 }
 
 /// Classes are positions in the list of names, so the lists of all roles must be equal.
@@ -317,7 +317,7 @@ void find_missing(const DatasetConfig& datasets, const RoleSelection& selection,
     for (const config::Path& path : def_of(*spec).paths(spec->spec()))
       if (!std::filesystem::exists(path.value, ignored))
         diagnostics.error(path.mark, fmt::format("data.{}: no such file or folder: {}{}", kRoleNames[r], path.value,
-                                                 what_to_try_for(path.value)));
+                                                 missing_file_advice(path.value)));
   }
 }
 
@@ -330,7 +330,7 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
                           const RoleSelection& selection) {
   // All roles use the default seed, from which the class means are drawn.
   const auto stand_in = [&](const config::Typed& spec, std::int64_t samples) {
-    if (spec && def_of(spec).is_made_up) return spec;
+    if (spec && def_of(spec).is_synthetic) return spec;
     SyntheticSpec synthetic;
     synthetic.samples = samples;
     if (spec) synthetic.take = common(spec).take, synthetic.class_names = common(spec).class_names;

@@ -139,7 +139,7 @@ PredictSource open_for_predict(const PredictFiles& files, const ModelSide& model
   const config::Typed* const set = trained_set(files.sets);
   const PredictTraits traits = set != nullptr ? def_of(*set).predict : PredictTraits{};
   require_samples(files.paths, traits);
-  if ((files.passthrough.all || !files.passthrough.names.empty()) && !traits.has_passthrough)
+  if ((files.passthrough.all || !files.passthrough.names.empty()) && !traits.supports_passthrough)
     throw Error(ErrorKind::kUsage, "--keep copies columns of tables, and this model was not trained on a table");
   if (set == nullptr) return open_by_format(files, model);
   return def_of(*set).open_for_predict(set->spec(), files, model);

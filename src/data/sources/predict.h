@@ -46,7 +46,7 @@ struct PredictSource {
   /// The next samples; null at the end.
   std::function<std::shared_ptr<const Source>()> next{};
   /// Samples skipped since the last call. No BadSamples of a source contains them.
-  std::function<std::vector<BadSample>()> take_bad = [] { return std::vector<BadSample>{}; };
+  std::function<std::vector<BadSample>()> take_bad_samples = [] { return std::vector<BadSample>{}; };
   /// Columns that PredictFiles::passthrough names, and their fields for a sample of the last next().
   std::vector<std::string> passthrough{};
   std::function<std::string(std::int64_t sample, std::size_t which)> passthrough_field{};
@@ -61,8 +61,8 @@ using FileHead = std::array<unsigned char, 4>;
 /// nullopt if the file is shorter or cannot be read.
 std::optional<FileHead> head_of(const std::string& path);
 
-/// Kinds of files that a data set reads. Without `format` and `fits` it reads all files, for models trained on it
-/// alone.
+/// Kinds of files that a data set reads. Without `format` and `fits` it reads all files, but only for models that were
+/// trained on it.
 struct PredictTraits {
   /// Name of the array format with these first bytes, "an IDX file"; "" for another format. Applies to all models.
   std::string (*format)(const FileHead& head) = nullptr;
@@ -70,7 +70,7 @@ struct PredictTraits {
   bool (*fits)(const ModelSide& model) = nullptr;
   const char* expected_input = "images, clips or arrays";     ///< expected input, in messages
   std::vector<FileKind::Use> refused{FileKind::Use::kTable};  ///< kinds of files that are an error
-  bool has_passthrough = false;                               ///< supports `--keep`
+  bool supports_passthrough = false;                          ///< supports `--keep`
   bool reads_parts = true;                                    ///< can be a part of a Join
 
   bool needs_trained_model() const { return format == nullptr && fits == nullptr; }

@@ -20,22 +20,24 @@ class Subset final : public WrappedSource {
       : WrappedSource(std::move(whole)), indices_(std::move(indices)), fingerprint_(std::move(fingerprint)) {}
 
   std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
-  const std::uint8_t* u8_rows(int input) const override { return of().u8_rows(input); }
-  const float* f32_rows(int input) const override { return of().f32_rows(input); }
-  std::int64_t row(std::int64_t index) const override { return of().row(at(index)); }
-  bool view(std::int64_t index, int input, ImageView& out) const override { return of().view(at(index), input, out); }
+  const std::uint8_t* u8_rows(int input) const override { return wrapped().u8_rows(input); }
+  const float* f32_rows(int input) const override { return wrapped().f32_rows(input); }
+  std::int64_t row(std::int64_t index) const override { return wrapped().row(at(index)); }
+  bool view(std::int64_t index, int input, ImageView& out) const override {
+    return wrapped().view(at(index), input, out);
+  }
   std::string fit(const std::vector<std::int64_t>& samples) const override {
     std::vector<std::int64_t> there;
     there.reserve(samples.size());
     for (const std::int64_t sample : samples) there.push_back(at(sample));
-    return of().fit(there);
+    return wrapped().fit(there);
   }
   std::shared_ptr<const Source> fitted_source(const std::string& fitted_state) const override {
-    std::shared_ptr<const Source> whole = of().fitted_source(fitted_state);
+    std::shared_ptr<const Source> whole = wrapped().fitted_source(fitted_state);
     return whole == nullptr ? nullptr : std::make_shared<Subset>(std::move(whole), indices_, fingerprint_);
   }
   std::string fingerprint() const override { return fingerprint_; }
-  std::string cache_key() const override { return fingerprint_ + " in " + of().cache_key(); }
+  std::string cache_key() const override { return fingerprint_ + " in " + wrapped().cache_key(); }
 
  private:
   std::int64_t at(std::int64_t index) const override { return indices_[static_cast<std::size_t>(index)]; }
@@ -104,10 +106,10 @@ std::size_t held_count(const Source& whole, const std::vector<std::int64_t>& can
 SplitIndices split_last(const Source& whole, const std::vector<std::int64_t>& candidates, double fraction) {
   SplitIndices parts;
   const auto border = candidates.end() - static_cast<std::ptrdiff_t>(held_count(whole, candidates, fraction));
-  parts.held.assign(border, candidates.end());
+  parts.held_out.assign(border, candidates.end());
   const auto end = std::lower_bound(candidates.begin(), border, *border - whole.shared_before());
-  parts.kept.assign(candidates.begin(), end);
-  if (parts.kept.empty()) fail_empty(whole, fraction);
+  parts.remaining.assign(candidates.begin(), end);
+  if (parts.remaining.empty()) fail_empty(whole, fraction);
   return parts;
 }
 
@@ -130,11 +132,11 @@ SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>&
     const std::size_t cut = share[g++];
     draw(members, cut, random);
     const auto middle = members.begin() + static_cast<std::ptrdiff_t>(cut);
-    parts.held.insert(parts.held.end(), members.begin(), middle);
-    parts.kept.insert(parts.kept.end(), middle, members.end());
+    parts.held_out.insert(parts.held_out.end(), members.begin(), middle);
+    parts.remaining.insert(parts.remaining.end(), middle, members.end());
   }
-  std::sort(parts.held.begin(), parts.held.end());
-  std::sort(parts.kept.begin(), parts.kept.end());
+  std::sort(parts.held_out.begin(), parts.held_out.end());
+  std::sort(parts.remaining.begin(), parts.remaining.end());
   return parts;
 }
 
@@ -143,14 +145,16 @@ namespace {
 const RegisteredDataset kSplitSet =
     dataset_def<SplitSpec>(
         config::Schema::of<SplitSpec>("Split")
-            .key(key("of", &SplitSpec::of).doc("the data set that loses these samples: train, validation or test"))
+            .doc("a share of another data set, which loses these samples")
+            .key(key("of", &SplitSpec::of).doc("the data set that loses the samples: `train`, `validation` or `test`"))
             .positional(key("fraction", &SplitSpec::fraction)
                             .required()
                             .above(0)
                             .below(1)
                             .doc("share of that data set's samples"))
-            .key(key("stratified", &SplitSpec::stratified).doc("use the same fraction of every class"))
-            .key(key("shuffle", &SplitSpec::shuffle).doc("false: the last samples, in place of drawn ones"))
+            .key(key("stratified", &SplitSpec::stratified).doc("whether to take the same fraction of every class"))
+            .key(key("shuffle", &SplitSpec::shuffle)
+                     .doc("whether samples are drawn; false: the last samples, as Keras's `validation_split`"))
             .key(key("seed", &SplitSpec::seed).doc("seed of the draw; default: the config's seed"))
             .rule<SplitSpec>([](const SplitSpec& spec) -> std::string {
               if (spec.seed && !spec.shuffle) return "seed is for drawn samples, and shuffle is false";

@@ -30,7 +30,7 @@ struct SplitSpec : DatasetCommon {
 };
 
 struct SplitIndices {
-  std::vector<std::int64_t> held, kept;  ///< ascending; disjoint; together `candidates`
+  std::vector<std::int64_t> held_out, remaining;  ///< ascending and disjoint
 };
 
 /// Draws round(fraction * whole.size()) of `candidates` (samples of `whole`, ascending) without replacement, determined

@@ -12,7 +12,7 @@ namespace {
 
 /// Bounds of the pool of distinct samples: 8 Mi elements take about 60 ms to make and, as f32, 32 MiB.
 constexpr std::int64_t kPoolElements = 8 << 20;
-constexpr std::int64_t kMostDistinct = 4096, kFewestDistinct = 16;
+constexpr std::int64_t kMaxDistinct = 4096, kFewestDistinct = 16;
 
 /// Streams below Purpose::kSynthetic; 0 to 2 are the roles.
 constexpr std::uint32_t kMeanStream = 3, kValueStream = 4;
@@ -53,7 +53,7 @@ struct Pool {
 std::int64_t distinct_samples(std::int64_t samples, const ModelSide& model) {
   std::int64_t elements = 1;
   for (const Shape& shape : model.input_shapes) elements += shape.elements();
-  return std::min(samples, std::clamp(kPoolElements / elements, kFewestDistinct, kMostDistinct));
+  return std::min(samples, std::clamp(kPoolElements / elements, kFewestDistinct, kMaxDistinct));
 }
 
 std::vector<std::int64_t> draw_classes(std::int64_t count, std::int64_t classes, std::uint64_t seed, Role role) {
@@ -104,8 +104,8 @@ Pool make_pool(const Shape& shape, bool pixels, const std::vector<std::int64_t>&
   return pool;
 }
 
-/// Sequences of ids. Half of the ids are drawn from a part of the vocabulary that belongs to the class. At most half of
-/// a sequence is padding with zeros at its end, as in Keras.
+/// Sequences of ids. With probability 1/2 an id is drawn from the part of the vocabulary that belongs to the class. At
+/// most half of a sequence is padding with zeros at its end, as in Keras.
 Pool make_ids(const Shape& shape, std::int64_t limit, const std::vector<std::int64_t>& labels, std::int64_t classes,
               std::uint64_t seed, Role role, std::uint32_t input) {
   constexpr std::int64_t kFewWords = 1000;  // if the model has no limit
@@ -245,13 +245,14 @@ namespace {
 const RegisteredDataset kSyntheticSet =
     dataset_def<SyntheticSpec>(
         config::Schema::of<SyntheticSpec>("Synthetic")
+            .doc("learnable samples without files: noise around one random mean per class")
             .positional(key("samples", &SyntheticSpec::samples).at_least(1).doc("number of samples"))
             .key(key("classes", &SyntheticSpec::classes)
                      .at_least(0)
-                     .doc("number of classes; 0: the number of the model's outputs"))
-            .key(key("seed", &SyntheticSpec::seed).doc("decides the class means: the same for train and validation")),
+                     .doc("number of classes; 0: as many as the model has outputs, 2 for one output"))
+            .key(key("seed", &SyntheticSpec::seed).doc("data sets with one seed have the same class means")),
         make_synthetic)
-        .made_up();
+        .mark_synthetic();
 
 }  // namespace
 

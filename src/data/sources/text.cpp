@@ -127,7 +127,7 @@ namespace {
 
 using TextJson = nlohmann::json;
 constexpr const char* kTextKind = "Text";
-constexpr std::int64_t kLeastTexts = 256;  // texts per thread, at least, when words are counted
+constexpr std::int64_t kMinTexts = 256;  // texts per thread, at least, when words are counted
 
 /// Calls use(text). Rethrows Error{kData} as SampleError with the file's path.
 template <class F>
@@ -137,7 +137,7 @@ void with_text(const std::string& path, F&& use) {
     use(text);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kData) throw;
-    throw SampleError({.file = path, .byte = -1, .words = error.what()});
+    throw SampleError({.file = path, .byte = -1, .reason = error.what()});
   }
 }
 
@@ -153,7 +153,7 @@ class TextColumn final : public TrainingColumn {
   void texts(const std::function<void(std::string_view)>& take) const override { read(0, samples_.size(), take); }
   int text_parts() const override {
     return static_cast<int>(
-        std::clamp<std::int64_t>(rows() / kLeastTexts, 1, std::max(1U, std::thread::hardware_concurrency())));
+        std::clamp<std::int64_t>(rows() / kMinTexts, 1, std::max(1U, std::thread::hardware_concurrency())));
   }
   void texts_of(int part, const std::function<void(std::string_view)>& take) const override {
     const auto parts = static_cast<std::size_t>(text_parts()), which = static_cast<std::size_t>(part);
@@ -318,10 +318,15 @@ std::string check_text(const TextSpec& spec) {
 const RegisteredDataset kTextSet =
     dataset_def<TextSpec>(
         config::Schema::of<TextSpec>("Text")
+            .doc("`.txt` files, one sub-folder per class, as Keras's `text_dataset_from_directory`")
             .positional(
-                key("directory", &TextSpec::directory).required().doc("one sub-folder per class, of .txt files"))
-            .key(key("vectorization", &TextSpec::vectorization).required().doc("{TextVectorization: {...}}"))
-            .key(key("on_error", &TextSpec::on_error).doc("fail, skip, or {skip: LIMIT}"))
+                key("directory", &TextSpec::directory).required().doc("one sub-folder of `.txt` files per class"))
+            .key(key("vectorization", &TextSpec::vectorization)
+                     .required()
+                     .doc("how texts become numbers: {TextVectorization: {...}}"))
+            .key(key("on_error", &TextSpec::on_error)
+                     .doc("files that cannot be read or are not UTF-8: fail, skip, or skip at most a number or a share "
+                          "of the files, as {skip: 10} or {skip: 0.1%}"))
             .rule<TextSpec>(check_text),
         open_text, [](const TextSpec& spec) { return std::vector{spec.directory}; })
         .needs_fit([](const TextSpec&) { return true; })

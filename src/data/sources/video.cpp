@@ -28,7 +28,7 @@ class Clips final : public ClassSource {
         clips_(std::move(clips)),
         spec_(spec) {
     set_fingerprint("clips", channels_of(spec.color_mode), clips_.hash(root));
-    if (clips_.has_files()) need_clip_files();
+    if (clips_.has_files()) require_clip_files();
   }
 
   std::int64_t size() const override { return clips_.size(); }
@@ -98,7 +98,7 @@ std::shared_ptr<const Source> open_clips(const std::vector<std::string>& paths, 
       clips.add_folder(path, ignored_files);
   }
   ignored_files.log_warning(join(paths, ", "), "clip");
-  if (clips.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no clips there");
+  if (clips.size() == 0) throw Error(ErrorKind::kData, join(paths, ", ") + ": no clips found");
   const std::string root = paths.size() == 1 ? paths.front() : "the clips";
   return std::make_shared<Clips>(std::move(clips), ClassSamples{}, options, root);
 }
@@ -122,16 +122,21 @@ PredictSource predict_video(const VideoSpec* spec, const PredictFiles& files, co
 
 std::shared_ptr<const Source> open_clip_folder(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored) || !holds_clip_files(path)) return nullptr;
+  if (!std::filesystem::is_directory(path, ignored) || !has_clip_files(path)) return nullptr;
   return open_folder_as<VideoSpec>(path, open_clips);
 }
 
 const RegisteredDataset kVideoSet =
     dataset_def<VideoSpec>(
         with_clip_keys<VideoSpec>(
-            config::Schema::of<VideoSpec>("Video").positional(
-                key("directory", &VideoSpec::directory).required().doc("one sub-folder of clips per class")))
-            .key(key("on_error", &VideoSpec::on_error).doc("fail, skip, or {skip: LIMIT}: a number or part of clips")),
+            config::Schema::of<VideoSpec>("Video")
+                .doc("clips, one sub-folder per class; a sample is [frames, height, width, channels]")
+                .positional(key("directory", &VideoSpec::directory)
+                                .required()
+                                .doc("one sub-folder of clips per class: files, or folders of frames")))
+            .key(key("on_error", &VideoSpec::on_error)
+                     .doc("clips that cannot be read: fail, skip, or skip at most a number or a share of the clips, as "
+                          "{skip: 10} or {skip: 0.1%}")),
         open_video, [](const VideoSpec& spec) { return std::vector{spec.directory}; })
         .open_path(open_clip_folder)
         .predict(predict_video,

@@ -18,12 +18,12 @@ namespace dptrain::data {
 namespace {
 
 /// As in Normalization.
-constexpr double kLeastDeviation = 1e-7;
+constexpr double kMinDeviation = 1e-7;
 
 /// Scale of column `c`. One value of `mean` or `variance` serves all columns.
 LabelScale scale_of(const WindowsSpec& spec, std::size_t c) {
   const auto at = [c](const std::vector<double>& list) { return list[list.size() == 1 ? 0 : c]; };
-  return {.mean = at(spec.mean), .deviation = std::max(std::sqrt(at(spec.variance)), kLeastDeviation)};
+  return {.mean = at(spec.mean), .deviation = std::max(std::sqrt(at(spec.variance)), kMinDeviation)};
 }
 
 void check_scale(const WindowsSpec& spec, std::size_t columns) {
@@ -37,13 +37,13 @@ void check_scale(const WindowsSpec& spec, std::size_t columns) {
 class ScaledWindows final : public WrappedSource {
  public:
   ScaledWindows(std::shared_ptr<const Source> windows, const WindowsSpec& spec) : WrappedSource(std::move(windows)) {
-    const auto columns = static_cast<std::size_t>(of().input_shape(0).elements() / spec.sequence_length);
+    const auto columns = static_cast<std::size_t>(wrapped().input_shape(0).elements() / spec.sequence_length);
     check_scale(spec, columns);
     for (std::size_t c = 0; c < columns; ++c) scales_.push_back(scale_of(spec, c));
   }
 
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
-    of().read(index, input, out, hint);
+    wrapped().read(index, input, out, hint);
     if (input > 0) return;
     if (out.type == DType::kU8) out.f32.assign(out.u8.begin(), out.u8.end());
     out.type = DType::kF32;
@@ -52,12 +52,14 @@ class ScaledWindows final : public WrappedSource {
       out.f32[i] = static_cast<float>((static_cast<double>(out.f32[i]) - scale.mean) / scale.deviation);
     }
   }
-  bool can_read_exact(int input, DType type) const override { return input > 0 && of().can_read_exact(input, type); }
-  bool view(std::int64_t index, int input, ImageView& out) const override {
-    return input > 0 && of().view(index, input, out);
+  bool can_read_exact(int input, DType type) const override {
+    return input > 0 && wrapped().can_read_exact(input, type);
   }
-  const std::uint8_t* u8_rows(int input) const override { return input > 0 ? of().u8_rows(input) : nullptr; }
-  const float* f32_rows(int input) const override { return input > 0 ? of().f32_rows(input) : nullptr; }
+  bool view(std::int64_t index, int input, ImageView& out) const override {
+    return input > 0 && wrapped().view(index, input, out);
+  }
+  const std::uint8_t* u8_rows(int input) const override { return input > 0 ? wrapped().u8_rows(input) : nullptr; }
+  const float* f32_rows(int input) const override { return input > 0 ? wrapped().f32_rows(input) : nullptr; }
 
  private:
   std::vector<LabelScale> scales_;
@@ -304,27 +306,30 @@ PredictSource predict_windows(const WindowsSpec* spec, const PredictFiles& files
 const RegisteredDataset kWindowsSet =
     dataset_def<WindowsSpec>(
         config::Schema::of<WindowsSpec>("Windows")
-            .key(key("of", &WindowsSpec::of).required().doc("the data set with the series: its samples are the steps"))
+            .doc("windows over a series, as `keras.utils.timeseries_dataset_from_array`")
+            .key(key("of", &WindowsSpec::of).required().doc("data set whose samples are the steps of a series"))
             .key(key("sequence_length", &WindowsSpec::sequence_length).required().at_least(1).doc("steps of a window"))
             .key(key("sequence_stride", &WindowsSpec::sequence_stride)
                      .at_least(1)
-                     .doc("steps from the beginning of a window to that of the next"))
+                     .doc("steps from the start of a window to the next start"))
             .key(key("sampling_rate", &WindowsSpec::sampling_rate)
                      .at_least(1)
                      .doc("steps of the series from one step of a window to the next"))
-            .key(key("start_index", &WindowsSpec::start_index).at_least(0).doc("the first step that is used"))
-            .key(key("end_index", &WindowsSpec::end_index).at_least(1).doc("the first step that is no longer used"))
+            .key(key("start_index", &WindowsSpec::start_index).at_least(0).doc("first step that is used"))
+            .key(key("end_index", &WindowsSpec::end_index)
+                     .at_least(1)
+                     .doc("first step that is not used; default: the end of the series"))
             .key(key("horizon", &WindowsSpec::horizon)
                      .doc("steps of the series from the last one of a window to its label"))
             .key(key("label_steps", &WindowsSpec::label_steps)
                      .at_least(1)
-                     .doc("labels of a window, sampling_rate apart"))
+                     .doc("labels of a window, `sampling_rate` apart"))
             .key(key("label_columns", &WindowsSpec::label_columns)
-                     .doc("which numbers of a step are the label; none: all. Not for a series with labels"))
-            .key(key("mean", &WindowsSpec::mean).doc("subtracted from the columns: one value, or one per column"))
-            .key(key("variance", &WindowsSpec::variance)
-                     .at_least(0)
-                     .doc("divides the columns by its root, labels made of them too: one value, or one per column"))
+                     .doc("columns that are the label; not for a series with labels; default: all"))
+            .key(key("mean", &WindowsSpec::mean)
+                     .doc("with `variance`, normalizes columns and labels made of them: (x - mean) / "
+                          "max(sqrt(variance), 1e-7); one value, or one per column"))
+            .key(key("variance", &WindowsSpec::variance).at_least(0).doc("with `mean`: one value, or one per column"))
             .rule<WindowsSpec>(check_windows),
         open_windows,
         [](const WindowsSpec& spec) {

@@ -97,7 +97,7 @@ std::vector<std::string> Blocks::take_header(char separator) {
                                       "found a header with a double quote that is not closed or is inside a name, "
                                       "expected names of columns, each in quotes as a whole or without any");
   if (row.fields.empty()) throw Error(ErrorKind::kData, bytes_->name() + ": is empty, expected rows");
-  refuse_columns(row.fields.size(), place);
+  check_column_count(row.fields.size(), place);
   rest_begin_ += row.end;
   offset_ += row.end;
   lines_taken_ = row.lines;
@@ -192,7 +192,7 @@ std::size_t Blocks::cut(Block& block, char separator, std::size_t count) {
   return taken;
 }
 
-void refuse_columns(std::size_t count, const std::string& place) {
+void check_column_count(std::size_t count, const std::string& place) {
   if (count > kMaxColumns)
     throw Error(ErrorKind::kData, fmt::format("{}found {} columns, expected at most {}; is the separator right?", place,
                                               with_commas(static_cast<std::int64_t>(count)),

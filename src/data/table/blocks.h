@@ -79,6 +79,6 @@ class Blocks {
 };
 
 /// Throws Error{kData} for more than kMaxColumns columns.
-void refuse_columns(std::size_t count, const std::string& place);
+void check_column_count(std::size_t count, const std::string& place);
 
 }  // namespace dptrain::data::table

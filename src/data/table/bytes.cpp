@@ -19,7 +19,7 @@ namespace dptrain::data::table {
 namespace {
 
 Error cannot_open(const std::string& path, const std::string& reason) {
-  return {ErrorKind::kData, fmt::format("{}: cannot be opened: {}{}", path, reason, what_to_try_for(path))};
+  return {ErrorKind::kData, fmt::format("{}: cannot be opened: {}{}", path, reason, missing_file_advice(path))};
 }
 Error refused(const std::string& name, const std::string& what) {
   return {ErrorKind::kData, fmt::format("{}: {}", name, what)};
@@ -98,7 +98,7 @@ const FileErrors& csv_file_errors() {
 std::vector<std::shared_ptr<const FileBytes>> open_files(const std::vector<std::string>& paths) {
   std::vector<std::shared_ptr<const FileBytes>> files;
   files.reserve(paths.size());
-  for (const std::string& path : paths) files.push_back(FileBytes::of_file(path, csv_file_errors()));
+  for (const std::string& path : paths) files.push_back(FileBytes::from_file(path, csv_file_errors()));
   return files;
 }
 
@@ -124,17 +124,17 @@ namespace {
 constexpr std::size_t kPackedBytes = 128 << 10;
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 
-class Unpacked final : public Bytes {
+class GzipBytes final : public Bytes {
  public:
-  Unpacked(std::unique_ptr<Bytes> packed, const std::string& begin) : packed_(std::move(packed)), in_(kPackedBytes) {
+  GzipBytes(std::unique_ptr<Bytes> packed, const std::string& begin) : packed_(std::move(packed)), in_(kPackedBytes) {
     if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw Error(ErrorKind::kMemory, name() + ": no memory to unpack it");
     std::copy(begin.begin(), begin.end(), in_.begin());
     stream_.next_in = in_.data();
     stream_.avail_in = static_cast<uInt>(begin.size());
   }
-  ~Unpacked() override { inflateEnd(&stream_); }
-  Unpacked(const Unpacked&) = delete;
-  Unpacked& operator=(const Unpacked&) = delete;
+  ~GzipBytes() override { inflateEnd(&stream_); }
+  GzipBytes(const GzipBytes&) = delete;
+  GzipBytes& operator=(const GzipBytes&) = delete;
 
   std::size_t read(char* to, std::size_t most) override {
     most = std::min<std::size_t>(most, 1U << 30);
@@ -194,7 +194,7 @@ class Unpacked final : public Bytes {
 }  // namespace
 
 std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> packed, std::string begin) {
-  return std::make_unique<Unpacked>(std::move(packed), begin);
+  return std::make_unique<GzipBytes>(std::move(packed), begin);
 }
 
 }  // namespace dptrain::data::table

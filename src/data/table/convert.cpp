@@ -143,7 +143,7 @@ bool Converter::is_missing(std::string_view text) const {
 
 /// The field without its quotes, or unquoted without spaces around. Valid until the next call; 16 more bytes are
 /// readable after it.
-std::string_view Converter::meaning(std::string_view field) {
+std::string_view Converter::unquoted_text(std::string_view field) {
   if (field.empty() || field.front() != '"') return trimmed(field);
   const std::string_view within = field.substr(1, field.size() - 2);
   if (within.find('"') == std::string_view::npos) return within;
@@ -159,7 +159,7 @@ void Converter::note_bad(BadField field) {
   own_bad_.push_back(std::move(field));
 }
 
-void Converter::convert(const Block& block, const FileLayout& file, Converted& out) {
+void Converter::convert(const Block& block, const FileLayout& file, ConvertedRows& out) {
   const Fields& fields = block.fields;
   const auto cells = static_cast<std::size_t>(layout_.cells);
   out.rows = fields.rows();
@@ -182,11 +182,11 @@ void Converter::convert(const Block& block, const FileLayout& file, Converted& o
     for (std::size_t row = 0; row < out.rows; ++row) out.cells[row * cells + place.slot] = cell;
   }
   for (TextSpan& span : out.texts) span.offset += block.offset;
-  if (!own_bad_.empty()) leave_out(fields, out);
+  if (!own_bad_.empty()) remove_bad_rows(fields, out);
   categories(fields, file, out);
 }
 
-void Converter::numbers(const Fields& fields, const FileLayout& file, Converted& out) {
+void Converter::numbers(const Fields& fields, const FileLayout& file, ConvertedRows& out) {
   const kernels::cpu::CsvColumns columns = file.numbers();
   if (columns.count == 0 || out.rows == 0) return;
   const auto cells = static_cast<std::size_t>(layout_.cells);
@@ -202,7 +202,7 @@ void Converter::numbers(const Fields& fields, const FileLayout& file, Converted&
 }
 
 /// Parses the numbers in formats that the kernel does not support.
-void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out) {
+void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, ConvertedRows& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.formatted_numbers)
     for (std::size_t row = 0; row < out.rows; ++row)
@@ -212,7 +212,7 @@ void Converter::formatted_numbers(const Fields& fields, const FileLayout& file, 
 /// Parses a number; NaN if it is missing or bad.
 float Converter::number_at(const Fields& fields, std::size_t row, std::size_t field, int column) {
   const Column& of = schema_.columns[static_cast<std::size_t>(column)];
-  const std::string_view text = meaning(fields.field(row, field));
+  const std::string_view text = unquoted_text(fields.field(row, field));
   float value = 0;
   const NumberFault fault = read_number(text, of.numbers, value);
   if (fault == NumberFault::kNone) return value;
@@ -220,13 +220,13 @@ float Converter::number_at(const Fields& fields, std::size_t row, std::size_t fi
   return std::numeric_limits<float>::quiet_NaN();
 }
 
-void Converter::dates(const Fields& fields, const FileLayout& file, Converted& out) {
+void Converter::dates(const Fields& fields, const FileLayout& file, ConvertedRows& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.dates) {
     const Column& column = schema_.columns[static_cast<std::size_t>(place.column)];
     const DateForm form = column.form;
     for (std::size_t row = 0; row < out.rows; ++row) {
-      const std::string_view text = meaning(fields.field(row, place.field));
+      const std::string_view text = unquoted_text(fields.field(row, place.field));
       const std::optional<std::int32_t> minutes = read_date(text, form);
       out.cells[row * cells + place.slot].minutes = minutes.value_or(Cell::kNoDate);
       if (!minutes && !is_missing(text))
@@ -237,7 +237,7 @@ void Converter::dates(const Fields& fields, const FileLayout& file, Converted& o
   }
 }
 
-void Converter::texts(const Fields& fields, const FileLayout& file, Converted& out) {
+void Converter::texts(const Fields& fields, const FileLayout& file, ConvertedRows& out) {
   const auto width = static_cast<std::size_t>(layout_.texts);
   for (const FileLayout::Place& place : file.texts)
     for (std::size_t row = 0; row < out.rows; ++row) {
@@ -261,7 +261,7 @@ void Converter::check_utf8(const Block& block, const FileLayout& file) {
 }
 
 /// Removes bad rows from `out` and adds their errors, sorted by position.
-void Converter::leave_out(const Fields& fields, Converted& out) {
+void Converter::remove_bad_rows(const Fields& fields, ConvertedRows& out) {
   const auto cells = static_cast<std::ptrdiff_t>(layout_.cells), texts = static_cast<std::ptrdiff_t>(layout_.texts);
   std::ptrdiff_t to = 0;
   out.lines.clear();
@@ -287,7 +287,7 @@ void Converter::leave_out(const Fields& fields, Converted& out) {
                    [](const BadField& a, const BadField& b) { return a.begin < b.begin; });
 }
 
-void Converter::categories(const Fields& fields, const FileLayout& file, Converted& out) {
+void Converter::categories(const Fields& fields, const FileLayout& file, ConvertedRows& out) {
   const auto cells = static_cast<std::size_t>(layout_.cells);
   for (const FileLayout::Place& place : file.categories) {
     WordTable& words = *words_[static_cast<std::size_t>(place.column)];
@@ -295,7 +295,7 @@ void Converter::categories(const Fields& fields, const FileLayout& file, Convert
     for (std::size_t row = 0; row < fields.rows(); ++row) {
       if (alive_[row] == 0) continue;
       std::string_view text = fields.field(row, place.field);
-      if (!is_plain_field(text)) text = meaning(text);
+      if (!is_plain_field(text)) text = unquoted_text(text);
       const std::int32_t code = words.find(text.data(), text.size());
       out.cells[to].code = code;
       if (code <= WordTable::kNew) out.fresh.push_back(to);

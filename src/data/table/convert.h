@@ -1,7 +1,7 @@
 #pragma once
 
 // Converter converts the fields of a block to cells. Each thread owns one. Codes of new words and the number of the
-// block's first row depend on earlier rows, so Converted does not contain them.
+// block's first row depend on earlier rows, so ConvertedRows does not contain them.
 
 #include <cstdint>
 #include <optional>
@@ -60,7 +60,7 @@ struct TextSpan {
   std::uint32_t size = 0;
 };
 
-struct Converted {
+struct ConvertedRows {
   std::size_t rows = 0, width = 0;  ///< width: cells in a row
   std::vector<Cell> cells;
   std::vector<TextSpan> texts;
@@ -76,22 +76,22 @@ class Converter {
   Converter(const Schema& schema, const Layout& layout, const std::vector<Vocabulary>& vocabularies);
 
   /// Converts a block after Block::find().
-  void convert(const Block& block, const FileLayout& file, Converted& out);
+  void convert(const Block& block, const FileLayout& file, ConvertedRows& out);
   /// The words of a column of categories.
   WordTable& words(int column) { return *words_[static_cast<std::size_t>(column)]; }
 
  private:
-  void numbers(const Fields& fields, const FileLayout& file, Converted& out);
-  void formatted_numbers(const Fields& fields, const FileLayout& file, Converted& out);
+  void numbers(const Fields& fields, const FileLayout& file, ConvertedRows& out);
+  void formatted_numbers(const Fields& fields, const FileLayout& file, ConvertedRows& out);
   float number_at(const Fields& fields, std::size_t row, std::size_t field, int column);
-  void dates(const Fields& fields, const FileLayout& file, Converted& out);
-  void texts(const Fields& fields, const FileLayout& file, Converted& out);
-  void categories(const Fields& fields, const FileLayout& file, Converted& out);
+  void dates(const Fields& fields, const FileLayout& file, ConvertedRows& out);
+  void texts(const Fields& fields, const FileLayout& file, ConvertedRows& out);
+  void categories(const Fields& fields, const FileLayout& file, ConvertedRows& out);
   void check_utf8(const Block& block, const FileLayout& file);
   void note_bad(BadField field);
-  void leave_out(const Fields& fields, Converted& out);
+  void remove_bad_rows(const Fields& fields, ConvertedRows& out);
   bool is_missing(std::string_view text) const;
-  std::string_view meaning(std::string_view field);
+  std::string_view unquoted_text(std::string_view field);
 
   const Schema& schema_;
   const Layout& layout_;

@@ -13,9 +13,9 @@ namespace dptrain::data::table {
 namespace k = kernels::cpu;
 
 std::string found(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  if (text.size() <= kMost) return fmt::format("found '{}'", printable(text));
-  std::size_t cut = kMost;
+  constexpr std::size_t kMax = 40;
+  if (text.size() <= kMax) return fmt::format("found '{}'", printable(text));
+  std::size_t cut = kMax;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // do not split a character
   return fmt::format("found '{}...'", printable(text.substr(0, cut)));
 }
@@ -26,7 +26,7 @@ class Fields::Walk {
   Walk(Fields& fields, const k::CsvMarks& marks, char separator, TextEnd end)
       : f_(fields),
         marks_(marks.marks),
-        most_bad_(marks.quotes ? kMostBad : marks.marks + 1),
+        most_bad_(marks.quotes ? kMaxBadFields : marks.marks + 1),
         separator_(separator),
         end_(end),
         zeros_(marks.zeros) {}
@@ -38,7 +38,7 @@ class Fields::Walk {
   }
 
  private:
-  static constexpr std::size_t kMostBad = 10'000;
+  static constexpr std::size_t kMaxBadFields = 10'000;
 
   char mark(std::size_t i) const { return f_.text_[f_.ends_[i]]; }
   bool is_quote(std::size_t i) const { return i < marks_ && mark(i) == '"'; }
@@ -151,7 +151,7 @@ class Fields::Walk {
     stopped_ = true;  // the row's field ends may have overwritten marks that the next row needs
   }
 
-  void reject_row(std::size_t at, std::string words) { reject_row(at, std::move(words), static_cast<int>(fields_)); }
+  void reject_row(std::size_t at, std::string reason) { reject_row(at, std::move(reason), static_cast<int>(fields_)); }
   /// Records an error of the current row unless it has an earlier one.
   void reject_row(std::size_t at, std::string words, int field) {
     if (bad_ && at >= at_) return;
@@ -222,10 +222,10 @@ bool Fields::take_regular(const k::CsvMarks& marks, TextEnd end) {
   return true;
 }
 
-void Fields::refuse(std::string words) {
+void Fields::refuse(std::string reason) {
   begins_.clear();
   runs_.clear();
-  bad_.assign(1, BadField{.words = std::move(words)});
+  bad_.assign(1, BadField{.reason = std::move(reason)});
   line_ = 1;
 }
 

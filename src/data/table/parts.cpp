@@ -23,7 +23,7 @@ int TableParts::add_file(std::string name, std::shared_ptr<const FileBytes> byte
   return static_cast<int>(files_.size()) - 1;
 }
 
-std::int64_t TableParts::append(const Converted& in, std::size_t first, std::size_t count, const BlockPlace& place,
+std::int64_t TableParts::append(const ConvertedRows& in, std::size_t first, std::size_t count, const BlockPlace& place,
                                 const char* text, std::uint64_t offset) {
   const std::int64_t begin = rows;
   cells.grow(rows + static_cast<std::int64_t>(count));
@@ -105,7 +105,7 @@ std::int64_t TableParts::bytes() const {
   return sum;
 }
 
-void copy_cells(const Converted& in, std::size_t first, const std::vector<Pages<Cell>::Piece>& to) {
+void copy_cells(const ConvertedRows& in, std::size_t first, const std::vector<Pages<Cell>::Piece>& to) {
   for (const Pages<Cell>::Piece& piece : to)
     std::memcpy(piece.to, in.cells.data() + (first + piece.first) * in.width, piece.count * in.width * sizeof(Cell));
 }

@@ -99,7 +99,7 @@ class TableParts {
   int add_file(std::string name, std::shared_ptr<const FileBytes> bytes);
   /// Adds rows [first, first + count) of a converted block, whose `text` begins at `offset` of the file. Returns the
   /// number of the first row. The cells must then be copied with copy_cells().
-  std::int64_t append(const Converted& rows, std::size_t first, std::size_t count, const BlockPlace& place,
+  std::int64_t append(const ConvertedRows& rows, std::size_t first, std::size_t count, const BlockPlace& place,
                       const char* text, std::uint64_t offset);
 
   /// Adds the converter's counts of each word.
@@ -142,6 +142,6 @@ class TableParts {
 };
 
 /// Copies the cells of rows from `first` on to the pieces of the rows that append() added.
-void copy_cells(const Converted& rows, std::size_t first, const std::vector<Pages<Cell>::Piece>& to);
+void copy_cells(const ConvertedRows& rows, std::size_t first, const std::vector<Pages<Cell>::Piece>& to);
 
 }  // namespace dptrain::data::table

@@ -65,7 +65,7 @@ class Pass {
     try {
       Converter converter(parts_->schema, parts_->layout, *parts_->vocabularies);
       FileBlock block;
-      Converted rows;
+      ConvertedRows rows;
       while (take_block(block, converter, rows)) {
       }
       const std::lock_guard lock(turn_mutex_);
@@ -75,12 +75,12 @@ class Pass {
     }
   }
 
-  bool take_block(FileBlock& block, Converter& converter, Converted& rows) {
+  bool take_block(FileBlock& block, Converter& converter, ConvertedRows& rows) {
     std::size_t ticket = 0;
     std::exception_ptr fault;
     bool more = true;
     {
-      const std::lock_guard lock(feed_mutex_);
+      const std::lock_guard lock(block_stream_mutex_);
       if (ended_) return false;
       ticket = tickets_++;
       try {
@@ -111,7 +111,7 @@ class Pass {
     return more;
   }
 
-  std::vector<Pages<Cell>::Piece> append_block(const FileBlock& block, Converter& converter, Converted& rows) {
+  std::vector<Pages<Cell>::Piece> append_block(const FileBlock& block, Converter& converter, ConvertedRows& rows) {
     if (block.opens_file) {
       file_ = parts_->add_file(block.name, block.bytes);
       line_ = block.lines_before;
@@ -140,7 +140,7 @@ class Pass {
   Activity activity_;
   std::unique_ptr<TableParts> parts_;
 
-  std::mutex feed_mutex_;  // guards the members below
+  std::mutex block_stream_mutex_;  // guards the members below
   BlockStream block_stream_;
   std::size_t tickets_ = 0;
   bool ended_ = false;
@@ -180,7 +180,7 @@ BlockStream::BlockStream(const Schema& schema, const Layout& layout, std::size_t
       open_(std::move(open)),
       limits_(limits),
       on_header_(std::move(on_header)) {
-  refuse_columns(schema.columns.size(), "");
+  check_column_count(schema.columns.size(), "");
 }
 
 bool BlockStream::open_next() {
@@ -212,8 +212,8 @@ bool BlockStream::next(FileBlock& out) {
 }
 
 std::string BadRow::str() const {
-  return column.empty() ? fmt::format("{}: {}", place, words)
-                        : fmt::format("{}: column '{}': {}", place, printable(column), words);
+  return column.empty() ? fmt::format("{}: {}", place, reason)
+                        : fmt::format("{}: column '{}': {}", place, printable(column), reason);
 }
 
 BadRow bad_row(const BadField& bad, const FileBlock& block, std::uint64_t first_line) {
@@ -221,11 +221,11 @@ BadRow bad_row(const BadField& bad, const FileBlock& block, std::uint64_t first_
   row.place = fmt::format("{}:{}:{}", block.name, first_line + bad.line + 1, bad.byte + 1);
   if (bad.field >= 0 && static_cast<std::size_t>(bad.field) < block.layout->names.size())
     row.column = block.layout->names[static_cast<std::size_t>(bad.field)];
-  row.words = bad.words;
+  row.reason = bad.reason;
   return row;
 }
 
-void assign_codes(Converter& converter, const FileBlock& block, Converted& rows, const TableParts& parts,
+void assign_codes(Converter& converter, const FileBlock& block, ConvertedRows& rows, const TableParts& parts,
                   std::int64_t max_words) {
   if (rows.fresh.empty()) return;
   std::vector<std::vector<std::int32_t>> codes(static_cast<std::size_t>(parts.layout.cells));

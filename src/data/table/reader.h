@@ -20,7 +20,7 @@ namespace dptrain::data::table {
 struct BadRow {
   std::string place;   ///< "train.csv:12:7": line, and byte in that line, from 1
   std::string column;  ///< "" if the row as a whole is wrong
-  std::string words;   ///< what was found, what was expected, what to try
+  std::string reason;  ///< what was found, what was expected, what to try
 
   /// "train.csv:12:7: column 'age': found ...".
   std::string str() const;
@@ -99,7 +99,7 @@ Blocks::Limits limits_of(const ReadOptions& options);
 BadRow bad_row(const BadField& bad, const FileBlock& block, std::uint64_t first_line);
 /// Assigns codes to the block's new words, in the order of the rows. Throws Error{kData} if a vocabulary becomes too
 /// large.
-void assign_codes(Converter& converter, const FileBlock& block, Converted& rows, const TableParts& parts,
+void assign_codes(Converter& converter, const FileBlock& block, ConvertedRows& rows, const TableParts& parts,
                   std::int64_t max_words);
 
 }  // namespace dptrain::data::table

@@ -24,7 +24,7 @@ class RowStream::Impl {
         block_stream_(
             schema_, layout_, 1, [this](std::size_t) { return std::move(bytes_); }, limits_of(options_),
             [this, passthrough = std::move(passthrough)](const std::vector<std::string>& header) {
-              keep(passthrough, header);
+              add_passthrough(passthrough, header);
             }) {
     check_separator(schema_.dialect.separator);
     block_stream_.start();
@@ -61,7 +61,7 @@ class RowStream::Impl {
 
  private:
   /// Adds the passthrough columns to the schema. Called once by the constructor.
-  void keep(const PassthroughColumns& passthrough, std::vector<std::string> names) {
+  void add_passthrough(const PassthroughColumns& passthrough, std::vector<std::string> names) {
     if (names.empty())
       for (const Column& column : schema_.columns) names.push_back(column.name);
     else
@@ -107,7 +107,7 @@ class RowStream::Impl {
   BlockStream block_stream_;
   std::optional<Converter> converter_;
   FileBlock block_;
-  Converted rows_;
+  ConvertedRows rows_;
   std::size_t given_ = 0;   // rows of rows_ already returned
   std::uint64_t line_ = 0;  // first line of the block
   int file_ = 0;

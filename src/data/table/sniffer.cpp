@@ -20,7 +20,7 @@ namespace dptrain::data::table {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256 << 10;
-constexpr std::size_t kMostBytes = 64 << 20;  // limit of a row, and of the sample
+constexpr std::size_t kMaxBytes = 64 << 20;  // limit of a row, and of the sample
 
 using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
@@ -61,7 +61,7 @@ Sample take_sample(Blocks& blocks, const Dialect& dialect, const SniffOptions& o
     const std::string_view text = blocks.beginning(wanted);
     while (taken < text.size() && !enough(taken)) {
       const Row row = take_row(text.substr(taken), dialect.separator, blocks.ended());
-      if (!row.whole && !row.sound && (blocks.ended() || text.size() >= kMostBytes)) {  // a quote that does not end
+      if (!row.whole && !row.sound && (blocks.ended() || text.size() >= kMaxBytes)) {  // a quote that does not end
         taken += line_size(text.substr(taken));
         ++sample.bad_rows;
         continue;
@@ -71,14 +71,14 @@ Sample take_sample(Blocks& blocks, const Dialect& dialect, const SniffOptions& o
       taken += row.end;
     }
     sample.all = blocks.ended() && taken == text.size();
-    if (blocks.ended() || enough(taken) || wanted >= kMostBytes) return sample;
+    if (blocks.ended() || enough(taken) || wanted >= kMaxBytes) return sample;
   }
 }
 
 void check_declared(const SniffOptions& options, const std::vector<std::string>& names) {
   for (const auto& [name, type] : options.declared)
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Error(ErrorKind::kUsage, fmt::format("column '{}' is declared ({}), and the files have none of that name{}",
+      throw Error(ErrorKind::kUsage, fmt::format("column '{}' is declared ({}), but the files have no such column{}",
                                                  printable(name), type_name(type), did_you_mean(name, names)));
 }
 
@@ -138,16 +138,16 @@ void check_header(const FileBytes& file, std::vector<std::string> names, std::ve
                             printable(lacks[0]), first, did_you_mean(lacks[0], more)));
   if (!more.empty())
     throw Error(ErrorKind::kData,
-                fmt::format("{}:1:1: found a column '{}' in the header, expected the columns of {} alone", file.name(),
+                fmt::format("{}:1:1: found a column '{}' in the header, expected only the columns of {}", file.name(),
                             printable(more[0]), first));
 }
 
-Blocks blocks_of(const std::shared_ptr<const FileBytes>& file) { return {bytes_of(file), {kBlockBytes, kMostBytes}}; }
+Blocks blocks_of(const std::shared_ptr<const FileBytes>& file) { return {bytes_of(file), {kBlockBytes, kMaxBytes}}; }
 
 }  // namespace
 
 SniffResult sniff(const Files& files, const SniffOptions& options) {
-  if (files.empty()) throw Error(ErrorKind::kData, "no file of rows is named");
+  if (files.empty()) throw Error(ErrorKind::kData, "no files are given");
   const std::string& first = files[0]->name();
   Blocks blocks = blocks_of(files[0]);
   SniffResult detected;
@@ -156,7 +156,7 @@ SniffResult sniff(const Files& files, const SniffOptions& options) {
   const Dialect& dialect = detected.schema.dialect;
   Sample sample = take_sample(blocks, dialect, options);
   if (sample.names.empty()) throw Error(ErrorKind::kData, first + ": is empty, expected rows");
-  refuse_columns(sample.names.size(), first + ": ");
+  check_column_count(sample.names.size(), first + ": ");
   check_declared(options, sample.names);
   choose_number_formats(sample.columns, options.dialect);
   for (std::size_t i = 0; i < sample.names.size(); ++i) {
@@ -251,7 +251,7 @@ void ColumnSample::add_date(const std::string& text) {
     if ((dates_[f] > 0 || filled_ <= kTries) && read_date(text, static_cast<DateForm>(f))) ++dates_[f];
 }
 
-bool ColumnSample::most(std::int64_t cells) const {
+bool ColumnSample::is_nearly_all(std::int64_t cells) const {
   constexpr std::int64_t kFew = 20;  // with fewer cells all must be of the type
   return filled_ > 0 && (cells == filled_ || (filled_ >= kFew && cells * 100 >= filled_ * 95));
 }
@@ -333,7 +333,7 @@ ColumnFacts ColumnSample::facts(ColumnType type, bool ranges) const {
 
 void ColumnSample::put_range(ColumnType type, ColumnFacts& facts) const {
   facts.whole = type == ColumnType::kNumber;
-  std::optional<double> least, most;
+  std::optional<double> min, max;
   for (const std::string& text : distinct_) {
     double value = 0;
     if (type == ColumnType::kNumber) {
@@ -344,11 +344,11 @@ void ColumnSample::put_range(ColumnType type, ColumnFacts& facts) const {
       if (!date) continue;
       value = *date;
     }
-    least = std::min(least.value_or(value), value);
-    most = std::max(most.value_or(value), value);
+    min = std::min(min.value_or(value), value);
+    max = std::max(max.value_or(value), value);
   }
-  facts.least = least.value_or(0);
-  facts.most = most.value_or(0);
+  facts.min = min.value_or(0);
+  facts.max = max.value_or(0);
 }
 
 std::string ColumnSample::format_problem() const {
@@ -356,7 +356,7 @@ std::string ColumnSample::format_problem() const {
     return fmt::format(
         "{}, which has a decimal comma or groups of thousands; write `decimal: \",\"` or `thousands: \",\"`",
         found(examples_[0]));
-  if (are_numbers() || form() || !most(numbers_)) return "";
+  if (are_numbers() || form() || !is_nearly_all(numbers_)) return "";
   // The alphabetically first of each kind.
   std::string one, other;
   for (const std::string& text : distinct_) {
@@ -366,7 +366,7 @@ std::string ColumnSample::format_problem() const {
     std::string& least = read_number(text, guess_.format, ignored) == NumberFault::kNone ? one : other;
     if (least.empty() || text < least) least = text;
   }
-  if (one.empty()) return found(other) + ", which is not a number as `decimal` and `thousands` have it";
+  if (one.empty()) return found(other) + ", which is not a number with the given `decimal` and `thousands`";
   return fmt::format(
       "{} and '{}', which are numbers in different formats; write all with one decimal mark and one sign", found(one),
       printable(other));

@@ -25,10 +25,10 @@ struct ColumnFacts {
   std::int64_t mismatches = 0;        ///< fields that are not of the column's type, which is a number or a date
   bool numbers = false;               ///< at least 95% of the fields are numbers, whatever the type
   bool whole = false;                 ///< numbers without a fraction
-  double least = 0, most = 0;         ///< range of numbers; dates in minutes since 1970
+  double min = 0, max = 0;            ///< range of numbers; dates in minutes since 1970
   double mean_length = 0;             ///< bytes
   std::vector<std::string> examples;  ///< up to five different fields
-  std::string format_problem;         ///< why fields that resemble numbers are not numbers; "": there are none
+  std::string format_problem;         ///< why the format of fields that resemble numbers is unclear; "": no problem
 };
 
 struct SniffOptions {
@@ -37,7 +37,7 @@ struct SniffOptions {
   std::vector<std::string> missing = default_missing_words();
   std::int64_t rows = 10'000;    ///< least rows of the sample, if the file has as many
   std::int64_t bytes = 1 << 20;  ///< least bytes of the sample
-  bool ranges = true;            ///< false: does not set whole, least and most of ColumnFacts
+  bool ranges = true;            ///< false: does not set whole, min and max of ColumnFacts
 };
 
 struct SniffResult {
@@ -88,7 +88,7 @@ class ColumnSample {
   NumberGuess choose_format(const NumberChoice& choice);
 
   /// Whether all cells but few are numbers.
-  bool are_numbers() const { return most(guess_.numbers); }
+  bool are_numbers() const { return is_nearly_all(guess_.numbers); }
   ColumnType type(const std::string& name) const;
   const NumberFormat& numbers() const { return guess_.format; }
   /// The form of dates; none if the cells are no dates, or day and month could be exchanged.
@@ -107,9 +107,9 @@ class ColumnSample {
     std::array<std::int64_t, kNumberMarks.size()> fitting{};  // cells, by format
   };
 
-  bool most(std::int64_t cells) const;
+  bool is_nearly_all(std::int64_t cells) const;
   std::int64_t of_form(DateForm form) const { return dates_[static_cast<std::size_t>(form)]; }
-  bool fits(DateForm form) const { return most(of_form(form)); }
+  bool fits(DateForm form) const { return is_nearly_all(of_form(form)); }
   bool is_id(const std::string& name) const;
   bool is_text() const;
   void add_running(const std::string& text);

@@ -40,10 +40,10 @@ std::int64_t Table::rows() const { return parts_->rows; }
 int Table::cells() const { return parts_->layout.cells; }
 int Table::cell_of(int column) const { return parts_->layout.cell_of[static_cast<std::size_t>(column)]; }
 const Cell* Table::row(std::int64_t i) const { return parts_->cells.row(i); }
-void Table::prefetch_sample(std::int64_t i) const {
-  constexpr std::size_t kCellsInLine = 16, kMost = 8 * kCellsInLine;  // the hardware prefetches the rest of wider rows
+void Table::prefetch_row(std::int64_t i) const {
+  constexpr std::size_t kCellsInLine = 16, kMax = 8 * kCellsInLine;  // the hardware prefetches the rest of wider rows
   const Cell* const cells = row(i);
-  const std::size_t count = std::min(parts_->cells.width(), kMost);
+  const std::size_t count = std::min(parts_->cells.width(), kMax);
   for (std::size_t c = 0; c < count; c += kCellsInLine) prefetch(cells + c);
   if (count > 0) prefetch(cells + count - 1);
 }

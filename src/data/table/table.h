@@ -91,7 +91,7 @@ class Table {
   /// The row's cells(); null if there are none.
   const Cell* row(std::int64_t i) const;
   /// Prefetches a row.
-  void prefetch_sample(std::int64_t i) const;
+  void prefetch_row(std::int64_t i) const;
 
   /// The vocabulary of a category: the closed one, else the words in the order of first appearance, independent of the
   /// number of threads.
@@ -100,8 +100,8 @@ class Table {
   const std::vector<std::int64_t>& counts(int column) const;
 
   /// Appends the text of a kept kText column without its quotes: from memory, or read again from an uncompressed file.
-  /// Throws Error{kData} if the file has become shorter or the field has lost its quotes. Other changes are not
-  /// detected; compare the file's stamp.
+  /// Throws Error{kData} if the file has become shorter or the field has an unclosed quote in its place. Other changes
+  /// are not detected; compare the file's stamp.
   void append_text(int column, std::int64_t row, std::string& out) const;
 
   /// "train.csv:1234": the line where the row begins, counted from 1.

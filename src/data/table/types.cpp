@@ -198,7 +198,7 @@ std::string number_words(std::string_view text, NumberFault fault, const NumberF
 
 namespace {
 
-constexpr std::size_t kMostRows = 200;
+constexpr std::size_t kMaxRows = 200;
 constexpr std::array kSeparators{',', ';', '\t', '|'};
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -206,7 +206,7 @@ using Rows = std::vector<std::vector<std::string>>;
 /// The first rows; the last row of the text only if it is the only one. Skips a line whose quote does not end.
 Rows first_rows(std::string_view text, char separator) {
   Rows rows;
-  while (!text.empty() && rows.size() < kMostRows) {
+  while (!text.empty() && rows.size() < kMaxRows) {
     Row row = take_row(text, separator, false);
     if (!row.whole && rows.empty()) row = take_row(text, separator, true);
     if (const std::size_t line = line_size(text); !row.whole && !row.sound && line < text.size()) {

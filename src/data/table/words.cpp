@@ -8,7 +8,7 @@ namespace dptrain::data::table {
 
 constexpr WordKey::ByteMasks WordKey::kByteMasks;
 
-WordKey WordKey::of_long(const char* word, std::size_t size) {
+WordKey WordKey::from_long_word(const char* word, std::size_t size) {
   std::uint64_t hash = size * 0x9E3779B97F4A7C15;
   const auto mix = [&](const char* from) {
     std::uint64_t piece;
@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kFirstSlots = 32;
 constexpr std::size_t kLargeTable = 16'384;
 
-/// A copy with readable bytes after it, for WordKey::of().
+/// A copy with readable bytes after it, for WordKey::from_word().
 std::string padded(std::string_view word) {
   std::string copy(word);
   copy.resize(word.size() + WordKey::kReadable);
@@ -87,7 +87,7 @@ void WordTable::put(const std::string& word, std::int32_t code) {
 
 WordTable::Slot& WordTable::slot_of(std::string_view word) {
   const std::string copy = padded(word);
-  const WordKey key = WordKey::of(copy.data(), word.size());
+  const WordKey key = WordKey::from_word(copy.data(), word.size());
   std::size_t at = key.hash() & mask_;
   for (;; at = (at + 1) & mask_) {
     Slot& slot = slots_[at];

@@ -26,8 +26,8 @@ struct WordKey {
 
   bool operator==(const WordKey&) const = default;
 
-  static WordKey of(const char* word, std::size_t size) {
-    if (size > kShort) return of_long(word, size);
+  static WordKey from_word(const char* word, std::size_t size) {
+    if (size > kShort) return from_long_word(word, size);
     WordKey key;
     std::memcpy(&key.low, word, 8);
     std::memcpy(&key.high, word + 8, 8);
@@ -45,7 +45,7 @@ struct WordKey {
   }
 
  private:
-  static WordKey of_long(const char* word, std::size_t size);
+  static WordKey from_long_word(const char* word, std::size_t size);
 
   struct ByteMasks {
     std::uint64_t low[kShort + 1], high[kShort + 1];
@@ -89,7 +89,7 @@ class WordTable {
   /// Counts word[0, size) and returns its code. kReadable bytes from `word` on must be readable. The code of a new word
   /// is kNew - (its index in new_words()), or Cell::kUnknown if the vocabulary is closed.
   std::int32_t find(const char* word, std::size_t size) {
-    const WordKey key = WordKey::of(word, size);
+    const WordKey key = WordKey::from_word(word, size);
     for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
       Slot& slot = slots_[at];
       if (slot.key == key && slot.entry != 0 && (size <= WordKey::kShort || same(slot, word, size))) {

@@ -132,7 +132,7 @@ StrippedVocabulary stripped_vocabulary(const TextVectorizationSpec& spec) {
   }
   const std::int64_t all = first_id(spec) + static_cast<std::int64_t>(given.words.size());
   if (spec.max_tokens && all > *spec.max_tokens)
-    throw Error(ErrorKind::kData, fmt::format("{}the vocabulary has {} words with those for padding and unknown ones, "
+    throw Error(ErrorKind::kData, fmt::format("{}the vocabulary has {} words, including padding and unknown words, but "
                                               "max_tokens allows {}",
                                               place, all, *spec.max_tokens));
   return given;
@@ -181,7 +181,7 @@ class TextVectorization final : public TextEncoder {
     width_ = spec.pad_to_max_tokens && spec.max_tokens ? *spec.max_tokens : first_ + words_.size();
     if (mode_ == TextOutput::kTfIdf) {
       if (std::cmp_not_equal(weights_.size(), first_ + words_.size()))
-        throw Error(ErrorKind::kCheckpoint, "a vocabulary and its idf weights are not of one length");
+        throw Error(ErrorKind::kCheckpoint, "a vocabulary and its idf weights have different lengths");
       weights_.resize(static_cast<std::size_t>(width_));
     }
   }
@@ -286,26 +286,33 @@ std::string check_vectorization(const TextVectorizationSpec& spec) {
 const RegisteredEncoder kTextVectorization = encoder_def<TextVectorizationSpec, TextVectorization>(
     table::ColumnType::kText,
     config::Schema::of<TextVectorizationSpec>("TextVectorization")
+        .doc("any field -> ids or floats, as Keras's layer; for columns of texts and the data set `Text`")
         .key(key("max_tokens", &TextVectorizationSpec::max_tokens)
                  .at_least(2)
                  .at_most(1'000'000'000)
-                 .doc("largest number of entries: the most frequent words, and those for padding and unknown words"))
-        .key(key("standardize", &TextVectorizationSpec::standardize).doc("how a text is changed before it is split"))
+                 .doc("largest vocabulary, including padding and unknown words: the most frequent words; default: all "
+                      "words"))
+        .key(key("standardize", &TextVectorizationSpec::standardize)
+                 .doc("how a text is changed before it is split; ASCII only, as in Keras"))
         .key(key("split", &TextVectorizationSpec::split).doc("how a text is split"))
-        .key(
-            key("ngrams", &TextVectorizationSpec::ngrams).doc("3: sequences of 1 to 3 words; [2, 3]: of these lengths"))
+        .key(key("ngrams", &TextVectorizationSpec::ngrams)
+                 .doc("3: sequences of 1 to 3 words; [2, 3]: of these lengths; default: words"))
         .key(key("output_mode", &TextVectorizationSpec::output_mode)
-                 .doc("int: ids for Embedding; otherwise a number for each word"))
+                 .doc("int: ids for `Embedding`, 0 for padding and 1 for unknown words; multi_hot, count, tf_idf: a "
+                      "float per word, the first for unknown words"))
         .key(key("output_sequence_length", &TextVectorizationSpec::output_sequence_length)
                  .at_least(1)
                  .at_most(100'000'000)
-                 .doc("number of ids of a text, which is cut or padded"))
+                 .doc("ids of a text, which is truncated or padded; required with `output_mode: int`"))
         .key(key("pad_to_max_tokens", &TextVectorizationSpec::pad_to_max_tokens)
-                 .doc("whether a text always becomes max_tokens numbers, with zeros at the end, where the vocabulary "
-                      "is smaller; not with output_mode int"))
+                 .doc("whether a text becomes as many floats as `max_tokens`, with zeros if the vocabulary is smaller; "
+                      "not with `output_mode: int`"))
         .key(key("vocabulary", &TextVectorizationSpec::vocabulary)
-                 .doc("words in place of those of the training rows: a list, or a file"))
-        .key(key("idf_weights", &TextVectorizationSpec::idf_weights).doc("one for each word of a given vocabulary"))
+                 .doc("a list of words, or a file with a word per line, such as that of `get_vocabulary()`; default: "
+                      "fitted to the training rows"))
+        .key(key("idf_weights", &TextVectorizationSpec::idf_weights)
+                 .doc("one for each word; required with `output_mode: tf_idf` and `vocabulary`; default: fitted to the "
+                      "training rows"))
         .rule<TextVectorizationSpec>(check_vectorization));
 
 }  // namespace
@@ -345,10 +352,10 @@ bool Value<data::NGrams>::read(const Node& node, Reader& reader, data::NGrams& o
   } else if (!Value<std::vector<std::int64_t>>::read(found, reader, out.these)) {
     return false;
   }
-  constexpr std::int64_t kMost = 100;
-  if (out.up_to && *out.up_to >= 1 && *out.up_to <= kMost) return true;
+  constexpr std::int64_t kMax = 100;
+  if (out.up_to && *out.up_to >= 1 && *out.up_to <= kMax) return true;
   bool good = !out.up_to;
-  for (const std::int64_t width : out.these) good = good && width >= 1 && width <= kMost;
+  for (const std::int64_t width : out.these) good = good && width >= 1 && width <= kMax;
   if (!good) reader.expected(found, "a number of words from 1 to 100, or a list of them");
   return good;
 }

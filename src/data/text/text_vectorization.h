@@ -56,7 +56,7 @@ struct NGrams {
   std::vector<std::int64_t> widths() const;
 };
 
-/// Converts texts to ids or vectors, as Keras's TextVectorization.
+/// Converts texts to ids or vectors, like Keras's TextVectorization.
 struct TextVectorizationSpec {
   std::optional<std::int64_t> max_tokens{};  ///< including padding and unknown words
   TextStandardize standardize = TextStandardize::kLowerAndStripPunctuation;

@@ -24,7 +24,7 @@ std::string_view WordSet::word(std::int64_t place) const {
 }
 
 std::int32_t WordSet::add(const char* word, std::size_t size) {
-  const auto key = table::WordKey::of(word, size);
+  const auto key = table::WordKey::from_word(word, size);
   std::size_t at = key.hash() & mask_;
   for (; slots_[at].place >= 0; at = (at + 1) & mask_) {
     const Slot& slot = slots_[at];

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tokens splits a text as Keras's TextVectorization: normalization, splitting, n-grams. One pass over the bytes,
+// Tokens splits a text like Keras's TextVectorization: normalization, splitting, n-grams. One pass over the bytes,
 // without allocations once the scratch is large enough.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class WordSet {
   static constexpr std::size_t kReadable = table::WordKey::kReadable;
   /// Index of word[0, size), or -1.
   std::int32_t find(const char* word, std::size_t size) const {
-    const auto key = table::WordKey::of(word, size);
+    const auto key = table::WordKey::from_word(word, size);
     for (std::size_t at = key.hash() & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       if (slot.place < 0) return -1;

@@ -70,12 +70,13 @@ class RandomBrightness final : public Transform {
 
 const RegisteredTransform kRandomBrightness = transform_def<RandomBrightnessSpec, RandomBrightness>(
     config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
+        .doc("`x + f * (high - low)`, clipped to the `value_range` [low, high]")
         .positional(key("factor", &RandomBrightnessSpec::factor)
                         .required()
                         .at_least(-1)
                         .at_most(1)
                         .check(check_factor)
-                        .doc("range of the added brightness as a share of the value range"))
+                        .doc("range from which f is drawn: f for [-f, f], or [lower, upper]"))
         .key(key("value_range", &RandomBrightnessSpec::value_range)
                  .check(check_range)
                  .doc("[smallest, largest] value of a pixel")));
@@ -124,13 +125,13 @@ std::string check_contrast(const std::vector<double>& factor) {
 
 const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, RandomContrast>(
     config::Schema::of<RandomContrastSpec>("RandomContrast")
-        .positional(
-            key("factor", &RandomContrastSpec::factor)
-                .required()
-                .at_least(0)
-                .at_most(1)
-                .check(check_contrast)
-                .doc("f: the factor is drawn from [1 - f, 1 + f]; or [lower, upper]: from [1 - lower, 1 + upper]"))
+        .doc("`(x - mean) * c + mean` per channel, clipped to `value_range`, with c drawn from `factor`")
+        .positional(key("factor", &RandomContrastSpec::factor)
+                        .required()
+                        .at_least(0)
+                        .at_most(1)
+                        .check(check_contrast)
+                        .doc("f: c is drawn from [1 - f, 1 + f]; [lower, upper]: from [1 - lower, 1 + upper]"))
         .key(key("value_range", &RandomContrastSpec::value_range)
                  .check(check_range)
                  .doc("[smallest, largest] value of a pixel")));
@@ -161,10 +162,12 @@ class RandomColour : public Transform {
   std::vector<double> range_;
 };
 
-/// Keys of a spec with `factor` and `value_range`, with these descriptions.
+/// Schema of a spec with `factor` and `value_range`, with these descriptions.
 template <class Spec>
-config::Schema colour_schema(std::string name, const std::string& factor, const std::string& value_range) {
+config::Schema colour_schema(std::string name, std::string doc, const std::string& factor,
+                             const std::string& value_range) {
   return config::Schema::of<Spec>(std::move(name))
+      .doc(std::move(doc))
       .positional(key("factor", &Spec::factor).required().at_least(0).at_most(1).check(check_part).doc(factor))
       .key(key("value_range", &Spec::value_range).check(check_range).doc(value_range));
 }
@@ -177,13 +180,13 @@ class RandomHue final : public RandomColour {
  private:
   void change(RandomStream& stream, Array& image) const override {
     const float sign = stream.uniform() > 0.5F ? -1.0F : 1.0F;
-    turn_hue(image, sign * draw_factor(stream) * 0.5F, range());
+    rotate_hue(image, sign * draw_factor(stream) * 0.5F, range());
   }
 };
 
 const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(colour_schema<RandomHueSpec>(
-    "RandomHue", "of half a turn of the hue, to either side: f for [0, f], or [lower, upper]",
-    "least and largest value"));
+    "RandomHue", "rotates the hue of RGB images by up to `factor` / 2 of a full turn, in either direction",
+    "range of the shares of half a turn: f for [0, f], or [lower, upper]", "[smallest, largest] value of a pixel"));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_saturation.py
 class RandomSaturation final : public RandomColour {
@@ -198,8 +201,9 @@ class RandomSaturation final : public RandomColour {
 
 const RegisteredTransform kRandomSaturation =
     transform_def<RandomSaturationSpec, RandomSaturation>(colour_schema<RandomSaturationSpec>(
-        "RandomSaturation", "0: gray, 0.5: as it is, 1: full; f for [0, f], or [lower, upper]",
-        "least and largest value; the saturation does not depend on it"));
+        "RandomSaturation", "multiplies the saturation of RGB images by `f / (1 - f)`, with f drawn from `factor`",
+        "0: gray, 0.5: unchanged, 1: full saturation; f for [0, f], or [lower, upper]",
+        "[smallest, largest] value of a pixel; the saturation does not depend on it"));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_grayscale.py
 class RandomGrayscale final : public Transform {
@@ -219,14 +223,15 @@ class RandomGrayscale final : public Transform {
 
 const RegisteredTransform kRandomGrayscale = transform_def<RandomGrayscaleSpec, RandomGrayscale>(
     config::Schema::of<RandomGrayscaleSpec>("RandomGrayscale")
+        .doc("makes RGB images gray")
         .positional(key("factor", &RandomGrayscaleSpec::factor)
                         .at_least(0)
                         .at_most(1)
-                        .doc("the probability that an image becomes gray")));
+                        .doc("probability that an image becomes gray")));
 
 }  // namespace
 
-void turn_hue(Array& image, float delta, const std::vector<double>& value_range) {
+void rotate_hue(Array& image, float delta, const std::vector<double>& value_range) {
   const auto low = static_cast<float>(value_range[0]), size = static_cast<float>(value_range[1] - value_range[0]);
   for (std::size_t i = 0; i < image.f32.size(); i += 3) {
     float* const rgb = image.f32.data() + i;

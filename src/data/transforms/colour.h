@@ -26,7 +26,7 @@ struct RandomHueSpec {
   std::vector<double> value_range{0, 255};
 };
 /// Adds `delta`, -1..1, to the hue of an RGB image of floats, in place.
-void turn_hue(Array& image, float delta, const std::vector<double>& value_range);
+void rotate_hue(Array& image, float delta, const std::vector<double>& value_range);
 
 /// Scales the saturation by f / (1 - f), f uniform in [0, factor] or [lower, upper]. 0 is gray, 0.5 unchanged, 1 full.
 struct RandomSaturationSpec {

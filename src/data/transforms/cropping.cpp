@@ -59,6 +59,7 @@ class CenterCrop final : public Transform {
 
 const RegisteredTransform kCenterCrop = transform_def<CenterCropSpec, CenterCrop>(
     config::Schema::of<CenterCropSpec>("CenterCrop")
+        .doc("crops the center; a smaller image is resized as by `Resizing` with `crop_to_aspect_ratio`")
         .key(key("height", &CenterCropSpec::height).required().at_least(1).doc("rows of the result"))
         .key(key("width", &CenterCropSpec::width).required().at_least(1).doc("columns of the result")));
 
@@ -117,9 +118,12 @@ class RandomCrop final : public Transform {
 
 const RegisteredTransform kRandomCrop = transform_def<RandomCropSpec, RandomCrop>(
     config::Schema::of<RandomCropSpec>("RandomCrop")
+        .doc("crops a random part; a smaller image is resized as by `CenterCrop`")
         .key(key("height", &RandomCropSpec::height).required().at_least(1).doc("rows of the result"))
         .key(key("width", &RandomCropSpec::width).required().at_least(1).doc("columns of the result"))
-        .key(key("padding", &RandomCropSpec::padding).at_least(0).doc("zeros added on every side before")));
+        .key(key("padding", &RandomCropSpec::padding)
+                 .at_least(0)
+                 .doc("zeros that are added on every side before the crop")));
 
 class RandomResizedCrop final : public Transform {
  public:
@@ -186,17 +190,18 @@ std::string check_pair(const std::vector<double>& pair) {
 
 const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSpec, RandomResizedCrop>(
     config::Schema::of<RandomResizedCropSpec>("RandomResizedCrop")
+        .doc("crops a random part and resizes it, as torchvision")
         .key(key("height", &RandomResizedCropSpec::height).required().at_least(1).doc("rows of the result"))
         .key(key("width", &RandomResizedCropSpec::width).required().at_least(1).doc("columns of the result"))
         .key(key("scale", &RandomResizedCropSpec::scale)
                  .above(0)
                  .at_most(1)
                  .check(check_pair)
-                 .doc("range of the crop's share of the image's area"))
+                 .doc("[lower, upper] share of the image's area"))
         .key(key("ratio", &RandomResizedCropSpec::ratio)
                  .above(0)
                  .check(check_pair)
-                 .doc("range of the crop's width divided by its height"))
+                 .doc("[lower, upper] ratio of width to height of the part"))
         .key(key("interpolation", &RandomResizedCropSpec::interpolation).doc("how values between pixels are computed"))
         .key(key("antialias", &RandomResizedCropSpec::antialias)
                  .doc("whether to average over pixels when the image shrinks")));
@@ -257,16 +262,17 @@ std::string check_antialias(const ResizingSpec& spec) {
 
 const RegisteredTransform kResizing = transform_def<ResizingSpec, Resizing>(
     config::Schema::of<ResizingSpec>("Resizing")
+        .doc("resizes images and frames")
         .key(key("height", &ResizingSpec::height).required().at_least(1).doc("rows of the result"))
         .key(key("width", &ResizingSpec::width).required().at_least(1).doc("columns of the result"))
         .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
         .key(key("crop_to_aspect_ratio", &ResizingSpec::crop_to_aspect_ratio)
                  .doc("cut the sides off instead of distorting"))
         .key(key("antialias", &ResizingSpec::antialias)
-                 .doc("a wider filter where the image shrinks, as tf.image.resize has it"))
+                 .doc("true: a wider filter if the image shrinks, as in `tf.image.resize`"))
         .key(key("scaled_decode", &ResizingSpec::scaled_decode)
-                 .doc("JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size where that is not below height x width: "
-                      "faster, other pixels; the first transform only"))
+                 .doc("for the first transform only: decodes JPEGs at 1/2, 1/4 or 1/8 of their size, not below height "
+                      "and width; faster, other pixels"))
         .rule<ResizingSpec>(check_antialias));
 
 }  // namespace

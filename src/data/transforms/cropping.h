@@ -7,12 +7,12 @@
 
 namespace dptrain::data {
 
-/// Crops the central height x width. Resizes a smaller image as Resizing with crop_to_aspect_ratio.
+/// Crops the central height x width. Resizes a smaller image like Resizing with crop_to_aspect_ratio.
 struct CenterCropSpec {
   std::int64_t height = 0, width = 0;
 };
 
-/// Crops a random height x width of the image with `padding` zeros on every side. Resizes a smaller one as CenterCrop.
+/// Crops a random height x width of the image with `padding` zeros on every side. Resizes smaller ones like CenterCrop.
 struct RandomCropSpec {
   std::int64_t height = 0, width = 0, padding = 0;
 };

@@ -53,22 +53,24 @@ std::string check_fill(const std::vector<double>& fill) {
 
 const RegisteredTransform kRandomErasing = transform_def<RandomErasingSpec, RandomErasing>(
     config::Schema::of<RandomErasingSpec>("RandomErasing")
+        .doc("fills a random rectangle with noise or values")
         .positional(key("factor", &RandomErasingSpec::factor)
                         .at_least(0)
                         .at_most(1)
                         .check(check_part)
-                        .doc("the probability, drawn from [0, f] or [lower, upper]"))
+                        .doc("probability, drawn from a range: f for [0, f], or [lower, upper]"))
         .key(key("scale", &RandomErasingSpec::scale)
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("area of the rectangle as a share of the image: drawn from [0, f] or [lower, upper]"))
+                 .doc("area of the rectangle as a share of the image, drawn from a range: f for [0, f], or [lower, "
+                      "upper]"))
         .key(key("fill_value", &RandomErasingSpec::fill_value)
                  .check(check_fill)
-                 .doc("one number, or three for RGB; absent: a normal draw for each value"))
+                 .doc("one number, or three for RGB; default: noise, a normal draw for each value"))
         .key(key("value_range", &RandomErasingSpec::value_range)
                  .check(check_range)
-                 .doc("least and largest value, to which what fills the rectangle is clipped")));
+                 .doc("[smallest, largest] value of a pixel, to which the fill is clipped")));
 
 }  // namespace
 

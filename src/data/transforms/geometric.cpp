@@ -72,7 +72,8 @@ class RandomFlip final : public Transform {
 
 const RegisteredTransform kRandomFlip = transform_def<RandomFlipSpec, RandomFlip>(
     config::Schema::of<RandomFlipSpec>("RandomFlip")
-        .positional(key("mode", &RandomFlipSpec::mode).doc("horizontal, vertical or both")));
+        .doc("flips in each direction with probability 1/2")
+        .positional(key("mode", &RandomFlipSpec::mode).doc("directions of the flips")));
 
 kernels::cpu::WarpFill kernel_fill(FillMode mode) {
   using kernels::cpu::WarpFill;
@@ -141,12 +142,13 @@ class RandomRotation final : public RandomWarp {
 const RegisteredTransform kRandomRotation =
     transform_def<RandomRotationSpec, RandomRotation>(with_warp_keys<RandomRotationSpec>(
         config::Schema::of<RandomRotationSpec>("RandomRotation")
+            .doc("rotates around the center")
             .positional(key("factor", &RandomRotationSpec::factor)
                             .required()
                             .at_least(-1)
                             .at_most(1)
                             .check(check_factor)
-                            .doc("largest angle as a share of a full turn, or [lower, upper]"))));
+                            .doc("angle as a share of a full turn: f for [-f, f], or [lower, upper]"))));
 
 class RandomTranslation final : public RandomWarp {
  public:
@@ -164,20 +166,22 @@ class RandomTranslation final : public RandomWarp {
   std::pair<double, double> height_, width_;
 };
 
-const RegisteredTransform kRandomTranslation = transform_def<RandomTranslationSpec, RandomTranslation>(
-    with_warp_keys<RandomTranslationSpec>(config::Schema::of<RandomTranslationSpec>("RandomTranslation")
-                                              .key(key("height_factor", &RandomTranslationSpec::height_factor)
-                                                       .required()
-                                                       .at_least(-1)
-                                                       .at_most(1)
-                                                       .check(check_factor)
-                                                       .doc("share of the height, or [smallest, largest]"))
-                                              .key(key("width_factor", &RandomTranslationSpec::width_factor)
-                                                       .required()
-                                                       .at_least(-1)
-                                                       .at_most(1)
-                                                       .check(check_factor)
-                                                       .doc("share of the width, or [smallest, largest]"))));
+const RegisteredTransform kRandomTranslation =
+    transform_def<RandomTranslationSpec, RandomTranslation>(with_warp_keys<RandomTranslationSpec>(
+        config::Schema::of<RandomTranslationSpec>("RandomTranslation")
+            .doc("shifts in both directions by random distances")
+            .key(key("height_factor", &RandomTranslationSpec::height_factor)
+                     .required()
+                     .at_least(-1)
+                     .at_most(1)
+                     .check(check_factor)
+                     .doc("shift as a share of the height: f for [-f, f], or [lower, upper]; positive: down"))
+            .key(key("width_factor", &RandomTranslationSpec::width_factor)
+                     .required()
+                     .at_least(-1)
+                     .at_most(1)
+                     .check(check_factor)
+                     .doc("shift as a share of the width: f for [-f, f], or [lower, upper]; positive: to the right"))));
 
 class RandomZoom final : public RandomWarp {
  public:
@@ -204,19 +208,20 @@ class RandomZoom final : public RandomWarp {
 
 std::string check_or_none(const std::vector<double>& factor) { return factor.empty() ? "" : check_factor(factor); }
 
-const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(
-    with_warp_keys<RandomZoomSpec>(config::Schema::of<RandomZoomSpec>("RandomZoom")
-                                       .positional(key("height_factor", &RandomZoomSpec::height_factor)
-                                                       .required()
-                                                       .above(-1)
-                                                       .at_most(1)
-                                                       .check(check_factor)
-                                                       .doc("share of the height, or [smallest, largest]"))
-                                       .key(key("width_factor", &RandomZoomSpec::width_factor)
-                                                .above(-1)
-                                                .at_most(1)
-                                                .check(check_or_none)
-                                                .doc("absent: the same zoom as for the height"))));
+const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(with_warp_keys<RandomZoomSpec>(
+    config::Schema::of<RandomZoomSpec>("RandomZoom")
+        .doc("zooms around the center")
+        .positional(key("height_factor", &RandomZoomSpec::height_factor)
+                        .required()
+                        .above(-1)
+                        .at_most(1)
+                        .check(check_factor)
+                        .doc("change of the height: f for [-f, f], or [lower, upper]; positive: zoom out"))
+        .key(key("width_factor", &RandomZoomSpec::width_factor)
+                 .above(-1)
+                 .at_most(1)
+                 .check(check_or_none)
+                 .doc("change of the width, likewise; default: the same zoom as for the height"))));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_shear.py
 
@@ -239,6 +244,7 @@ class RandomShear final : public RandomWarp {
 
 const RegisteredTransform kRandomShear = transform_def<RandomShearSpec, RandomShear>(with_warp_keys<RandomShearSpec>(
     config::Schema::of<RandomShearSpec>("RandomShear")
+        .doc("shifts columns by `x_factor` of their row and rows by `y_factor` of their column, in either direction")
         .key(key("x_factor", &RandomShearSpec::x_factor)
                  .at_least(0)
                  .at_most(1)

@@ -32,10 +32,11 @@ class MixUp final : public Mixing {
   double alpha_;
 };
 
-const RegisteredTransform kMixUp = transform_def<MixUpSpec, MixUp>(config::Schema::of<MixUpSpec>("MixUp").positional(
-    key("alpha", &MixUpSpec::alpha)
-        .above(0)
-        .doc("parameter of Beta(alpha, alpha), from which a sample's share is drawn")));
+const RegisteredTransform kMixUp = transform_def<MixUpSpec, MixUp>(
+    config::Schema::of<MixUpSpec>("MixUp")
+        .doc("mixes a sample and its label with another sample of the data set")
+        .positional(
+            key("alpha", &MixUpSpec::alpha).above(0).doc("the sample's share is drawn from Beta(alpha, alpha)")));
 
 }  // namespace
 
@@ -71,9 +72,9 @@ class CutMix final : public Mixing {
 
  private:
   BoxDraw draw(const DrawKey& key, std::uint32_t index) const {
-    constexpr double kLeastAlpha = 1e-6;  // as in Keras
+    constexpr double kMinAlpha = 1e-6;  // as in Keras
     RandomStream stream = draws(key, index);
-    const double alpha = static_cast<double>(uniform(stream, factor_.first, factor_.second)) + kLeastAlpha;
+    const double alpha = static_cast<double>(uniform(stream, factor_.first, factor_.second)) + kMinAlpha;
     const auto side = static_cast<float>(std::sqrt(1 - draw_beta(stream, alpha)));
     const float x = stream.uniform();
     return {.width = side, .height = side, .x = x, .y = stream.uniform()};
@@ -82,13 +83,16 @@ class CutMix final : public Mixing {
   std::pair<double, double> factor_;
 };
 
-const RegisteredTransform kCutMix =
-    transform_def<CutMixSpec, CutMix>(config::Schema::of<CutMixSpec>("CutMix").positional(
-        key("factor", &CutMixSpec::factor)
-            .at_least(0)
-            .at_most(1)
-            .check(check_part)
-            .doc("a of Beta(a, a), from which the sample's part is drawn: from [0, f] or [lower, upper]")));
+const RegisteredTransform kCutMix = transform_def<CutMixSpec, CutMix>(
+    config::Schema::of<CutMixSpec>("CutMix")
+        .doc("replaces a rectangle by that of another sample of the data set and mixes the labels in proportion to the "
+             "area")
+        .positional(key("factor", &CutMixSpec::factor)
+                        .at_least(0)
+                        .at_most(1)
+                        .check(check_part)
+                        .doc("alpha of Beta(alpha, alpha), from which the sample's share of the area is drawn: f for "
+                             "[0, f], or [lower, upper]")));
 
 template <class T>
 void paste_rows(const T* from, const Shape& shape, const Window& box, T* to) {

@@ -62,16 +62,17 @@ std::string check_lists(const NormalizationSpec& spec) {
 
 const RegisteredTransform kNormalization = transform_def<NormalizationSpec, Normalization>(
     config::Schema::of<NormalizationSpec>("Normalization")
+        .doc("`(x - mean) / max(sqrt(variance), 1e-7)`")
         .key(key("axis", &NormalizationSpec::axis)
                  .check([](const std::int64_t& axis) {
                    return axis == -1 ? std::string() : fmt::format("must be -1, the channels, found {}", axis);
                  })
                  .doc("only the last axis, -1"))
-        .key(key("mean", &NormalizationSpec::mean).required().doc("mean, one value or one for each channel"))
+        .key(key("mean", &NormalizationSpec::mean).required().doc("one value, or one for each channel"))
         .key(key("variance", &NormalizationSpec::variance)
                  .required()
                  .at_least(0)
-                 .doc("variance, one value or one for each channel"))
+                 .doc("one value, or one for each channel"))
         .rule<NormalizationSpec>(check_lists));
 
 class PerImageStandardization final : public Transform {
@@ -97,7 +98,8 @@ class PerImageStandardization final : public Transform {
 
 const RegisteredTransform kPerImageStandardization =
     transform_def<PerImageStandardizationSpec, PerImageStandardization>(
-        config::Schema::of<PerImageStandardizationSpec>("PerImageStandardization"));
+        config::Schema::of<PerImageStandardizationSpec>("PerImageStandardization")
+            .doc("`(x - mean) / max(stddev, 1 / sqrt(elements))` over an image or frame"));
 
 /// keras/src/applications/imagenet_utils.py, _preprocess_numpy_input.
 ChannelMap map_of(PreprocessMode mode) {
@@ -133,9 +135,10 @@ class PreprocessInput final : public Transform {
 
 const RegisteredTransform kPreprocessInput = transform_def<PreprocessInputSpec, PreprocessInput>(
     config::Schema::of<PreprocessInputSpec>("PreprocessInput")
+        .doc("preprocessing of the networks of `keras.applications`")
         .positional(key("mode", &PreprocessInputSpec::mode)
                         .required()
-                        .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalised")));
+                        .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalized")));
 
 class Rescaling final : public Transform {
  public:
@@ -156,8 +159,9 @@ class Rescaling final : public Transform {
 
 const RegisteredTransform kRescaling = transform_def<RescalingSpec, Rescaling>(
     config::Schema::of<RescalingSpec>("Rescaling")
-        .positional(key("scale", &RescalingSpec::scale).required().doc("factor, one value or one for each channel"))
-        .key(key("offset", &RescalingSpec::offset).doc("added after the scaling, one value or one for each channel")));
+        .doc("`x * scale + offset`")
+        .positional(key("scale", &RescalingSpec::scale).required().doc("factor of all channels"))
+        .key(key("offset", &RescalingSpec::offset).doc("added to all channels after the scaling")));
 
 }  // namespace
 }  // namespace dptrain::data

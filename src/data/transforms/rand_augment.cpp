@@ -233,13 +233,18 @@ class RandAugment final : public Transform {
 
 const RegisteredTransform kRandAugment = transform_def<RandAugmentSpec, RandAugment>(
     config::Schema::of<RandAugmentSpec>("RandAugment")
-        .key(key("value_range", &RandAugmentSpec::value_range).check(check_range).doc("least and largest value"))
-        .key(key("num_ops", &RandAugmentSpec::num_ops).at_least(1).doc("operations of a sample, one after the other"))
+        .doc("applies `num_ops` of Keras's eleven operations in sequence")
+        .key(key("value_range", &RandAugmentSpec::value_range)
+                 .check(check_range)
+                 .doc("[smallest, largest] value of a pixel"))
+        .key(key("num_ops", &RandAugmentSpec::num_ops)
+                 .at_least(1)
+                 .doc("number of operations that are drawn for a sample"))
         .key(key("factor", &RandAugmentSpec::factor)
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("strength of the operations, drawn from [0, f] or [lower, upper]"))
+                 .doc("strength of the operations, drawn from a range: f for [0, f], or [lower, upper]"))
         .key(key("interpolation", &RandAugmentSpec::interpolation)
                  .doc("interpolation of shear, translation and rotation")));
 

@@ -29,11 +29,11 @@ class RandomGaussianBlur final : public Transform {
     return input;
   }
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    constexpr float kLeastSigma = 1e-6F;  // as in Keras
+    constexpr float kMinSigma = 1e-6F;  // as in Keras
     RandomStream stream = draws(key, index);
     const float probability = uniform(stream, factor_.first, factor_.second), coin = stream.uniform();
-    const float sigma_x = uniform(stream, sigma_.first, sigma_.second) + kLeastSigma;
-    const float sigma_y = uniform(stream, sigma_.first, sigma_.second) + kLeastSigma;
+    const float sigma_x = uniform(stream, sigma_.first, sigma_.second) + kMinSigma;
+    const float sigma_y = uniform(stream, sigma_.first, sigma_.second) + kMinSigma;
     if (coin < probability) {
       gaussian_blur(in, kernel_size_, sigma_x, sigma_y, out);
     } else {
@@ -54,11 +54,12 @@ std::string check_odd(const std::int64_t& size) {
 
 const RegisteredTransform kRandomGaussianBlur = transform_def<RandomGaussianBlurSpec, RandomGaussianBlur>(
     config::Schema::of<RandomGaussianBlurSpec>("RandomGaussianBlur")
+        .doc("blurs with a Gaussian, with a random deviation for each axis")
         .positional(key("factor", &RandomGaussianBlurSpec::factor)
                         .at_least(0)
                         .at_most(1)
                         .check(check_part)
-                        .doc("the probability, drawn from [0, f] or [lower, upper]"))
+                        .doc("probability, drawn from a range: f for [0, f], or [lower, upper]"))
         .key(key("kernel_size", &RandomGaussianBlurSpec::kernel_size)
                  .at_least(1)
                  .at_most(255)
@@ -68,10 +69,11 @@ const RegisteredTransform kRandomGaussianBlur = transform_def<RandomGaussianBlur
                  .at_least(0)
                  .at_most(1)
                  .check(check_part)
-                 .doc("deviation of the Gaussian in pixels, drawn from [0, f] or [lower, upper]"))
+                 .doc("deviation of the Gaussian in pixels, drawn from a range for each axis: f for [0, f], or [lower, "
+                      "upper]"))
         .key(key("value_range", &RandomGaussianBlurSpec::value_range)
                  .check(check_range)
-                 .doc("least and largest value, to which the result is clipped")),
+                 .doc("[smallest, largest] value of a pixel, to which the result is clipped")),
     {"GaussianBlur"});
 
 std::vector<float> gaussian_row(std::int64_t size, float sigma) {

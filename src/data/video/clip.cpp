@@ -11,7 +11,7 @@ namespace dptrain::data {
 namespace {
 
 /// 16 GiB. Protects memory from damaged headers.
-constexpr std::int64_t kMostClipBytes = std::int64_t{1} << 34;
+constexpr std::int64_t kMaxClipBytes = std::int64_t{1} << 34;
 
 }  // namespace
 
@@ -23,8 +23,8 @@ ClipBuffer::ClipBuffer(Array& out, std::int64_t frames, ColorMode color)
 
 std::uint8_t* ClipBuffer::next(std::int64_t height, std::int64_t width) {
   if (filled_ == 0) {
-    if (height < 1 || width < 1 || width > kMostPixels / height ||
-        height * width > kMostClipBytes / (wanted_ * channels_))
+    if (height < 1 || width < 1 || width > kMaxPixels / height ||
+        height * width > kMaxClipBytes / (wanted_ * channels_))
       throw ClipError(fmt::format("{} frames of {} x {} pixels, too large for a clip", with_commas(wanted_),
                                   with_commas(width), with_commas(height)));
     out_.shape = Shape{wanted_, height, width, channels_};

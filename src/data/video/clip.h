@@ -16,14 +16,14 @@ namespace dptrain::data {
 /// A clip that cannot be read: the byte offset in the file, or -1, and the decoder's message.
 class ClipError : public Error {
  public:
-  explicit ClipError(const std::string& words, std::int64_t byte = -1)
-      : Error(ErrorKind::kData, words), byte_(byte), words_(words) {}
+  explicit ClipError(const std::string& reason, std::int64_t byte = -1)
+      : Error(ErrorKind::kData, reason), byte_(byte), reason_(reason) {}
   std::int64_t byte() const noexcept { return byte_; }
-  const std::string& words() const noexcept { return words_; }
+  const std::string& reason() const noexcept { return reason_; }
 
  private:
   std::int64_t byte_;
-  std::string words_;
+  std::string reason_;
 };
 
 /// Numbers of the frames to read from a clip of `count` frames: ascending, possibly repeated. Throws ClipError.
@@ -65,7 +65,7 @@ void add_frame(const ImageView& image, const FrameOptions& options, ClipBuffer& 
 // last key frame before the first requested frame and skips frames that are not needed.
 
 /// Throws Error{kData} if this machine cannot read video files.
-void need_clip_files();
+void require_clip_files();
 
 /// Reads into `out`, u8 [frames, H, W, C]. Throws ClipError for a truncated file, and for damage that the decoder
 /// detects in a requested frame or a frame that it depends on.

@@ -54,11 +54,11 @@ void with_frame(const std::string& folder, const std::string& name, const F& f) 
     read_file(path_of(folder, name), bytes);
     f(bytes);
   } catch (const SampleError& error) {
-    throw ClipError(name + ": " + error.sample().words);
+    throw ClipError(name + ": " + error.sample().reason);
   } catch (const ImageError& error) {
     throw ClipError(name + ": " + error.what());
   } catch (const ClipError& error) {
-    throw ClipError(name + ": " + error.words(), error.byte());
+    throw ClipError(name + ": " + error.reason(), error.byte());
   }
 }
 
@@ -153,7 +153,7 @@ std::uint64_t hash_of_clip(const Clip& clip, std::uint64_t hash) {
 
 }  // namespace
 
-bool holds_clip_files(const std::string& folder) {
+bool has_clip_files(const std::string& folder) {
   static const std::set<std::string> kSuffixes{".3gp", ".avi", ".flv", ".m4v", ".mkv", ".mov",  ".mp4", ".mpeg",
                                                ".mpg", ".mts", ".ogv", ".ts",  ".vob", ".webm", ".wmv"};
   FileList files;

@@ -52,7 +52,7 @@ class ClipList {
 };
 
 /// Whether a folder contains more video files than images, by suffix, at any depth.
-bool holds_clip_files(const std::string& folder);
+bool has_clip_files(const std::string& folder);
 /// Whether the folder is a clip: images and no possible video files.
 bool is_frame_folder(const std::string& folder);
 

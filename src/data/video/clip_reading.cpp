@@ -28,9 +28,9 @@ void as_sample(const Clip& clip, const F& f) {
   try {
     f();
   } catch (const ClipError& error) {
-    throw SampleError({.file = clip.path, .byte = error.byte(), .words = error.words()});
+    throw SampleError({.file = clip.path, .byte = error.byte(), .reason = error.reason()});
   } catch (const ImageError& error) {
-    throw SampleError({.file = clip.path, .byte = error.byte(), .words = error.words()});
+    throw SampleError({.file = clip.path, .byte = error.byte(), .reason = error.reason()});
   }
 }
 

@@ -84,12 +84,12 @@ dptrain::config::Schema dptrain::data::with_clip_keys(config::Schema schema) {
           .at_least(1)
           .at_most(65536)
           .check(check_image_size)
-          .doc("[height, width] to which frames are resized as they are decoded; absent: as they are"));
-  add(key("interpolation", &ClipReading::interpolation).doc("how frames are resized to image_size"));
+          .doc("[height, width] to which frames are resized while decoding; default: as stored"));
+  add(key("interpolation", &ClipReading::interpolation).doc("how frames are resized to `image_size`"));
   add(key("color_mode", &ClipReading::color_mode).doc("1, 3 or 4 channels"));
   add(key("exif", &ClipReading::exif)
           .doc("rotate: turn frames upright by the orientation in the file; ignore: as stored"));
-  add(key("start", &ClipReading::start).doc("where a training clip begins; random: drawn again in every epoch"));
+  add(key("start", &ClipReading::start).doc("first frame of a training clip; random: drawn again in every epoch"));
   add(key("short_clips", &ClipReading::short_clips).doc("for clips with too few frames: repeat the last one, or fail"));
   return schema;
 }

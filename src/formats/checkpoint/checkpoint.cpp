@@ -33,11 +33,11 @@ bool any_match(const std::vector<std::string>& patterns, const std::string& name
 }
 
 std::string listed(const std::vector<std::string>& mismatches) {
-  constexpr std::size_t kMost = 10;  // another network would fill screens
+  constexpr std::size_t kMax = 10;  // the list for another network is long
   if (mismatches.size() == 1) return mismatches.front();
   std::string text;
-  for (std::size_t i = 0; i < std::min(mismatches.size(), kMost); ++i) text += "\n  " + mismatches[i];
-  if (mismatches.size() > kMost) text += fmt::format("\n  and {} more", mismatches.size() - kMost);
+  for (std::size_t i = 0; i < std::min(mismatches.size(), kMax); ++i) text += "\n  " + mismatches[i];
+  if (mismatches.size() > kMax) text += fmt::format("\n  and {} more", mismatches.size() - kMax);
   return text;
 }
 
@@ -48,7 +48,7 @@ class Load {
       : stored_(stored), spec_(spec), model_(model), coverage_(coverage), sides_(stored, model, spec) {
     pairing_ = pair_layers(sides_, spec);
     if (!pairing_.failure.empty()) {
-      misfits_.push_back(pairing_.failure);
+      mismatches_.push_back(pairing_.failure);
       return;
     }
     for (const Pair& pair : pairing_.pairs) {
@@ -62,9 +62,9 @@ class Load {
     check_expected();
   }
 
-  const std::vector<std::string>& mismatches() const noexcept { return misfits_; }
-  /// A file that fills nothing is the wrong one, unless both sides have no weights.
-  bool is_idle() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
+  const std::vector<std::string>& mismatches() const noexcept { return mismatches_; }
+  /// Whether no weight can be loaded, although the file or the model has weights: the wrong file.
+  bool has_no_effect() const noexcept { return reads_.empty() && !(sides_.source.empty() && sides_.target.empty()); }
 
   /// Reads all weights before it replaces the first, so a damaged file leaves the model unchanged.
   WeightsReport fill(const std::string& file) {
@@ -86,7 +86,7 @@ class Load {
 
   /// Adds a mismatch, unless the spec skips them.
   void mismatch(const std::string& text) {
-    if (!spec_.skip_mismatch) misfits_.push_back(text);
+    if (!spec_.skip_mismatch) mismatches_.push_back(text);
   }
 
   void plan_layer(int index) {
@@ -94,7 +94,7 @@ class Load {
     const auto found = source_of_.find(index);
     if (any_match(spec_.ignore, layer.name)) return row(LoadStatus::kInitialised, layer, "", "by 'ignore'");
     if (found == source_of_.end()) {
-      if (coverage_ == Coverage::kAll) misfits_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
+      if (coverage_ == Coverage::kAll) mismatches_.push_back(fmt::format("layer '{}' is not in the file", layer.name));
       const bool outside = std::find(sides_.target.begin(), sides_.target.end(), index) == sides_.target.end();
       return row(LoadStatus::kInitialised, layer, "", outside ? "beyond 'up_to'" : "not in the file");
     }
@@ -137,7 +137,7 @@ class Load {
   void plan_unused(const StoredLayer& source) {
     const std::string name = source.full_name();
     if (coverage_ == Coverage::kAll)
-      misfits_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
+      mismatches_.push_back(fmt::format("layer '{}' of the file is not in the model", name));
     std::vector<std::string> shapes;
     for (std::size_t i = 0; i < source.weights.size(); ++i)
       shapes.push_back(fmt::format("{} {}", source.short_name(i), source.weights[i].shape().str()));
@@ -151,7 +151,7 @@ class Load {
   void check_expected() {
     for (const WeightsReport::Row& row : rows_)
       if (row.status != LoadStatus::kLoaded && row.status != LoadStatus::kUnused && any_match(spec_.expect, row.layer))
-        misfits_.push_back(fmt::format("layer '{}' is expected from the file: {}", row.layer, row.reason));
+        mismatches_.push_back(fmt::format("layer '{}' is expected from the file: {}", row.layer, row.reason));
   }
 
   const StoredLayers& stored_;
@@ -164,20 +164,20 @@ class Load {
   std::set<std::size_t> used_;
   std::vector<std::pair<int, const StoredArray*>> reads_;  ///< weight of the model, its values
   std::vector<WeightsReport::Row> rows_;
-  std::vector<std::string> misfits_;
+  std::vector<std::string> mismatches_;
 };
 
 /// Names of layers on both sides, for the message that no layer is paired.
 std::string both_names(const Sides& sides) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::vector<std::string> file, model;
   for (const std::size_t s : sides.source)
-    if (file.size() < kMost) file.push_back(sides.stored.layers[s].full_name());
+    if (file.size() < kMax) file.push_back(sides.stored.layers[s].full_name());
   for (const int layer : sides.target)
-    if (model.size() < kMost) model.push_back(sides.model.graph.layers[static_cast<std::size_t>(layer)].name);
+    if (model.size() < kMax) model.push_back(sides.model.graph.layers[static_cast<std::size_t>(layer)].name);
   return fmt::format("the file has {} with weights ({}{}), the model {} ({}{})", counted(sides.source.size(), "layer"),
-                     join(file, ", "), sides.source.size() > kMost ? ", ..." : "", sides.target.size(),
-                     join(model, ", "), sides.target.size() > kMost ? ", ..." : "");
+                     join(file, ", "), sides.source.size() > kMax ? ", ..." : "", sides.target.size(),
+                     join(model, ", "), sides.target.size() > kMax ? ", ..." : "");
 }
 
 std::uint64_t expected_bytes(const CheckpointState& state) {
@@ -274,8 +274,8 @@ WeightsReport load_weights(const FileContents& contents, const graph::WeightsSpe
     contents.file().refuse(
         fmt::format("is {}: {}", coverage == Coverage::kAll ? "a checkpoint of another model" : "not of this model",
                     listed(load.mismatches())));
-  if (load.is_idle())
-    contents.file().refuse(fmt::format("matches no layer of this model: {}; try match: topology, or rename",
+  if (load.has_no_effect())
+    contents.file().refuse(fmt::format("has no weights for this model: {}; try match: topology, or rename",
                                        both_names(Sides(stored, model, spec))));
   return load.fill(contents.file().name());
 }

@@ -20,7 +20,7 @@
 namespace dptrain::formats {
 namespace {
 
-constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 48;
+constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 48;
 
 /// A variable in Keras's list.
 struct Variable {
@@ -40,7 +40,7 @@ std::vector<Variable> variables_of(const FileContents& contents) {
   const std::size_t count = vars->names().size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = std::to_string(i);
-    if (!vars->contains(name)) contents.file().damaged(fmt::format("its optimizer has no variable {}", name));
+    if (!vars->contains(name)) contents.file().throw_damaged(fmt::format("its optimizer has no variable {}", name));
     all.push_back({name, vars->dataset(name)});
   }
   return all;
@@ -91,9 +91,9 @@ bool slot_by_slot(const std::vector<Variable>& variables) {
   return found > 0 && found + 2 >= variables.size();  // all but the steps and Nadam's product
 }
 
-class Reading {
+class OptimizerStateReader {
  public:
-  Reading(const FileContents& contents, const config::Typed& optimizer, const graph::Model& model)
+  OptimizerStateReader(const FileContents& contents, const config::Typed& optimizer, const graph::Model& model)
       : contents_(contents), optimizer_(optimizer), model_(model), variables_(variables_of(contents)) {}
 
   OptimizerState take() {
@@ -173,7 +173,7 @@ class Reading {
     const bool scalar = others > slots && variables_[1].values.shape().rank() == 0;
     if (others < slots || others - slots > most || (others > slots && !scalar && !product))
       contents_.file().refuse(
-          fmt::format("has an optimizer state that does not fit: it has {} variables, the trained weights and "
+          fmt::format("has an optimizer state that does not fit: it has {} variables, but the trained weights and "
                       "optimizer settings of the config need {}",
                       others, slots));
     return scalar ? 2 : 1;
@@ -181,8 +181,8 @@ class Reading {
 
   std::int64_t iterations() const {
     const std::int64_t steps = variables_.front().values.whole_number();
-    if (steps < 0 || steps > static_cast<std::int64_t>(kMostSteps))
-      contents_.file().damaged(fmt::format("its optimizer has done {} steps", steps));
+    if (steps < 0 || steps > static_cast<std::int64_t>(kMaxSteps))
+      contents_.file().throw_damaged(fmt::format("its optimizer has done {} steps", steps));
     return steps;
   }
 
@@ -198,7 +198,7 @@ OptimizerState own_state(const FileContents& contents, const config::Typed& opti
   const nlohmann::json trainer = nlohmann::json::parse(contents.trainer(), nullptr, false);
   const auto count = [&](const char* key) {
     const nlohmann::json& steps = at(trainer, key);
-    return steps.is_number_unsigned() ? std::min(steps.get<std::uint64_t>(), kMostSteps) : 0;
+    return steps.is_number_unsigned() ? std::min(steps.get<std::uint64_t>(), kMaxSteps) : 0;
   };
   OptimizerState state{.iterations = static_cast<std::int64_t>(count("step") + count("earlier_steps"))};
   for (const auto& [name, dataset] : contents.arrays())
@@ -210,7 +210,8 @@ OptimizerState own_state(const FileContents& contents, const config::Typed& opti
 
 OptimizerState read_optimizer_state(const FileContents& contents, const config::Typed& optimizer,
                                     const graph::Model& model) {
-  return contents.has_state() ? own_state(contents, optimizer) : Reading(contents, optimizer, model).take();
+  return contents.has_state() ? own_state(contents, optimizer)
+                              : OptimizerStateReader(contents, optimizer, model).take();
 }
 
 OptimizerState read_optimizer_state(const std::string& path, const config::Typed& optimizer,

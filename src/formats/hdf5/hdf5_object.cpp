@@ -34,11 +34,11 @@ const FileErrors kCheckpointErrors{
 }  // namespace
 
 std::shared_ptr<const Hdf5Bytes> checkpoint_file(const std::string& path) {
-  return Hdf5Bytes::of_file(path, kCheckpointErrors);
+  return Hdf5Bytes::from_file(path, kCheckpointErrors);
 }
 
 std::shared_ptr<const Hdf5Bytes> checkpoint_bytes(std::string name, std::vector<std::byte> bytes) {
-  return Hdf5Bytes::of_memory(std::move(name), std::move(bytes), kCheckpointErrors);
+  return Hdf5Bytes::from_memory(std::move(name), std::move(bytes), kCheckpointErrors);
 }
 
 namespace {
@@ -68,11 +68,11 @@ Hdf5Layout decode_layout(const Hdf5Bytes& file, std::span<const std::byte> messa
     if (kind == 1) layout.address = at.u64();
     if (kind <= 1) layout.size = kind == 0 ? at.u16() : at.u64();
   } else {
-    file.damaged(fmt::format("a dataset has the unknown layout version {}", version));
+    file.throw_damaged(fmt::format("a dataset has the unknown layout version {}", version));
   }
   if (kind == 0) {
     layout.is_compact = true;
-    if (layout.size > at.left()) file.damaged("a record is shorter than its contents");
+    if (layout.size > at.left()) file.throw_damaged("a record is shorter than its contents");
     const auto data = at.take(static_cast<std::size_t>(layout.size));
     layout.compact.assign(data.begin(), data.end());
   } else if (kind != 1) {
@@ -86,7 +86,7 @@ Hdf5Attribute decode_attribute(const Hdf5Bytes& file, std::span<const std::byte>
   Cursor at(file, message);
   Hdf5Attribute attribute;
   const std::uint8_t version = at.u8(), flags = at.u8();
-  if (version < 1 || version > 3) file.damaged(fmt::format("an attribute has the unknown version {}", version));
+  if (version < 1 || version > 3) file.throw_damaged(fmt::format("an attribute has the unknown version {}", version));
   attribute.shared = version > 1 && (flags & 3U) != 0;
   const std::size_t name = at.u16(), type = at.u16(), space = at.u16();
   if (version == 3) at.skip(1);  // character set of the name
@@ -104,7 +104,7 @@ void decode_link_info(const Hdf5Bytes& file, std::span<const std::byte> message,
   header.is_group = true;
   Cursor at(file, message);
   const std::uint8_t version = at.u8(), flags = at.u8();
-  if (version != 0) file.damaged(fmt::format("a group has links of the unknown version {}", version));
+  if (version != 0) file.throw_damaged(fmt::format("a group has links of the unknown version {}", version));
   const bool ordered = (flags & 1U) != 0;
   if (ordered) at.skip(8);  // largest creation index
   if (at.u64() == kUndefinedAddress) return;
@@ -122,13 +122,13 @@ void decode_link(const Hdf5Bytes& file, std::span<const std::byte> message, Hdf5
   constexpr std::uint8_t kHasKind = 8, kHasOrder = 4, kHasCharset = 16, kHard = 0;
   Cursor at(file, message);
   const std::uint8_t version = at.u8(), flags = at.u8();
-  if (version != 1) file.damaged(fmt::format("a link has the unknown version {}", version));
+  if (version != 1) file.throw_damaged(fmt::format("a link has the unknown version {}", version));
   const std::uint8_t kind = (flags & kHasKind) != 0 ? at.u8() : kHard;
   at.skip(((flags & kHasOrder) != 0 ? 8 : 0) + ((flags & kHasCharset) != 0 ? 1 : 0));
   std::string name = until_nul(at.take(static_cast<std::size_t>(at.number(std::size_t{1} << (flags & 3U)))));
   const std::uint64_t address = kind == kHard ? at.u64() : kUndefinedAddress;
-  if (name.empty()) file.damaged("a link has no name");
-  if (!links.emplace(name, address).second) file.damaged(fmt::format("a group has two links named '{}'", name));
+  if (name.empty()) file.throw_damaged("a link has no name");
+  if (!links.emplace(name, address).second) file.throw_damaged(fmt::format("a group has two links named '{}'", name));
 }
 
 /// Piece of an object header that is still to be read.
@@ -188,7 +188,7 @@ Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address) {
   if (std::memcmp(prefix.data(), "OHDR", 4) == 0)
     file.refuse(fmt::format("uses the newer object format of HDF5, which is not supported; {}", kHdf5Rewrite));
   Cursor at(file, prefix);
-  if (at.u8() != 1) file.damaged(fmt::format("no object header at byte {}", address));
+  if (at.u8() != 1) file.throw_damaged(fmt::format("no object header at byte {}", address));
   at.skip(1);
   std::size_t messages = at.u16();
   at.skip(4);  // reference count
@@ -201,7 +201,7 @@ Hdf5Header read_header(const Hdf5Bytes& file, std::uint64_t address) {
     blocks.pop_front();
     const std::vector<std::byte> bytes = file.read(block.address, block.length);
     total += block.length;
-    if (total > file.size()) file.damaged("an object header contains a cycle");
+    if (total > file.size()) file.throw_damaged("an object header contains a cycle");
     Cursor cursor(file, bytes);
     for (; cursor.left() >= 8 && messages > 0; --messages) {
       const std::uint16_t type = cursor.u16(), size = cursor.u16();
@@ -218,7 +218,7 @@ Hdf5Space decode_space(const Hdf5Bytes& file, std::span<const std::byte> message
   Hdf5Space space;
   const std::uint8_t version = at.u8(), rank = at.u8();
   at.skip(1);  // whether maximal extents follow
-  if (version < 1 || version > 2 || rank > 32) file.damaged("a dataspace is of an unknown kind");
+  if (version < 1 || version > 2 || rank > 32) file.throw_damaged("a dataspace is of an unknown kind");
   if (version == 1) {
     at.skip(5);
   } else {
@@ -229,8 +229,8 @@ Hdf5Space decode_space(const Hdf5Bytes& file, std::span<const std::byte> message
     space.dims.push_back(at.u64());
     const std::uint64_t dim = space.dims.back();
     // No tensor needs more, and Shape requires a product below 2^63.
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 48U;
-    if (dim > kMost || (dim != 0 && space.elements > kMost / dim)) file.damaged("a dataspace is impossibly large");
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 48U;
+    if (dim > kMax || (dim != 0 && space.elements > kMax / dim)) file.throw_damaged("a dataspace is impossibly large");
     space.elements *= dim;
   }
   return space;
@@ -242,7 +242,7 @@ Hdf5Type decode_type(const Hdf5Bytes& file, std::span<const std::byte> message) 
   const std::uint8_t kind = at.u8() & 0x0FU;
   const std::uint32_t bits = static_cast<std::uint32_t>(at.number(3));
   type.size = at.u32();
-  if (type.size == 0) file.damaged("a datatype has no size");
+  if (type.size == 0) file.throw_damaged("a datatype has no size");
   switch (kind) {
     case 0: {
       type.kind = Hdf5Type::Kind::kInteger;
@@ -288,7 +288,7 @@ class SymbolReader {
   SymbolReader(const Hdf5Bytes& file, const Hdf5Header& header) : file_(file) {
     const std::vector<std::byte> prefix = file.read(header.heap, 32);
     Cursor at(file, prefix);
-    if (!at.signature("HEAP")) file.damaged("a group has no heap of names");
+    if (!at.signature("HEAP")) file.throw_damaged("a group has no heap of names");
     at.skip(4);
     const std::uint64_t size = at.u64();
     at.skip(8);
@@ -302,16 +302,16 @@ class SymbolReader {
   void count_node() {
     // Each node takes 24 bytes or more, so a sound tree has fewer; a million holds millions of names.
     if (++nodes_ > std::min<std::uint64_t>(file_.size() / 24, 1'000'000))
-      file_.damaged("the names of a group form a cycle");
+      file_.throw_damaged("the names of a group form a cycle");
   }
 
   void tree(std::uint64_t address, int max_level) {
     count_node();
     const std::vector<std::byte> head = file_.read(address, 24);
     Cursor at(file_, head);
-    if (!at.signature("TREE") || at.u8() != 0) file_.damaged("a group has no tree of names");
+    if (!at.signature("TREE") || at.u8() != 0) file_.throw_damaged("a group has no tree of names");
     const int level = at.u8();
-    if (level > max_level) file_.damaged("the tree of names of a group is not a tree");
+    if (level > max_level) file_.throw_damaged("the tree of names of a group is not a tree");
     const std::uint64_t entries = at.u16();
     const std::vector<std::byte> body = file_.read(address + 24, (2 * entries + 1) * 8);
     Cursor entry(file_, body);
@@ -329,7 +329,7 @@ class SymbolReader {
     count_node();
     const std::vector<std::byte> head = file_.read(address, 8);
     Cursor at(file_, head);
-    if (!at.signature("SNOD") || at.u8() != 1) file_.damaged("a group has no table of names");
+    if (!at.signature("SNOD") || at.u8() != 1) file_.throw_damaged("a group has no table of names");
     at.skip(1);
     const std::uint64_t count = at.u16();
     const std::vector<std::byte> body = file_.read(address + 8, count * 40);
@@ -338,7 +338,7 @@ class SymbolReader {
       const std::uint64_t name = entry.u64(), object = entry.u64();
       const bool soft = entry.u32() == 2;
       entry.skip(20);
-      if (name >= names_.size()) file_.damaged("a name of a group is outside of its heap");
+      if (name >= names_.size()) file_.throw_damaged("a name of a group is outside of its heap");
       symbols_.emplace(until_nul(std::span(names_).subspan(static_cast<std::size_t>(name))),
                        soft ? kUndefinedAddress : object);
     }
@@ -354,7 +354,7 @@ class SymbolReader {
 
 Hdf5Symbols read_symbols(const Hdf5Bytes& file, const Hdf5Header& group) {
   if (!group.has_symbol_table) return group.links;
-  if (!group.links.empty()) file.damaged("a group has a symbol table as well as links");
+  if (!group.links.empty()) file.throw_damaged("a group has a symbol table as well as links");
   return SymbolReader(file, group).take();
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Object headers of HDF5: the messages that describe groups, datasets and attributes. They are decoded as the format
-// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras uses them. A read of
-// anything else (shared messages, chunks, filters) is refused by name.
+// specification (HDF5 File Format Specification 3.0, section IV.A) defines them, as far as Keras uses them. Reading
+// anything else (shared messages, chunks, filters) is an error that names it.
 
 #include <cstdint>
 #include <functional>

@@ -43,12 +43,12 @@ std::uint64_t root_address(const Hdf5Bytes& file) {
   if (version > 1)
     file.refuse(fmt::format("uses the newer superblock of HDF5, which is not supported; {}", kHdf5Rewrite));
   at.skip(4);
-  if (at.u8() != 8 || at.u8() != 8) file.damaged("its addresses are not of 8 bytes");
+  if (at.u8() != 8 || at.u8() != 8) file.throw_damaged("its addresses are not of 8 bytes");
   at.skip(version == 1 ? 13 : 9);
-  if (at.u64() != 0) file.damaged("its base address is not 0");
+  if (at.u64() != 0) file.throw_damaged("its base address is not 0");
   at.skip(8);
   const std::uint64_t end = at.u64();
-  if (end > file.size()) file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));
+  if (end > file.size()) file.throw_damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));
   at.skip(16);  // driver information, name of the root
   return at.u64();
 }
@@ -58,7 +58,7 @@ void load_collection(Hdf5Context& context, std::uint64_t address) {
   const Hdf5Bytes& file = *context.bytes;
   const std::vector<std::byte> head = file.read(address, 16);
   Cursor at(file, head);
-  if (!at.signature("GCOL") || at.u8() != 1) file.damaged("a text of variable length has no heap");
+  if (!at.signature("GCOL") || at.u8() != 1) file.throw_damaged("a text of variable length has no heap");
   at.skip(3);
   const std::uint64_t size = at.u64();
   context.collection = kUndefinedAddress;
@@ -71,7 +71,7 @@ void load_collection(Hdf5Context& context, std::uint64_t address) {
     object.skip(6);
     const std::uint64_t length = object.u64();
     if (index == 0) break;  // free space up to the end
-    if (length > object.left()) file.damaged("a text of variable length is longer than its heap");
+    if (length > object.left()) file.throw_damaged("a text of variable length is longer than its heap");
     context.objects.emplace(index, object.take(static_cast<std::size_t>(length)));
     object.skip(std::min<std::size_t>(object.left(), (8 - length % 8) % 8));
   }
@@ -86,7 +86,7 @@ std::string variable_string(Hdf5Context& context, Cursor& at) {
   load_collection(context, address);
   const auto object = context.objects.find(index);
   if (object == context.objects.end() || object->second.size() < length)
-    context.bytes->damaged("a text of variable length is missing from its heap");
+    context.bytes->throw_damaged("a text of variable length is missing from its heap");
   return until_nul(object->second.first(length));
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> strings_of(Hdf5Context& context, const Hdf5Attribute& a
   const bool variable = type.kind == Hdf5Type::Kind::kVariableString;
   if (!variable && type.kind != Hdf5Type::Kind::kFixedString)
     file.refuse(fmt::format("has the {}, which is not text", name));
-  if (space.elements > attribute.value.size() / type.size) file.damaged(fmt::format("the {} is cut off", name));
+  if (space.elements > attribute.value.size() / type.size) file.throw_damaged(fmt::format("the {} is cut off", name));
 
   Cursor at(file, attribute.value);
   std::vector<std::string> strings;
@@ -116,7 +116,7 @@ std::vector<std::string> strings_of(Hdf5Context& context, const Hdf5Attribute& a
   for (std::uint64_t i = 0; i < space.elements; ++i) {
     strings.push_back(variable ? variable_string(context, at) : fixed_string(at.take(type.size), type));
     total += strings.back().size();
-    if (total > file.size()) file.damaged(fmt::format("the {} is larger than the file", name));
+    if (total > file.size()) file.throw_damaged(fmt::format("the {} is larger than the file", name));
   }
   return strings;
 }
@@ -186,7 +186,7 @@ std::vector<std::string> Hdf5Object::list(std::string_view attribute) const {
 Hdf5Group::Hdf5Group(std::shared_ptr<Hdf5Context> context, std::string path, std::uint64_t address)
     : Hdf5Object(std::move(context), std::move(path), address) {
   if (!header_->unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, header_->unreadable));
-  if (!header_->is_group) file().damaged(fmt::format("'/{}' is not a group", path_));
+  if (!header_->is_group) file().throw_damaged(fmt::format("'/{}' is not a group", path_));
   children_ = read_symbols(file(), *header_);
 }
 
@@ -207,7 +207,7 @@ std::vector<std::string> Hdf5Group::names() const {
 
 std::uint64_t Hdf5Group::child(std::string_view name) const {
   const auto found = children_.find(name);
-  if (found == children_.end()) file().damaged(fmt::format("'/{}' is missing", joined(path_, name)));
+  if (found == children_.end()) file().throw_damaged(fmt::format("'/{}' is missing", joined(path_, name)));
   if (found->second == kUndefinedAddress)
     file().refuse(
         fmt::format("has a soft or external link at '/{}', which is not followed; store the object itself there",
@@ -218,7 +218,7 @@ std::uint64_t Hdf5Group::child(std::string_view name) const {
 Hdf5Group Hdf5Group::group(std::string_view path) const {
   // A group may contain a link to itself; Keras's paths have about three parts.
   if (std::count(path.begin(), path.end(), '/') > 16)
-    file().damaged(fmt::format("a path below '/{}' is too deep", path_));
+    file().throw_damaged(fmt::format("a path below '/{}' is too deep", path_));
   const std::size_t slash = path.find('/');
   const std::string_view name = path.substr(0, slash);
   Hdf5Group next(context_, joined(path_, name), child(name));
@@ -240,7 +240,7 @@ Hdf5Dataset::Hdf5Dataset(std::shared_ptr<Hdf5Context> context, std::string path,
     : Hdf5Object(std::move(context), std::move(path), address) {
   if (!header_->unreadable.empty()) file().refuse(fmt::format("cannot be read: '/{}' {}", path_, header_->unreadable));
   if (!header_->space || !header_->type || !header_->layout)
-    file().damaged(fmt::format("'/{}' is not a dataset", path_));
+    file().throw_damaged(fmt::format("'/{}' is not a dataset", path_));
 }
 
 Shape Hdf5Dataset::shape() const {
@@ -259,8 +259,8 @@ std::uint64_t Hdf5Dataset::length() const {
   const bool fits = elements() <= layout.size / size && elements() <= file().size() / size &&
                     (layout.is_compact || file().contains(layout.address, elements() * size));
   if (elements() != 0 && !fits)
-    file().damaged(fmt::format("'/{}' is smaller than the {} elements of {} bytes that its header declares", path_,
-                               elements(), size));
+    file().throw_damaged(fmt::format("'/{}' is smaller than the {} elements of {} bytes that its header declares",
+                                     path_, elements(), size));
   return elements() * size;
 }
 
@@ -271,7 +271,7 @@ void Hdf5Dataset::read(std::span<std::byte> out) const {
   else if (!out.empty())
     file().read(layout.address, out);
   if (const auto expected = number("crc32"); expected && crc32(out) != static_cast<std::uint32_t>(*expected))
-    file().damaged(fmt::format("the checksum of '/{}' does not match", path_));
+    file().throw_damaged(fmt::format("the checksum of '/{}' does not match", path_));
 }
 
 /// HDF5 has no such type: h5py writes opaque bytes, and Keras adds the attribute.

@@ -19,7 +19,7 @@
 
 namespace dptrain::formats {
 
-/// Most that an attribute may hold: an HDF5 object header takes 64 KiB per message (Keras's constant).
+/// Maximum size of an attribute: a message of an HDF5 object header has at most 64 KiB (Keras's constant).
 constexpr std::size_t kAttributeBytes = 64512;
 
 class Hdf5Writer {
@@ -58,7 +58,7 @@ class Hdf5Writer {
 // file cuts it off, and the file counts as unsealed. Pure; any thread.
 
 constexpr std::size_t kSealBytes = 24;
-constexpr std::string_view kSealWords = "\ndptrain crc32 ";  ///< it begins with these
+constexpr std::string_view kSealWords = "\ndptrain crc32 ";  ///< its first bytes
 
 std::array<std::byte, kSealBytes> seal(std::uint32_t crc);
 

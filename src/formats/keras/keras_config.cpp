@@ -29,7 +29,7 @@ Json inbound_nodes(const graph::Graph& graph, int layer) {
   add_call_arguments(spec, keywords);
   for (const graph::Node& node : graph.nodes) {
     if (node.layer != layer || node.inputs.empty()) continue;
-    if (form.apart || (node.inputs.size() > 1 && !form.keyword.empty())) {
+    if (form.has_separate_inputs || (node.inputs.size() > 1 && !form.keyword.empty())) {
       calls.push_back(keras3_call(graph, node));
       continue;
     }
@@ -77,7 +77,7 @@ config::Node auc(const nn::AUCSpec& spec, config::Node written) {
 
 const RegisteredMetric<nn::AUCSpec> kAuc(auc);
 
-/// For a model whose last axis holds the classes' scores.
+/// For a model whose output has the scores of the classes in its last axis.
 config::Node mean_io_u(const nn::MeanIoUSpec&, config::Node written) {
   written.set("sparse_y_true", config::Node::boolean(true));
   written.set("sparse_y_pred", config::Node::boolean(false));

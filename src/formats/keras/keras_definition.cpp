@@ -282,7 +282,7 @@ class ModelReader {
       if (value.is_structured()) collect(value, tensors, 0, reading);
       if (!tensors.empty())
         refuse(fmt::format("{} is called with a tensor as '{}', which dptrain does not support", reading.where, key));
-      else if (!says_nothing(value))
+      else if (!is_absent(value))
         set_argument(key, value, reading);
     }
   }
@@ -297,15 +297,15 @@ class ModelReader {
       const nlohmann::json& one = is_list ? value[i] : value;
       std::vector<Reference> tensors;
       if (one.is_structured()) collect(one, tensors, 0, reading);
-      if (tensors.size() > 1 || (tensors.empty() && !says_nothing(one)))
+      if (tensors.size() > 1 || (tensors.empty() && !is_absent(one)))
         refuse(fmt::format("{} is called with {} as '{}', which is not a mask", reading.where, one.dump(), keyword));
       reading.call.masks.emplace_back(is_list ? of_inputs[i] : keyword, std::move(tensors));
     }
   }
 
   /// Whether the value is null, false or a list of these.
-  static bool says_nothing(const nlohmann::json& value) {
-    if (value.is_structured()) return std::all_of(value.begin(), value.end(), says_nothing);
+  static bool is_absent(const nlohmann::json& value) {
+    if (value.is_structured()) return std::all_of(value.begin(), value.end(), is_absent);
     return value.is_null() || value == false;
   }
 
@@ -328,7 +328,7 @@ class ModelReader {
       nlohmann::json arguments = nlohmann::json::object();
       if (found.is_object())
         for (const auto& [key, value] : found.items())
-          if (value.is_primitive() && key != "training" && !says_nothing(value)) arguments[key] = value;
+          if (value.is_primitive() && key != "training" && !is_absent(value)) arguments[key] = value;
       different.insert(arguments.dump());
     }
     if (different.size() > 1)
@@ -401,7 +401,7 @@ KerasLayer::~KerasLayer() = default;
 KerasModel read_keras_model(const std::string& file, const std::string& model_config) {
   const auto what = fmt::format("'{}': its model_config", file);
   const nlohmann::json json =
-      nlohmann::json::parse(shallow_json(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
+      nlohmann::json::parse(check_json_depth(model_config, ErrorKind::kCheckpoint, what), nullptr, false);
   if (layer_list(json) == nullptr)
     throw Error(ErrorKind::kCheckpoint,
                 fmt::format("'{}' contains no Sequential or Functional model{}", file,

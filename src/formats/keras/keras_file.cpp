@@ -47,7 +47,7 @@ std::uint64_t write_keras(const std::string& path, const Exported& exported) {
   return write_sealed(path, file);
 }
 
-/// `.weights.h5` is Keras's name for weights alone.
+/// `.weights.h5` is Keras's suffix for files with only weights.
 const RegisteredExporter kKeras(
     {.name = "Keras", .suffixes = {".h5"}, .others = {".weights.h5"}, .write = write_keras, .advice = keras_advice});
 

@@ -22,13 +22,13 @@ std::string scope_name(std::string name) {
 nlohmann::ordered_json layer_config(const graph::Layer& layer, Dialect dialect) {
   const nlohmann::ordered_json own = json_of(layer_arguments(layer.spec, dialect));
   const LayerForm& form = layer_form(layer.spec);
-  if (form.alone) {
+  if (form.has_only_name) {
     nlohmann::ordered_json config = own;
     config["name"] = layer.name;
     return config;
   }
   nlohmann::ordered_json config{{"name", layer.name}};
-  if (form.takes_trainable) config["trainable"] = layer.trainable;
+  if (form.has_trainable) config["trainable"] = layer.trainable;
   config["dtype"] = "float32";
   config.update(own);
   return config;
@@ -120,7 +120,7 @@ std::vector<std::string> masks_advice(const graph::Graph& graph) {
   if (!removed.empty())
     all.push_back(
         fmt::format("opened with Keras 3.8 or later, the model can compute something else: they remove the "
-                    "mask of what MultiHeadAttention reads, as of {}",
+                    "masks of the inputs of MultiHeadAttention, as of {}",
                     named(removed)));
   return all;
 }
@@ -131,7 +131,7 @@ nlohmann::ordered_json keras3_call(const graph::Graph& graph, const graph::Node&
   nlohmann::ordered_json inputs = nlohmann::ordered_json::array(), keywords = nlohmann::ordered_json::object();
   add_call_arguments(spec, keywords);
   for (const graph::Port& port : node.inputs) inputs.push_back(keras3_tensor(graph, port));
-  if (form.apart) {
+  if (form.has_separate_inputs) {
     if (inputs.size() == 1) inputs.push_back(inputs.front());
     return {{"args", inputs}, {"kwargs", keywords}};
   }

@@ -16,7 +16,7 @@ namespace dptrain::formats::keras {
 /// The key of a layer's entry that holds the masks of its calls.
 constexpr const char* kMasks = "dptrain_masks";
 
-/// A name that TensorFlow takes as a name scope: [A-Za-z0-9.][A-Za-z0-9_.-]*.
+/// A name that TensorFlow accepts as a name scope: [A-Za-z0-9.][A-Za-z0-9_.-]*.
 std::string scope_name(std::string name);
 /// With its name, and with `trainable` and `dtype` if it has them.
 nlohmann::ordered_json layer_config(const graph::Layer& layer, Dialect dialect);

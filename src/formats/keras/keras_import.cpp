@@ -24,7 +24,7 @@ namespace {
 
 using config::Node;
 
-constexpr std::size_t kMostCalls = 20'000;  ///< as many as a config may have steps
+constexpr std::size_t kMaxCalls = 20'000;  ///< as many as a config may have steps
 
 /// A layer, listed once, with its calls in all calls of the enclosing models.
 struct FlatLayer {
@@ -100,8 +100,8 @@ class Flattener {
     }
 
    private:
-    static constexpr int kDeepest = 2'000;              ///< merges of merges
-    static constexpr std::size_t kMostSources = 1'000;  ///< of one mask
+    static constexpr int kDeepest = 2'000;             ///< merges of merges
+    static constexpr std::size_t kMaxSources = 1'000;  ///< of one mask
 
     std::optional<FlatMask> compute(const KerasTensor& mask, int depth) {
       const KerasLayer& layer = model_.layers[mask.layer];
@@ -133,7 +133,7 @@ class Flattener {
           source.joined += joined;
           if (std::ranges::find(all.sources, source) == all.sources.end()) all.sources.push_back(source);
         }
-        if (all.sources.size() > kMostSources) return std::nullopt;
+        if (all.sources.size() > kMaxSources) return std::nullopt;
       }
       return all;
     }
@@ -170,7 +170,7 @@ class Flattener {
     if (layer.model != nullptr)
       return {call(*layer.model, inputs, graph::join_names(prefix, layer.name), trainable && layer.trainable, inference,
                    false)};
-    if (calls_.size() >= kMostCalls) refuse(fmt::format("it has more than {} calls of layers", kMostCalls));
+    if (calls_.size() >= kMaxCalls) refuse(fmt::format("it has more than {} calls of layers", kMaxCalls));
     const std::size_t flat = flat_layer(layer, prefix, trainable);
     calls_.push_back({flat, layers_[flat].calls++, inputs});
     if (inference) ++layers_[flat].inference_calls;
@@ -213,7 +213,7 @@ class Flattener {
 
   Tensors call(const KerasModel& model, const Tensors& given, const std::string& prefix, bool trainable, bool inference,
                bool outermost) {
-    if (++models_ > kMostCalls) refuse(fmt::format("it has more than {} calls of models", kMostCalls));
+    if (++models_ > kMaxCalls) refuse(fmt::format("it has more than {} calls of models", kMaxCalls));
     if (!outermost && given.size() != model.inputs.size())
       refuse(
           fmt::format("model '{}' has {} inputs and is called with {}", model.name, model.inputs.size(), given.size()));
@@ -287,7 +287,8 @@ class Flattener {
       const auto entry = made.find({tensor.layer, tensor.call});
       if (entry == made.end()) return std::nullopt;
       const auto& [given, of_layer] = entry->second;
-      if (!of_layer && tensor.output >= given.size()) refuse("a layer reads an output that another has not");
+      if (!of_layer && tensor.output >= given.size())
+        refuse("a layer reads an output that another layer does not have");
       tensors.push_back(of_layer ? FlatTensor{given.front().call, tensor.output} : given[tensor.output]);
     }
     return tensors;
@@ -554,12 +555,12 @@ KerasImport import_model_config(const std::string& file, const std::string& mode
   KerasImport result{definition.name, section.model(), {}};
   if (errors.empty() && has_masks(flat)) set_masks(result, section, writer, errors);
   if (errors.empty()) return result;
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   const std::size_t count = errors.size();
-  errors.resize(std::min(count, kMost));
+  errors.resize(std::min(count, kMax));
   throw Error(ErrorKind::kCheckpoint,
               fmt::format("'{}': the model cannot be built:\n  {}{}", file, join(errors, "\n  "),
-                          count > kMost ? fmt::format("\n  and {} more", count - kMost) : ""));
+                          count > kMax ? fmt::format("\n  and {} more", count - kMax) : ""));
 }
 
 KerasImport import_model(const std::string& path, const std::optional<Shape>& input_shape) {

@@ -18,8 +18,7 @@ using config::Node;
 
 Entries::iterator position(Entries& entries, const std::string& key) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
-  if (found == entries.end())
-    throw Error(ErrorKind::kInternal, fmt::format("no argument '{}' to write otherwise", key));
+  if (found == entries.end()) throw Error(ErrorKind::kInternal, fmt::format("no argument '{}' to change", key));
   return found;
 }
 
@@ -98,8 +97,8 @@ bool is_nothing(const nlohmann::json& value) {
 
 std::string excerpt(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  constexpr std::size_t kMost = 60;
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  constexpr std::size_t kMax = 60;
+  return text.size() <= kMax ? text : text.substr(0, kMax) + "...";
 }
 
 std::optional<Node> read_value(const nlohmann::json& value, int depth = 0);

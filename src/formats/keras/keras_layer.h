@@ -34,15 +34,15 @@ using Entries = std::vector<std::pair<std::string, config::Node>>;
 using ArgumentReader = bool (*)(const std::string& key, const nlohmann::json& config, std::vector<std::string>&);
 
 struct LayerForm {
-  std::string class_name{};     ///< "": the name of the spec
-  bool takes_trainable = true;  ///< Keras 3 has the argument `trainable` for it
-  bool alone = false;           ///< has its name but no other common argument
+  std::string class_name{};    ///< "": the name of the spec
+  bool has_trainable = true;   ///< Keras 3 has the argument `trainable` for it
+  bool has_only_name = false;  ///< has its name but no other common argument
   /// Script with the class if Keras lacks it; "": Keras has it.
   std::string custom_objects{};
   /// Keyword of the inputs after the first in Keras 3; "": the first argument is a list of all inputs.
   std::string keyword{};
   /// Keras gets each input as an argument of its own, and a single input twice.
-  bool apart = false;
+  bool has_separate_inputs = false;
   std::vector<std::string> ours{};      ///< keys that Keras does not have
   std::vector<std::string> of_calls{};  ///< keys that are arguments of the call in Keras, written if true
   std::vector<std::string> ignored{};   ///< patterns of arguments in files that do not change the output
@@ -77,11 +77,11 @@ class LayerBuilder {
   using Of = config::Node (*)(const Spec&);
 
   LayerBuilder&& class_name(std::string name) { return form_.class_name = std::move(name), self(); }
-  LayerBuilder&& without_trainable() { return form_.takes_trainable = false, self(); }
+  LayerBuilder&& without_trainable() { return form_.has_trainable = false, self(); }
   LayerBuilder&& custom_objects(std::string script) { return form_.custom_objects = std::move(script), self(); }
   LayerBuilder&& keyword(std::string word) { return form_.keyword = std::move(word), self(); }
-  LayerBuilder&& apart() { return form_.apart = true, self(); }
-  LayerBuilder&& alone() { return form_.alone = true, self(); }
+  LayerBuilder&& has_separate_inputs() { return form_.has_separate_inputs = true, self(); }
+  LayerBuilder&& has_only_name() { return form_.has_only_name = true, self(); }
   /// Arguments that the reader accepts with any value. A '*' matches any text.
   LayerBuilder&& ignores(std::vector<std::string> keys) { return form_.ignored = std::move(keys), self(); }
   LayerBuilder&& reads(ArgumentReader reader) { return form_.reader = reader, self(); }
@@ -124,13 +124,13 @@ class LayerBuilder {
         [=](const void* spec, Entries& entries) { at(entries, key) = value(*static_cast<const Spec*>(spec)); });
   }
   /// Omits a key that has its default.
-  LayerBuilder&& leaves_out_where(std::string key, bool (*is_default)(const Spec&)) {
+  LayerBuilder&& omits_if(std::string key, bool (*is_default)(const Spec&)) {
     return differs([=](const void* spec, Entries& entries) {
       if (is_default(*static_cast<const Spec*>(spec))) take(entries, key);
     });
   }
   /// Omits a key that only dptrain has.
-  LayerBuilder&& leaves_out(std::string key) {
+  LayerBuilder&& omits(std::string key) {
     form_.ours.push_back(key);
     return differs([=](const void*, Entries& entries) { take(entries, key); });
   }

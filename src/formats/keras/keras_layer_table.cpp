@@ -34,7 +34,7 @@ Node batch_shape(const nn::InputSpec& spec) {
 /// Keras 2 refuses other keys.
 const RegisteredLayer kInput = layer<nn::InputSpec>()
                                    .class_name("InputLayer")
-                                   .alone()
+                                   .has_only_name()
                                    .writes("shape", batch_shape)
                                    .last("sparse", Node::boolean(false))
                                    .in_keras2()
@@ -120,7 +120,7 @@ const RegisteredLayer kBatchNormalization = layer<nn::BatchNormalizationSpec>()
                                                 .unset({"beta_constraint", "gamma_constraint"})
                                                 .in_call("inference_mode")
                                                 .in_keras2()
-                                                .leaves_out("synchronized");  // older releases lack the argument
+                                                .omits("synchronized");  // older releases lack the argument
 
 const RegisteredLayer kGroupNormalization =
     layer<nn::GroupNormalizationSpec>().unset({"beta_constraint", "gamma_constraint"});
@@ -161,21 +161,21 @@ Node list_or_null(const std::vector<std::int64_t>& extents) {
 /// Keras 2 writes the shapes that the layer was built for.
 const RegisteredLayer kMultiHeadAttention =
     layer<nn::MultiHeadAttentionSpec>()
-        .apart()
+        .has_separate_inputs()
         .ignores({"*_shape"})
         .in_call("use_causal_mask")
         .writes("output_shape", [](const nn::MultiHeadAttentionSpec& s) { return list_or_null(s.output_shape); })
         .writes("attention_axes", [](const nn::MultiHeadAttentionSpec& s) { return list_or_null(s.attention_axes); })
         .unset({"activity_regularizer", "kernel_constraint", "bias_constraint"});
 
-/// Keras 3 takes the text "dot" in an .h5 for its function of that name, and then refuses the layer.
+/// Keras 3 reads the text "dot" in an .h5 as its function of that name, and then rejects the layer.
 const RegisteredLayer kAttention =
-    layer<nn::AttentionSpec>()
-        .in_call("use_causal_mask")
-        .leaves_out_where("score_mode", [](const nn::AttentionSpec& s) { return s.score_mode == nn::ScoreMode::kDot; });
+    layer<nn::AttentionSpec>().in_call("use_causal_mask").omits_if("score_mode", [](const nn::AttentionSpec& s) {
+      return s.score_mode == nn::ScoreMode::kDot;
+    });
 const RegisteredLayer kAdditiveAttention = layer<nn::AdditiveAttentionSpec>().in_call("use_causal_mask");
 
-/// KerasHub's, under the name that it registers the class by. hierarchical_alpha is for longer sequences.
+/// A layer of KerasHub, written with its registered class name. hierarchical_alpha is for longer sequences.
 const RegisteredLayer kPositionEmbedding = layer<nn::PositionEmbeddingSpec>()
                                                .class_name("keras_hub>PositionEmbedding")
                                                .custom_objects("scripts/interop/position_embedding.py")
@@ -198,7 +198,7 @@ const RegisteredLayers<nn::ConvLSTM2DSpec> kConvLSTM2D([](auto row) {
 Node wrapped_layer(const config::Typed& layer) {
   Node own = Node::map();
   own.set("name", text(graph::automatic_base(layer.name())));
-  if (layer_form(layer).takes_trainable) own.set("trainable", Node::boolean(true));
+  if (layer_form(layer).has_trainable) own.set("trainable", Node::boolean(true));
   own.set("dtype", text("float32"));
   const Node arguments = layer_arguments(layer);
   for (const Node::Entry& entry : arguments.entries()) own.set(entry.key, entry.value);

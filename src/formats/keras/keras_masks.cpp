@@ -160,8 +160,8 @@ class MaskPlanner {
       } else if (keras_mask(input) != keras_mask(*first)) {
         refuse_mask(node,
                     fmt::format("its inputs '{}' and '{}' have different masks. In Keras 2, which wrote the file, a "
-                                "step is then valid where both masks have it so, which dptrain cannot compute; give "
-                                "one of the layers that make the masks mask_zero=False",
+                                "step is then valid if it is valid in both masks, which dptrain cannot compute; set "
+                                "mask_zero=False in one of the layers that make the masks",
                                 graph::name_of(graph_, *first), graph::name_of(graph_, input)));
         return {};
       }
@@ -173,7 +173,7 @@ class MaskPlanner {
     result_.errors.push_back(fmt::format("layer '{}' ({}): {}", node.name, spec_of(node).name(), what));
   }
 
-  /// Gives the node a `mask` if dptrain derives other masks for its inputs than those expected.
+  /// Sets the node's `mask` if dptrain derives masks for its inputs that differ from `expected`.
   void set_mask(int n, const std::vector<MaskValue>& expected) {
     graph::Node& node = graph_.nodes[static_cast<std::size_t>(n)];
     const MaskRule rule = rule_of(node);

@@ -23,9 +23,9 @@ Node node_of(float number) { return real(number); }
 Node node_of(Size2 both) { return size(both); }
 Node node_of(nn::Extent one) { return size(one); }
 Node node_of(nn::Size3 three) { return size(three); }
-Node node_of(const nn::Sides& four) { return sides(four); }
-Node node_of(const nn::Ends& both) { return ends(both); }
-Node node_of(const nn::VolumeSides& six) { return sides(six); }
+Node node_of(const nn::Margins2D& four) { return sides(four); }
+Node node_of(const nn::Margins1D& both) { return ends(both); }
+Node node_of(const nn::Margins3D& six) { return sides(six); }
 Node node_of(nn::Activation function) { return activation(function); }
 Node node_of(const nn::Initializer& one) { return initializer(one); }
 Node node_of(const nn::Regularizer& one) { return regularizer(one); }
@@ -65,13 +65,13 @@ Node extents(const Shape& shape) {
   return list;
 }
 
-Node sides(const nn::Sides& sides) {
+Node sides(const nn::Margins2D& sides) {
   return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
 }
 
-Node ends(const nn::Ends& ends) { return extents({ends.before, ends.after}); }
+Node ends(const nn::Margins1D& ends) { return extents({ends.before, ends.after}); }
 
-Node sides(const nn::VolumeSides& sides) {
+Node sides(const nn::Margins3D& sides) {
   return Node::sequence({ends(sides.depth), ends(sides.height), ends(sides.width)});
 }
 
@@ -108,9 +108,9 @@ Node channels_last() { return text("channels_last"); }
 
 Node value(const config::Field& field, const void* spec) {
   static const Writers writers =
-      writers_of<double, float, Size2, std::optional<double>, std::optional<float>, std::optional<Size2>, nn::Sides,
-                 nn::Ends, nn::Extent, std::optional<nn::Extent>, nn::VolumeSides, nn::Size3, std::optional<nn::Size3>,
-                 nn::Activation, nn::Initializer, nn::Regularizer>();
+      writers_of<double, float, Size2, std::optional<double>, std::optional<float>, std::optional<Size2>, nn::Margins2D,
+                 nn::Margins1D, nn::Extent, std::optional<nn::Extent>, nn::Margins3D, nn::Size3,
+                 std::optional<nn::Size3>, nn::Activation, nn::Initializer, nn::Regularizer>();
   const auto found = writers.find(field.value);
   return found == writers.end() ? field.write(spec) : found->second(field.member(const_cast<void*>(spec)));
 }

@@ -16,7 +16,7 @@
 
 namespace dptrain::formats::keras {
 
-constexpr const char* kOps = "keras.ops";  ///< a module of Keras 3 alone
+constexpr const char* kOps = "keras.ops";  ///< a module that only Keras 3 has
 
 config::Node text(const std::string& text);  ///< always a JSON string
 config::Node real(double value);             ///< always with a point or an exponent
@@ -26,10 +26,10 @@ config::Node size(nn::Extent extent);      ///< [n]
 config::Node size(nn::Size3 size);         ///< [d, h, w]
 config::Node extents(const Shape& shape);  ///< [a, b, ...]
 /// [[top, bottom], [left, right]]
-config::Node sides(const nn::Sides& sides);
-config::Node ends(const nn::Ends& ends);  ///< [before, after]
+config::Node sides(const nn::Margins2D& sides);
+config::Node ends(const nn::Margins1D& ends);  ///< [before, after]
 /// [[before, after], [top, bottom], [left, right]]
-config::Node sides(const nn::VolumeSides& sides);
+config::Node sides(const nn::Margins3D& sides);
 /// A plain string. If Keras 2 has another function of this name, an object of `keras.ops`, which Keras 3 loads and
 /// Keras 2 refuses.
 config::Node activation(nn::Activation activation);

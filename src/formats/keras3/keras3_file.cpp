@@ -105,7 +105,7 @@ std::uint64_t write_archive(const std::string& path, const Exported& exported) {
                           {"model.weights.h5", file.bytes()}});
 }
 
-/// Weights alone, for `model.load_weights`: a .keras without the model.
+/// Writes only the weights, for `model.load_weights`: a .keras without the model.
 std::uint64_t write_weights(const std::string& path, const Exported& exported) {
   Hdf5Writer file(expected_bytes(exported.model) + exported.fitted_state.size());
   put_all(file, exported);

@@ -45,7 +45,7 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
   const std::int64_t wanted = exported.opset.value_or(kDefaultOpset);
   Graph graph = exported.free_steps ? free_steps_graph(exported.model, wanted)
                                     : model_graph(exported.model, wanted, {.preparation = exported.preparation});
-  const auto opset = static_cast<int>(wanted);  // one that model_graph takes
+  const auto opset = static_cast<int>(wanted);  // checked by model_graph
   File file{.graph = std::move(graph),
             .opset = opset,
             .ir_version = ir_version_of(opset),
@@ -60,7 +60,7 @@ std::uint64_t write_onnx(const std::string& path, const Exported& exported) {
         nlohmann::json(exported.class_names.first()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (const std::string names = keras::class_names_of_outputs(exported.class_names); !names.empty())
     file.metadata.emplace_back(keras::kClassNamesOfOutputs, names);
-  if (!exported.fitted_state.empty()) file.metadata.emplace_back("dptrain_learned", exported.fitted_state);
+  if (!exported.fitted_state.empty()) file.metadata.emplace_back(keras::kFittedStateKey, exported.fitted_state);
   std::string bytes;
   if (const std::string fault = serializer()(file, bytes); !fault.empty())
     throw Error(ErrorKind::kUsage, fmt::format("ONNX: {}: {}", path, fault));

@@ -28,7 +28,7 @@ class Converter {
       : model_(model),
         preparation_(options.preparation),
         to_(model.graph.name.empty() ? "model" : model.graph.name, opset),
-        preparing_(to_) {
+        input_preparation_(to_) {
     to_.free_steps(options.steps_are_free);
   }
 
@@ -81,14 +81,14 @@ class Converter {
     to_.set_scope(node.name);
     if (const PreparedInput* prepared = prepared_of(node)) {
       const auto& spec = *layer.spec.get_if<nn::InputSpec>();
-      return {preparing_.input(*prepared, node.name, node.output(), element_of(spec))};
+      return {input_preparation_.input(*prepared, node.name, node.output(), element_of(spec))};
     }
-    const bool heeds = nn::type_of(layer.spec).uses_masks;
+    const bool uses_masks = nn::type_of(layer.spec).uses_masks;
     Call call{.to = to_, .inputs = {}, .masks = {}, .weights = {}, .layer = layer.name, .output = node.output()};
     for (const graph::Port& port : node.inputs) call.inputs.push_back(at(port));
     // A layer that reads masks has no input whose mask joins several (graph::check_masks).
     for (const graph::Mask& mask : graph::input_masks(model_.graph, node, masks))
-      call.masks.push_back(heeds && !mask.empty() ? at(mask.front()) : Value{});
+      call.masks.push_back(uses_masks && !mask.empty() ? at(mask.front()) : Value{});
     for (const int weight : layer.weights) call.weights.push_back(&model_.weights[static_cast<std::size_t>(weight)]);
     return write_layer(layer.spec, call);
   }
@@ -119,7 +119,7 @@ class Converter {
   const graph::Model& model_;
   const Preparation* preparation_;
   Builder to_;
-  InputPreparation preparing_;
+  InputPreparation input_preparation_;
   std::vector<std::vector<Value>> values_;  ///< outputs of each node
   std::vector<std::string> output_names_;
 };
@@ -143,7 +143,7 @@ namespace {
 
 /// Range of lengths tried around the config's; it reveals strides and pools up to this size.
 constexpr std::int64_t kReach = 8;
-constexpr std::size_t kFewest = 3;  ///< lengths that must fit the model, at least
+constexpr std::size_t kMin = 3;  ///< lengths that must fit the model, at least
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::kUsage, fmt::format("--free-steps: {}; without it sequences have the config's length", why));
@@ -203,7 +203,7 @@ bool set_length(graph::Model& model, std::int64_t length) {
       return false;
     }
     if (!fits_weights(model, layer, shapes))
-      refuse(fmt::format("the number of weights of '{}' depends on the length", layer.name));
+      refuse(fmt::format("the weights of '{}' depend on the length", layer.name));
   }
   return true;
 }
@@ -272,7 +272,7 @@ Graph free_steps_graph(const graph::Model& model, std::int64_t opset) {
     last.emplace(next, std::move(made));
     ++tried;
   }
-  if (tried < kFewest) refuse(fmt::format("the model supports hardly any length other than {}", length));
+  if (tried < kMin) refuse(fmt::format("the model supports hardly any length other than {}", length));
   free_extents(graph.inputs, last->second.inputs, length, last->first);
   free_extents(graph.outputs, last->second.outputs, length, last->first);
   return graph;

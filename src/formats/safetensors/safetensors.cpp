@@ -67,7 +67,7 @@ class HeaderReader {
       at = one.end;
     }
     if (at != data_bytes_)
-      file_.damaged(fmt::format("its tensors need {} bytes, but it has {} of data", at, data_bytes_));
+      file_.throw_damaged(fmt::format("its tensors need {} bytes, but it has {} of data", at, data_bytes_));
     return all;
   }
 
@@ -75,9 +75,9 @@ class HeaderReader {
     std::map<std::string, std::string> texts;
     const auto found = header.find("__metadata__");
     if (found == header.end()) return texts;
-    if (!found->is_object()) file_.damaged("its __metadata__ is not an object");
+    if (!found->is_object()) file_.throw_damaged("its __metadata__ is not an object");
     for (const auto& [key, value] : found->items()) {
-      if (!value.is_string()) file_.damaged(fmt::format("its __metadata__ '{}' is not text", printable(key)));
+      if (!value.is_string()) file_.throw_damaged(fmt::format("its __metadata__ '{}' is not text", printable(key)));
       texts.emplace(key, value.get<std::string>());
     }
     return texts;
@@ -85,7 +85,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void damaged(const std::string& name, const std::string& what) const {
-    file_.damaged(fmt::format("tensor '{}' {}", printable(name), what));
+    file_.throw_damaged(fmt::format("tensor '{}' {}", printable(name), what));
   }
 
   Place place(const std::string& name, const Header& tensor) const {
@@ -229,12 +229,12 @@ bool is_safetensors(const FileBytes& file) {
 Safetensors read_safetensors(const std::shared_ptr<const FileBytes>& file) {
   const std::uint64_t length = header_length(*file);
   if (length > kLongestHeader || !file->contains(kLengthBytes, length))
-    file->damaged(fmt::format("its header of {} bytes does not end in it", length));
+    file->throw_damaged(fmt::format("its header of {} bytes does not end in it", length));
   std::string text(static_cast<std::size_t>(length), '\0');
   file->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
-  if (json_nests_deeper(text, kDeepestHeader)) file->damaged("its header is nested too deeply");
+  if (exceeds_json_depth(text, kDeepestHeader)) file->throw_damaged("its header is nested too deeply");
   const Header header = Header::parse(text, nullptr, false);
-  if (!header.is_object()) file->damaged("its header is not a JSON object");
+  if (!header.is_object()) file->throw_damaged("its header is not a JSON object");
   const std::uint64_t data = kLengthBytes + length;
   const HeaderReader reader(*file, file->size() - data);
   Safetensors all{.tensors = {}, .metadata = reader.metadata(header)};

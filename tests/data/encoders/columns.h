@@ -75,7 +75,7 @@ class Column final : public TrainingColumn {
 };
 
 /// The fitted encoder, restored from its checkpoint state.
-inline std::unique_ptr<const Encoder> fitted_state(const std::string& yaml, const Column& column) {
+inline std::unique_ptr<const Encoder> fitted_encoder(const std::string& yaml, const Column& column) {
   const config::Typed spec = encoder(yaml);
   return restore(spec, nlohmann::json::parse(fit(spec, column)->fitted_state().dump()));
 }

@@ -28,34 +28,34 @@ const WordEncoder& words(const std::unique_ptr<const Encoder>& encoder) {
 }
 
 TEST(NormalizationEncoder, UsesTheMeanAndDeviationOfThePopulation) {
-  const auto encoder = fitted_state("Normalization", Column({1, 2, 3, 4}));
+  const auto encoder = fitted_encoder("Normalization", Column({1, 2, 3, 4}));
   EXPECT_THAT(numbers(*encoder, 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
   EXPECT_THAT(numbers(*encoder, 2.5), ElementsAre(0.0F));
 }
 
 TEST(NormalizationEncoder, KeepsTheVarianceOfLargeNumbers) {
-  const auto encoder = fitted_state("Normalization", Column({1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}));
+  const auto encoder = fitted_encoder("Normalization", Column({1e9 + 1, 1e9 + 2, 1e9 + 3, 1e9 + 4}));
   EXPECT_THAT(numbers(*encoder, 1e9 + 1), ElementsAre(FloatNear(-1.3416408F, 1e-6F)));
 }
 
 TEST(NormalizationEncoder, ReplacesMissingNumbersByTheMeanOrTheGivenValue) {
   const Column column({1, 1, 4, kMissing});
-  EXPECT_THAT(numbers(*fitted_state("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
-  const auto frequent = fitted_state("Normalization: {missing: most_frequent}", column);
+  EXPECT_THAT(numbers(*fitted_encoder("Normalization", column), kMissing), ElementsAre(FloatNear(0, 1e-7F)));
+  const auto frequent = fitted_encoder("Normalization: {missing: most_frequent}", column);
   EXPECT_EQ(numbers(*frequent, kMissing), numbers(*frequent, 1));
-  const auto given = fitted_state("Normalization: {missing: 7}", column);
+  const auto given = fitted_encoder("Normalization: {missing: 7}", column);
   EXPECT_EQ(numbers(*given, kMissing), numbers(*given, 7));
-  const auto refused = fitted_state("Normalization: {missing: error}", column);
+  const auto refused = fitted_encoder("Normalization: {missing: error}", column);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { numbers(*refused, kMissing); }), HasSubstr("a number is missing"));
 }
 
 TEST(NormalizationEncoder, AConstantColumnStaysFinite) {
-  EXPECT_THAT(numbers(*fitted_state("Normalization", Column({5, 5, 5})), 5), ElementsAre(0.0F));
-  EXPECT_THAT(numbers(*fitted_state("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
+  EXPECT_THAT(numbers(*fitted_encoder("Normalization", Column({5, 5, 5})), 5), ElementsAre(0.0F));
+  EXPECT_THAT(numbers(*fitted_encoder("Normalization: {mean: 1, variance: 4}", Column({5, 5})), 5), ElementsAre(2.0F));
 }
 
 TEST(StringLookupEncoder, SortsWordsByFrequencyThenReverseAlphabet) {
-  const auto encoder = fitted_state("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
+  const auto encoder = fitted_encoder("StringLookup", Column({{"b", 1}, {"c", 3}, {"a", 1}, {"d", 3}}));
   EXPECT_EQ(encoder->floats(), 5);
   EXPECT_EQ(encoder->id_limit(), 5);
   std::vector<std::int32_t> found;
@@ -66,7 +66,7 @@ TEST(StringLookupEncoder, SortsWordsByFrequencyThenReverseAlphabet) {
 }
 
 TEST(StringLookupEncoder, MaxTokensIncludesTheUnknownToken) {
-  const auto encoder = fitted_state("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
+  const auto encoder = fitted_encoder("StringLookup: {max_tokens: 3}", Column({{"b", 1}, {"c", 3}, {"a", 2}}));
   EXPECT_EQ(encoder->floats(), 3);
   EXPECT_EQ(words(encoder).index("b"), 0);
   std::vector<float> out(3, 7);
@@ -75,31 +75,31 @@ TEST(StringLookupEncoder, MaxTokensIncludesTheUnknownToken) {
 }
 
 TEST(StringLookupEncoder, KeepsAnIndexForMissingWordsOfTraining) {
-  EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
-  EXPECT_EQ(words(fitted_state("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
-  const auto frequent = fitted_state("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
+  EXPECT_EQ(words(fitted_encoder("StringLookup", Column({{"a", 5}}, 2))).missing_index(), 2);
+  EXPECT_EQ(words(fitted_encoder("StringLookup", Column({{"a", 5}}))).missing_index(), 0);
+  const auto frequent = fitted_encoder("StringLookup: {missing: most_frequent}", Column({{"a", 5}, {"b", 1}}, 2));
   EXPECT_EQ(words(frequent).missing_index(), 1);
   EXPECT_EQ(frequent->floats(), 3);
-  const auto refused = fitted_state("StringLookup: {missing: error}", Column({{"a", 5}}));
+  const auto refused = fitted_encoder("StringLookup: {missing: error}", Column({{"a", 5}}));
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(refused).missing_index(); }), HasSubstr("a word is missing"));
 }
 
 TEST(StringLookupEncoder, RejectsUnknownWordsWithoutAnIndex) {
-  const auto encoder = fitted_state("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
+  const auto encoder = fitted_encoder("StringLookup: {num_oov_indices: 0}", Column({{"a", 5}}));
   EXPECT_EQ(words(encoder).index("a"), 0);
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { words(encoder).index("b"); }),
               HasSubstr("'b' is not in the vocabulary of 1 words"));
 }
 
 TEST(StringLookupEncoder, KeepsAGivenVocabulary) {
-  const auto encoder = fitted_state("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
+  const auto encoder = fitted_encoder("StringLookup: {vocabulary: [x, y]}", Column({{"a", 5}, {"y", 1}}));
   EXPECT_EQ(words(encoder).index("y"), 2);
   EXPECT_EQ(words(encoder).index("a"), 0);
 }
 
 TEST(DateEncoder, EncodesYearAndWeekAsCircles) {
   constexpr double kDay = 1440;
-  const auto encoder = fitted_state("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
+  const auto encoder = fitted_encoder("Date", Column({0, 2 * kDay}));  // a Thursday, a Saturday
   EXPECT_EQ(encoder->floats(), 5);
   const float week = static_cast<float>(2 * M_PI * 3 / 7);
   EXPECT_THAT(numbers(*encoder, 0),
@@ -107,7 +107,7 @@ TEST(DateEncoder, EncodesYearAndWeekAsCircles) {
   EXPECT_THAT(numbers(*encoder, kMissing), ElementsAre(0, 0, 0, 0, 0));
   // The middle of a leap year, 2024-07-02 00:00, is the opposite point of the circle.
   EXPECT_THAT(numbers(*encoder, 19906 * kDay)[2], FloatNear(-1, 1e-6F));
-  EXPECT_EQ(fitted_state("Date", Column({0, 90}))->floats(), 7) << "with times of day";
+  EXPECT_EQ(fitted_encoder("Date", Column({0, 90}))->floats(), 7) << "with times of day";
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void expect_near(const std::vector<float>& found, const Json& expected, const st
 
 void check_text(const Json& golden, const std::vector<std::string>& texts, const std::string& what) {
   const Column column(Texts{{texts.begin(), texts.begin() + golden.at("adapt").get<std::ptrdiff_t>()}}, 3);
-  const auto made = fitted_state(Json{{"TextVectorization", golden.at("arguments")}}.dump(), column);
+  const auto made = fitted_encoder(Json{{"TextVectorization", golden.at("arguments")}}.dump(), column);
   const auto& text = dynamic_cast<const TextEncoder&>(*made);
   EXPECT_EQ(made->fitted_state().at("vocabulary"), golden.at("vocabulary")) << what;
   ASSERT_EQ(golden.at("outputs").size(), texts.size());
@@ -58,7 +58,7 @@ void check_words(const Json& golden, const std::string& what) {
   for (const std::string& word : column) word.empty() ? ++missing : ++counts[word];
   std::vector<TrainingColumn::Word> words;
   for (const auto& [word, count] : counts) words.push_back({word, count});
-  const auto made = fitted_state(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
+  const auto made = fitted_encoder(Json{{golden.at("layer"), golden.at("arguments")}}.dump(), Column(words, missing));
   if (!golden.at("vocabulary").empty()) {
     EXPECT_EQ(made->fitted_state().at("vocabulary"), golden.at("vocabulary")) << what;
   }
@@ -72,8 +72,8 @@ void check_words(const Json& golden, const std::string& what) {
 }
 
 void check_numbers(const Json& golden, const std::string& what) {
-  const auto made = fitted_state(Json{{golden.at("layer"), golden.at("arguments")}}.dump(),
-                                 Column(golden.at("column").get<std::vector<double>>()));
+  const auto made = fitted_encoder(Json{{golden.at("layer"), golden.at("arguments")}}.dump(),
+                                   Column(golden.at("column").get<std::vector<double>>()));
   if (golden.contains("bin_boundaries"))
     expect_near(made->fitted_state().at("bin_boundaries").get<std::vector<float>>(), golden.at("bin_boundaries"), what);
   ASSERT_EQ(golden.at("outputs").size(), golden.at("inputs").size());

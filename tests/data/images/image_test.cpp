@@ -236,7 +236,7 @@ TEST(DecodeJpeg, RejectsAPartOfATruncatedFile) {
                                   [](const Shape&) {
                                     return Window{0, 0, 16, 16};
                                   }})
-                  .words(),
+                  .reason(),
               HasSubstr("remature end"));
 }
 
@@ -288,11 +288,11 @@ TEST(DecodeJpeg, RejectsDecompressionBombs) {
   claim(file, 0xC0, 65000, 65000);
   EXPECT_THAT(error_in(file).what(), HasSubstr("65,000 x 65,000 pixels; at most 134,217,728 are decoded"));
   claim(file, 0xC0, 10000, 10000);
-  EXPECT_THAT(error_in(file).words(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
+  EXPECT_THAT(error_in(file).reason(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
   Bytes arithmetic = jpeg_bytes(gradient(16, 16), {.arithmetic = true});
   EXPECT_EQ(decoded(arithmetic).shape, (Shape{16, 16, 3}));
   claim(arithmetic, 0xC9, 10000, 10000);
-  EXPECT_THAT(error_in(arithmetic).words(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
+  EXPECT_THAT(error_in(arithmetic).reason(), HasSubstr("truncated: an image of 10000 x 10000 pixels needs more bytes"));
   // Every scan covers the whole picture again: repeats the first one a hundred times.
   Bytes progressive = jpeg_bytes(gradient(16, 16), {.progressive = true});
   const Bytes scan{0xFF, 0xDA}, table{0xFF, 0xC4};
@@ -302,7 +302,7 @@ TEST(DecodeJpeg, RejectsDecompressionBombs) {
   const Bytes one(first, end);
   const auto at = end - progressive.begin();
   for (int i = 0; i < 100; ++i) progressive.insert(progressive.begin() + at, one.begin(), one.end());
-  EXPECT_EQ(error_in(progressive).words(), "more than 100 scans");
+  EXPECT_EQ(error_in(progressive).reason(), "more than 100 scans");
 }
 
 TEST(DecodeJpeg, RejectsTruncatedFiles) {
@@ -311,10 +311,10 @@ TEST(DecodeJpeg, RejectsTruncatedFiles) {
     for (std::size_t length = 1; length < whole.size(); ++length) {
       SCOPED_TRACE(length);
       const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
-      EXPECT_FALSE(error_in(part).words().empty());
+      EXPECT_FALSE(error_in(part).reason().empty());
     }
     const Bytes half(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(whole.size() * 3 / 4));
-    EXPECT_EQ(error_in(half).words(), "Premature end of JPEG file");
+    EXPECT_EQ(error_in(half).reason(), "Premature end of JPEG file");
     EXPECT_EQ(error_in(half).byte(), static_cast<std::int64_t>(half.size()));
   }
 }
@@ -325,7 +325,7 @@ TEST(DecodeJpeg, DamageInTheMiddle) {
   std::fill(file.begin() + 700, file.begin() + 760, std::uint8_t{0});
   file[760] = 0xFF, file[761] = 0xD9;  // an end in the middle
   const ImageError error = error_in(file);
-  EXPECT_THAT(error.words(), HasSubstr("Corrupt JPEG data"));
+  EXPECT_THAT(error.reason(), HasSubstr("Corrupt JPEG data"));
   EXPECT_GT(error.byte(), 600);
   EXPECT_LT(error.byte(), 770);
   file = whole;
@@ -365,10 +365,11 @@ TEST(DecodePng, RejectsTruncatedAndDamagedFiles) {
     file[byte] ^= 0x10;
     // A length field cannot be distinguished from a truncated chunk, and a size may be too large. The checksum covers
     // the rest.
-    EXPECT_THAT(error_in(file).words(),
+    EXPECT_THAT(error_in(file).reason(),
                 testing::AnyOf(HasSubstr("checksum"), HasSubstr("truncated"), HasSubstr("at most")));
   }
-  EXPECT_THAT(error_in(Bytes(whole.begin(), whole.begin() + 60)).words(), HasSubstr("truncated inside the chunk IDAT"));
+  EXPECT_THAT(error_in(Bytes(whole.begin(), whole.begin() + 60)).reason(),
+              HasSubstr("truncated inside the chunk IDAT"));
 }
 
 TEST(DecodePng, RejectsTooLargeSizes) {
@@ -377,7 +378,7 @@ TEST(DecodePng, RejectsTooLargeSizes) {
   Bytes file{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   append(file, png_chunk("IHDR", header));
   append(file, png_chunk("IEND", {}));
-  EXPECT_THAT(error_in(file).words(), HasSubstr("60,000 x 60,000 pixels; at most"));
+  EXPECT_THAT(error_in(file).reason(), HasSubstr("60,000 x 60,000 pixels; at most"));
   // 64 MiB of zeros in 64 KiB for a picture of one pixel.
   Bytes zeros(64U << 20), packed(compressBound(zeros.size()));
   uLongf size = packed.size();
@@ -389,7 +390,7 @@ TEST(DecodePng, RejectsTooLargeSizes) {
   append(file, png_chunk("IHDR", header));
   append(file, png_chunk("IDAT", packed));
   append(file, png_chunk("IEND", {}));
-  EXPECT_THAT(error_in(file).words(), HasSubstr("damaged PNG: outofmem"));
+  EXPECT_THAT(error_in(file).reason(), HasSubstr("damaged PNG: outofmem"));
 }
 
 TEST(DecodeOthers, Bmp) {
@@ -435,20 +436,20 @@ TEST(DecodeOthers, Pnm) {
   EXPECT_EQ(decoded(pnm_bytes({1, 3, 1, {0, 7, 15}}, "15"), kGray).u8, (Bytes{0, 119, 255}));
   EXPECT_EQ(decoded(pnm_bytes({1, 2, 1, {0x12, 0xFF, 0xFF, 0xFF}}, "65535"), kGray).u8, (Bytes{0x12, 0xFF}));
   EXPECT_EQ(decoded(pnm_bytes({1, 2, 1, {0x03, 0xFF, 0x01, 0x00}}, "1023"), kGray).u8, (Bytes{255, 64}));
-  EXPECT_THAT(error_in(pnm_bytes({1, 1, 1, {16}}, "15")).words(), HasSubstr("the value 16 is above maxval, 15"));
-  EXPECT_THAT(error_in(text_bytes("P5 99999 99999 255\n")).words(), HasSubstr("99,999 x 99,999 pixels; at most"));
-  EXPECT_THAT(error_in(text_bytes("P5 99999999999999999999 1 255\n")).words(), HasSubstr("at most"));
-  EXPECT_THAT(error_in(text_bytes("P6 2 2 0\n")).words(), HasSubstr("maxval is 0"));
+  EXPECT_THAT(error_in(pnm_bytes({1, 1, 1, {16}}, "15")).reason(), HasSubstr("the value 16 is above maxval, 15"));
+  EXPECT_THAT(error_in(text_bytes("P5 99999 99999 255\n")).reason(), HasSubstr("99,999 x 99,999 pixels; at most"));
+  EXPECT_THAT(error_in(text_bytes("P5 99999999999999999999 1 255\n")).reason(), HasSubstr("at most"));
+  EXPECT_THAT(error_in(text_bytes("P6 2 2 0\n")).reason(), HasSubstr("maxval is 0"));
 }
 
 TEST(ImageFormat, RejectsOtherFiles) {
   EXPECT_EQ(std::string(error_in({}).what()), "byte 0: the file is empty");
   EXPECT_THAT(error_in(text_bytes("these are no pixels\n")).what(),
               testing::StrEq("byte 0: not a readable image but a text file; expected JPEG, PNG, BMP, GIF, PGM or PPM"));
-  EXPECT_THAT(error_in(text_bytes("RIFF????WEBPVP8 ")).words(), HasSubstr("a WebP image"));
-  EXPECT_THAT(error_in({0x4D, 0x4D, 0, 0x2A}).words(), HasSubstr("a TIFF image"));
-  EXPECT_THAT(error_in({0xFF, 0xD8}).words(), HasSubstr("a damaged JPEG"));
-  EXPECT_THAT(error_in({0, 1, 2, 3, 4}).words(), HasSubstr("a file that begins with 00 01 02 03"));
+  EXPECT_THAT(error_in(text_bytes("RIFF????WEBPVP8 ")).reason(), HasSubstr("a WebP image"));
+  EXPECT_THAT(error_in({0x4D, 0x4D, 0, 0x2A}).reason(), HasSubstr("a TIFF image"));
+  EXPECT_THAT(error_in({0xFF, 0xD8}).reason(), HasSubstr("a damaged JPEG"));
+  EXPECT_THAT(error_in({0, 1, 2, 3, 4}).reason(), HasSubstr("a file that begins with 00 01 02 03"));
 }
 
 }  // namespace

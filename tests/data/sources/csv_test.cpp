@@ -149,7 +149,8 @@ TEST_F(CsvTest, ClassLossesReadWholeNumbersAsClasses) {
   EXPECT_EQ(with(order)->label_class(0), 1);
   EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { with(order + ", class_names: [a, b, c]"); }),
               HasSubstr("class_names and the vocabulary of 'y' differ"));
-  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { with("columns: {y: {Rescaling: 0.5}}"); }), HasSubstr("the label 'y'"));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { with("columns: {y: {Rescaling: 0.5}}"); }),
+              HasSubstr("the label 'y' has "));
 
   write("u.csv", "x,y\n1.5,1\n2.5,3\n");
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { open("CSV: {file: FOLDERu.csv, labels: y}", model); }),
@@ -226,7 +227,7 @@ TEST_F(CsvTest, AcceptsGivenNumberFormats) {
   EXPECT_EQ(label(*with(", thousands: none"), 0), 1.234F);
   EXPECT_THAT(
       error_of(ErrorKind::kUsage, [&] { with(", decimal: '.', thousands: none"); }),
-      HasSubstr("t.csv: column 'x': found '1,234', which is not a number as `decimal` and `thousands` have it"));
+      HasSubstr("t.csv: column 'x': found '1,234', which is not a number with the given `decimal` and `thousands`"));
   config::Diagnostics diagnostics;
   config::Reader reader(diagnostics);
   const auto text =
@@ -388,7 +389,7 @@ TEST_F(CsvTest, NumericLossesAcceptOnlyWordsWithAnOrder) {
   EXPECT_EQ(sources.train->label_class(1), 1);
 }
 
-TEST_F(CsvTest, KeepsTheFittedVocabulary) {  // older versions ignored those of labels
+TEST_F(CsvTest, KeepsTheFittedVocabulary) {  // older versions ignored a label's vocabulary
   write("t.csv", "x,y\n1,b\n3,a\n");
   ModelSide model;
   model.fitted_state = open("CSV: {file: FOLDERt.csv, labels: y}").fitted_state;
@@ -428,7 +429,7 @@ TEST_F(CsvTest, WeightsOfAModelWithOtherColumns) {
               HasSubstr("has no column 'x'"));
   model.fitted_use = FittedUse::kInputsIfPossible;
   const Sources sources = open("CSV: {file: FOLDERu.csv, labels: y}", model);
-  EXPECT_THAT(row(*sources.train, 0), ElementsAre(-1));  // fitted anew: (10 - 20) / 10
+  EXPECT_THAT(row(*sources.train, 0), ElementsAre(-1));  // fitted again: (10 - 20) / 10
 }
 
 TEST_F(CsvTest, RejectsALabelThatWasAnInput) {

@@ -50,11 +50,11 @@ class FeaturesIn : public ::testing::TestWithParam<bool> {
   static const std::byte* bytes_of(const std::vector<float>& row) {
     return reinterpret_cast<const std::byte*>(row.data());
   }
-  static void keep(Features& features, std::int64_t sample) {
+  static void store(Features& features, std::int64_t sample) {
     std::vector<float> x(6), y(5);
     for (std::int64_t i = 0; i < 6; ++i) x[static_cast<std::size_t>(i)] = value(sample, 0, i);
     for (std::int64_t i = 0; i < 5; ++i) y[static_cast<std::size_t>(i)] = value(sample, 1, i);
-    features.keep(sample, {bytes_of(x), bytes_of(y)});
+    features.store(sample, {bytes_of(x), bytes_of(y)});
   }
 
   const std::filesystem::path folder_ =
@@ -63,7 +63,7 @@ class FeaturesIn : public ::testing::TestWithParam<bool> {
 
 TEST_P(FeaturesIn, AreReadThroughALoaderInAnyOrder) {
   const auto features = make();
-  for (const std::int64_t sample : {3, 0, 6, 1, 5, 2, 4}) keep(*features, sample);
+  for (const std::int64_t sample : {3, 0, 6, 1, 5, 2, 4}) store(*features, sample);
   EXPECT_EQ(features->missing(), 0);
   EXPECT_EQ(features->bytes(), 7U * 11 * 4);
   EXPECT_EQ(features->fingerprint(), "labelled");
@@ -90,8 +90,8 @@ TEST_P(FeaturesIn, KeepIdsAndMasks) {
     const std::array<std::int32_t, 3> ids{sample, 16777217 + sample, -1};
     const std::array<std::uint8_t, 3> mask{1, static_cast<std::uint8_t>(sample % 2), 0};
     const float x = 0.5F * static_cast<float>(sample);
-    features.keep(sample, {reinterpret_cast<const std::byte*>(ids.data()),
-                           reinterpret_cast<const std::byte*>(mask.data()), reinterpret_cast<const std::byte*>(&x)});
+    features.store(sample, {reinterpret_cast<const std::byte*>(ids.data()),
+                            reinterpret_cast<const std::byte*>(mask.data()), reinterpret_cast<const std::byte*>(&x)});
   }
   EXPECT_TRUE(features.can_read_exact(0, DType::kI32));
   EXPECT_FALSE(features.can_read_exact(0, DType::kU8));
@@ -112,7 +112,7 @@ TEST_P(FeaturesIn, KeepIdsAndMasks) {
 TEST_P(FeaturesIn, FailLikeTheirUnreadableSample) {
   const auto features = make();
   for (std::int64_t sample = 0; sample < kSamples; ++sample)
-    if (sample != 4) keep(*features, sample);
+    if (sample != 4) store(*features, sample);
   EXPECT_EQ(features->missing(), 1);
   EXPECT_EQ(features->f32_rows(0), nullptr);
   Array out;

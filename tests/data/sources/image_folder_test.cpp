@@ -275,7 +275,7 @@ class DamagedFolder : public ImageFolders {
   }
 };
 
-TEST_F(ImageFolders, IgnoresFilesWithoutAnImageSuffix) {
+TEST_F(ImageFolders, IgnoresFilesWithSuffixesOfOtherFormats) {
   for (const char* name : {"a/1.jpg", "a/Thumbs.db", "a/notes.TXT", "b/2.weird", "b/3", "b/sub/labels.csv"}) put(name);
   EXPECT_THAT(files(*open(spec(), 2).train), ElementsAre("a/1.jpg", "b/2.weird", "b/3"));
   EXPECT_EQ(open_images({folder_.file("a")}, {})->size(), 1);
@@ -387,10 +387,10 @@ TEST_F(DamagedFolder, Limits) {
     Loader loader = make(source, 3, 4);
     return error_of(ErrorKind::kData, [&] { read(loader, 1); });
   };
-  EXPECT_THAT(error({.skip = true, .most = 2}),
+  EXPECT_THAT(error({.skip = true, .max_count = 2}),
               HasSubstr("3 of 13 files cannot be read, more than on_error allows (2); the last one: "));
   EXPECT_THAT(error({.skip = true, .max_fraction = 0.2}), HasSubstr("more than on_error allows (20 %)"));
-  for (const OnError& policy : {OnError{.skip = true, .most = 3}, OnError{.skip = true, .max_fraction = 0.25}}) {
+  for (const OnError& policy : {OnError{.skip = true, .max_count = 3}, OnError{.skip = true, .max_fraction = 0.25}}) {
     const auto source = open(spec(policy), 2).train;
     Loader loader = make(source, 3, 4);
     EXPECT_EQ(read(loader, 2).values.size(), 2U * 10U * (8 * 8 * 3 + 1));
@@ -410,7 +410,7 @@ TEST_F(ImageFolders, RejectsImagesThatDoNotFitTheModel) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_TRUE(all.front().file.ends_with("small.jpg"));
   EXPECT_EQ(all.front().byte, -1);
-  EXPECT_THAT(all.front().words, HasSubstr("1x1x3"));
+  EXPECT_THAT(all.front().reason, HasSubstr("1x1x3"));
 }
 
 TEST_F(ImageFolders, NoSampleAtAll) {

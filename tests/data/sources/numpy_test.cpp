@@ -37,7 +37,7 @@ Bytes numpy_file(const std::string& name) { return from_hex(golden_numpy()["file
 
 NpyArray parse_array(const Bytes& bytes) {
   const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
-  return parse_npy(FileBytes::of_memory("a.npy", {data, data + bytes.size()}, array_file_errors()), "a.npy");
+  return parse_npy(FileBytes::from_memory("a.npy", {data, data + bytes.size()}, array_file_errors()), "a.npy");
 }
 
 /// A file of version 1.0 with that header.

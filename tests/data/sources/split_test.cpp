@@ -32,12 +32,12 @@ VectorSource uneven() {
 TEST(SplitLast, TakesTheEnd) {
   const VectorSource source = uneven();
   SplitIndices parts = split_last(source, all(103), 0.2);
-  EXPECT_EQ(parts.held.size(), 21U);
-  EXPECT_EQ(parts.held.front(), 82);
-  EXPECT_EQ(parts.kept, all(82));
+  EXPECT_EQ(parts.held_out.size(), 21U);
+  EXPECT_EQ(parts.held_out.front(), 82);
+  EXPECT_EQ(parts.remaining, all(82));
   parts = split_last(source, {1, 3, 5, 7}, 0.02);
-  EXPECT_EQ(parts.held, (std::vector<std::int64_t>{5, 7}));
-  EXPECT_EQ(parts.kept, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(parts.held_out, (std::vector<std::int64_t>{5, 7}));
+  EXPECT_EQ(parts.remaining, (std::vector<std::int64_t>{1, 3}));
   EXPECT_THROW(split_last(source, all(10), 0.2), Error);
 }
 
@@ -45,26 +45,29 @@ TEST(SplitIndices, AreDisjointAndComplete) {
   const VectorSource source = uneven();
   for (const bool stratified : {false, true}) {
     const SplitIndices parts = split_indices(source, all(103), 0.2, stratified, 5, 1);
-    EXPECT_EQ(parts.held.size(), 21U);  // 20.6
-    EXPECT_TRUE(std::is_sorted(parts.held.begin(), parts.held.end()));
-    std::set<std::int64_t> seen(parts.held.begin(), parts.held.end());
-    seen.insert(parts.kept.begin(), parts.kept.end());
+    EXPECT_EQ(parts.held_out.size(), 21U);  // 20.6
+    EXPECT_TRUE(std::is_sorted(parts.held_out.begin(), parts.held_out.end()));
+    std::set<std::int64_t> seen(parts.held_out.begin(), parts.held_out.end());
+    seen.insert(parts.remaining.begin(), parts.remaining.end());
     EXPECT_EQ(seen.size(), 103U);
-    EXPECT_EQ(parts.held.size() + parts.kept.size(), 103U);
+    EXPECT_EQ(parts.held_out.size() + parts.remaining.size(), 103U);
   }
 }
 
 TEST(SplitIndices, SeedDecides) {
   const VectorSource source = uneven();
-  const auto held = [&](std::uint64_t seed) { return split_indices(source, all(103), 0.2, false, seed, 1).held; };
-  EXPECT_EQ(held(5), held(5));
-  EXPECT_NE(held(5), held(6));
+  const auto held_out = [&](std::uint64_t seed) {
+    return split_indices(source, all(103), 0.2, false, seed, 1).held_out;
+  };
+  EXPECT_EQ(held_out(5), held_out(5));
+  EXPECT_NE(held_out(5), held_out(6));
 }
 
 TEST(SplitIndices, StratifiedKeepsProportions) {
   const VectorSource source = uneven();
   std::map<std::int64_t, int> count;
-  for (const std::int64_t i : split_indices(source, all(103), 0.2, true, 5, 1).held) ++count[source.label_class(i, 0)];
+  for (const std::int64_t i : split_indices(source, all(103), 0.2, true, 5, 1).held_out)
+    ++count[source.label_class(i, 0)];
   // Shares of 21 are 10.19, 6.12, 4.69: the largest remainder gets the last one.
   EXPECT_EQ(count, (std::map<std::int64_t, int>{{0, 10}, {1, 6}, {2, 5}}));
 }
@@ -73,12 +76,12 @@ TEST(SplitIndices, DrawsSamplesUniformly) {
   const VectorSource source(10, {1});
   std::array<int, 10> drawn{};
   for (std::uint64_t seed = 0; seed < 1000; ++seed)
-    for (const std::int64_t i : split_indices(source, all(10), 0.3, false, seed, 1).held)
+    for (const std::int64_t i : split_indices(source, all(10), 0.3, false, seed, 1).held_out)
       ++drawn[static_cast<std::size_t>(i)];
   for (const int times : drawn) EXPECT_NEAR(times, 300, 75);  // five standard deviations of 14.5
 }
 
-TEST(SplitIndices, RejectsInvalidFractions) {
+TEST(SplitIndices, RejectsInvalidArguments) {
   const VectorSource source(10, {1});
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { split_indices(source, all(10), 0.04, false, 0, 1); }),
             "fraction 0.04 of 10 samples leaves one of the parts empty");

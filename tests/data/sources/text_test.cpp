@@ -119,7 +119,7 @@ TEST_F(TextFolders, RejectsOrSkipsTextsThatAreNotUtf8) {
   skips.on_error.skip = true;
   const Sources sources = open(skips);
   EXPECT_THROW(ids(*sources.train, 0), SampleError);
-  EXPECT_THAT(ids(*sources.train, 1), ElementsAre(2, 0, 0)) << "nothing was learned of the other";
+  EXPECT_THAT(ids(*sources.train, 1), ElementsAre(2, 0, 0)) << "the vocabulary has no words of the other file";
 }
 
 TEST_F(TextFolders, RejectsNumericEncoders) {

@@ -51,8 +51,8 @@ class DamagedClips : public testing::TestWithParam<Container> {
         EXPECT_EQ(clip.shape, (Shape{6, 32, 40, 3}));
       }
     } catch (const ClipError& error) {
-      EXPECT_FALSE(error.words().empty());
-      return error.words();
+      EXPECT_FALSE(error.reason().empty());
+      return error.reason();
     }
     return "";
   }

@@ -199,7 +199,7 @@ TEST(Windows, IdsOfASeriesOfNumbers) {
   EXPECT_THAT(std::vector<std::int32_t>(next, next + 2), ElementsAre(1, 5));
 }
 
-TEST(Windows, ReturnNoBytesOrIdsWhenNormalized) {
+TEST(Windows, ReturnNoIdsWhenNormalized) {
   const auto series = std::make_shared<Series>(std::vector<std::vector<float>>{{3}, {1}, {4}, {1}, {5}});
   WindowsSpec spec = windows_of(3);
   EXPECT_TRUE(make_windows(series, spec, {})->can_read_exact(0, DType::kI32));

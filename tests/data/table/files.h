@@ -19,7 +19,7 @@ using Files = std::vector<std::shared_ptr<const FileBytes>>;
 
 inline std::shared_ptr<const FileBytes> file_of(std::string_view text, std::string name = "a.csv") {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  return FileBytes::of_memory(std::move(name), {begin, begin + text.size()}, csv_file_errors());
+  return FileBytes::from_memory(std::move(name), {begin, begin + text.size()}, csv_file_errors());
 }
 
 /// Columns "column1", ... of these types, no header.

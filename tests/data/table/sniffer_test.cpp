@@ -15,7 +15,7 @@ SniffResult sniff_text(const std::string& text, const SniffOptions& options = {}
   return sniff(Files{file_of(text)}, options);
 }
 
-std::string look_error(const Files& files, const SniffOptions& options = {}) {
+std::string sniff_error(const Files& files, const SniffOptions& options = {}) {
   try {
     sniff(files, options);
   } catch (const Error& error) {
@@ -125,7 +125,7 @@ TEST(Sniffer, FormatsOfNumbersThatFitEveryField) {
   EXPECT_EQ(format_of(one("1.5"), 50, {.decimal = ','}), "trouble");
 }
 
-TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMisfits) {
+TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMismatches) {
   const auto with = [](const char* word, int every) {
     return [=](int i) { return i % every == 1 ? std::string(word) : fmt::format("{}", 3 * i); };
   };
@@ -139,7 +139,7 @@ TEST(Sniffer, CountsFewFieldsOfAnotherTypeAsMisfits) {
   for (int i = 0; i < 50; ++i) text += i == 7 ? "oops\n" : "1.5\n";
   const SniffResult found = sniff_text(text);
   EXPECT_EQ(found.facts[0].mismatches, 1);
-  EXPECT_EQ(found.facts[0].most, 1.5);
+  EXPECT_EQ(found.facts[0].max, 1.5);
 }
 
 TEST(Sniffer, SkipsALineWithAnOpenQuote) {
@@ -174,7 +174,7 @@ TEST(Sniffer, CategoriesTextsAndDates) {
   EXPECT_EQ(found.schema.columns[0].form, DateForm::kDayFirst);
   EXPECT_EQ(found.schema.columns[1].form, DateForm::kMonthFirst);
   EXPECT_EQ(found.schema.columns[2].form, DateForm::kIso);
-  EXPECT_EQ(found.facts[0].least, *read_date("2026-11-25", DateForm::kIso));
+  EXPECT_EQ(found.facts[0].min, *read_date("2026-11-25", DateForm::kIso));
 }
 
 TEST(Sniffer, ReportsFactsOfColumns) {
@@ -185,8 +185,8 @@ TEST(Sniffer, ReportsFactsOfColumns) {
   EXPECT_EQ(found.facts[0].missing, 1);
   EXPECT_EQ(found.facts[0].distinct, 3);
   EXPECT_FALSE(found.facts[0].whole);
-  EXPECT_EQ(found.facts[0].least, -2.5);
-  EXPECT_EQ(found.facts[0].most, 4);
+  EXPECT_EQ(found.facts[0].min, -2.5);
+  EXPECT_EQ(found.facts[0].max, 4);
   EXPECT_EQ(found.facts[1].distinct, 2);
   EXPECT_EQ(found.facts[1].examples, (std::vector<std::string>{"red", "blue"}));
 }
@@ -216,20 +216,20 @@ TEST(Sniffer, UsesDeclaredTypes) {
 
 TEST(Sniffer, ErrorsNamePositionAndRemedy) {
   const auto of = [](const std::string& text) { return Files{file_of(text)}; };
-  EXPECT_EQ(look_error(of("")), "a.csv: is empty, expected rows");
-  EXPECT_EQ(look_error(of("x,x\n1,2\n")),
+  EXPECT_EQ(sniff_error(of("")), "a.csv: is empty, expected rows");
+  EXPECT_EQ(sniff_error(of("x,x\n1,2\n")),
             "a.csv:1:1: found the name 'x' for columns 1 and 2, expected different names; if the first row is not a "
             "header, write `header: false` in the arguments of CSV");
   EXPECT_NE(
-      look_error(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
+      sniff_error(of(std::string("\xFF\xFEx\0", 4))).find("a.csv:1:1: found text in UTF-16, expected UTF-8; `iconv"),
       std::string::npos);
-  EXPECT_EQ(look_error(of("x,y\n1,2\n"), {.declared = {{"zeta", ColumnType::kDate}}}),
-            "column 'zeta' is declared (date), and the files have none of that name");
-  EXPECT_NE(look_error(of("d\n1/2/2026\n"), {.declared = {{"d", ColumnType::kDate}}})
+  EXPECT_EQ(sniff_error(of("x,y\n1,2\n"), {.declared = {{"zeta", ColumnType::kDate}}}),
+            "column 'zeta' is declared (date), but the files have no such column");
+  EXPECT_NE(sniff_error(of("d\n1/2/2026\n"), {.declared = {{"d", ColumnType::kDate}}})
                 .find("may have the day or the month first"),
             std::string::npos);
   EXPECT_NE(
-      look_error(of("\"x\n"), {.dialect = {.header = true}}).find("a.csv:1:1: found a header with a double quote"),
+      sniff_error(of("\"x\n"), {.dialect = {.header = true}}).find("a.csv:1:1: found a header with a double quote"),
       std::string::npos);
 }
 
@@ -237,7 +237,7 @@ TEST(Sniffer, LimitsColumnsToAMillion) {
   if (dptrain::test::kThreadSanitizer) GTEST_SKIP() << "no threads";
   std::string header = "a";
   for (int i = 1; i < 1'000'000; ++i) header += fmt::format(",{}", i);
-  EXPECT_EQ(look_error(Files{file_of(header + ",x\n")}, {.dialect = {.header = true}}),
+  EXPECT_EQ(sniff_error(Files{file_of(header + ",x\n")}, {.dialect = {.header = true}}),
             "a.csv:1:1: found 1,000,001 columns, expected at most 1,000,000; is the separator right?");
 }
 
@@ -245,10 +245,10 @@ TEST(Sniffer, RequiresTheSameColumnsInAllFiles) {
   const auto with = [](std::string_view header) {
     return Files{file_of("x,y\n1,2\n"), file_of(std::string(header) + "\n1,2\n", "b.csv")};
   };
-  EXPECT_EQ(look_error(with("y,x")), "no error");
-  EXPECT_EQ(look_error(with("x,why")), "b.csv:1:1: found no column 'y' in the header, expected the columns of a.csv");
-  EXPECT_EQ(look_error(with("x,y,z")),
-            "b.csv:1:1: found a column 'z' in the header, expected the columns of a.csv alone");
+  EXPECT_EQ(sniff_error(with("y,x")), "no error");
+  EXPECT_EQ(sniff_error(with("x,why")), "b.csv:1:1: found no column 'y' in the header, expected the columns of a.csv");
+  EXPECT_EQ(sniff_error(with("x,y,z")),
+            "b.csv:1:1: found a column 'z' in the header, expected only the columns of a.csv");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<std::int32_t> ids(const Encoder& encoder, std::string_view text) {
 constexpr const char* kThree = "TextVectorization: {output_sequence_length: 3}";
 
 TEST(TextVectorization, TheMostFrequentWordHasIndexTwo) {
-  const auto encoder = fitted_state(kThree, Column(Texts{{"b a.", "B c"}}));
+  const auto encoder = fitted_encoder(kThree, Column(Texts{{"b a.", "B c"}}));
   EXPECT_EQ(encoder->ids(), 3);
   EXPECT_EQ(encoder->floats(), 0);
   EXPECT_EQ(encoder->id_limit(), 5);
@@ -36,7 +36,7 @@ TEST(TextVectorization, DistinguishesManyLongWords) {
   std::vector<std::string> texts;
   for (int i = 0; i < 5000; ++i) texts.push_back("a word that is longer than a slot holds " + std::to_string(i * 7919));
   const auto encoder =
-      fitted_state("TextVectorization: {output_sequence_length: 1, split: none}", Column(Texts{texts}));
+      fitted_encoder("TextVectorization: {output_sequence_length: 1, split: none}", Column(Texts{texts}));
   ASSERT_EQ(encoder->id_limit(), 5002);
   std::vector<bool> seen(5002);
   for (const std::string& text : texts) {
@@ -51,21 +51,21 @@ TEST(TextVectorization, DistinguishesManyLongWords) {
 TEST(TextVectorization, VocabularyIsIndependentOfThreads) {
   std::vector<std::string> texts;
   for (int i = 0; i < 999; ++i) texts.push_back("w" + std::to_string(i % 37) + " w" + std::to_string(i * i % 101));
-  const auto whole = fitted_state("TextVectorization: {output_mode: tf_idf}", Column(Texts{texts}));
+  const auto whole = fitted_encoder("TextVectorization: {output_mode: tf_idf}", Column(Texts{texts}));
   for (const int parts : {2, 5})
-    EXPECT_EQ(fitted_state("TextVectorization: {output_mode: tf_idf}", Column(Texts{texts}, parts))->fitted_state(),
+    EXPECT_EQ(fitted_encoder("TextVectorization: {output_mode: tf_idf}", Column(Texts{texts}, parts))->fitted_state(),
               whole->fitted_state());
 }
 
 TEST(TextVectorization, RejectsBytesThatAreNotUtf8) {
-  const auto encoder = fitted_state(kThree, Column(Texts{{"a"}}));
+  const auto encoder = fitted_encoder(kThree, Column(Texts{{"a"}}));
   for (const std::string text : {"na\xEFve text here", "12345678\xC3", "\xED\xA0\x80", "\xC0\x80"})
     EXPECT_THAT(error_of(ErrorKind::kData, [&] { ids(*encoder, text); }), HasSubstr("is not UTF-8")) << text;
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { ids(*encoder, "123456789\xC3"); }),
               HasSubstr("byte 9 of the text, 0xc3"));
   EXPECT_THAT(error_of(ErrorKind::kData,
                        [&] {
-                         fitted_state(kThree, Column(Texts{{"a", "\xFF"}}));
+                         fitted_encoder(kThree, Column(Texts{{"a", "\xFF"}}));
                        }),
               HasSubstr("byte 0"));
 }
@@ -76,16 +76,16 @@ TEST(TextVectorization, ReadsAVocabularyFromAFile) {
   const auto yaml = [&](const std::string& more) {
     return "TextVectorization: {output_sequence_length: 3, vocabulary: '" + folder.file("words.txt") + "'" + more + "}";
   };
-  const auto encoder = fitted_state(yaml(""), Column(Texts{{"other words"}}));
+  const auto encoder = fitted_encoder(yaml(""), Column(Texts{{"other words"}}));
   EXPECT_THAT(ids(*encoder, "dog cat other"), ElementsAre(3, 2, 1));
   EXPECT_THAT(
-      error_of(ErrorKind::kData, [&] { fitted_state(yaml(", max_tokens: 3"), Column(Texts{})); }),
-      HasSubstr("words.txt: the vocabulary has 4 words with those for padding and unknown ones, max_tokens allows 3"));
+      error_of(ErrorKind::kData, [&] { fitted_encoder(yaml(", max_tokens: 3"), Column(Texts{})); }),
+      HasSubstr("words.txt: the vocabulary has 4 words, including padding and unknown words, but max_tokens allows 3"));
   write_plain(folder.file("words.txt"), text_bytes("cat\n\ndog\n"));
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { fitted_state(yaml(""), Column(Texts{})); }),
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { fitted_encoder(yaml(""), Column(Texts{})); }),
               HasSubstr("word 2 of the vocabulary is ''"));
   write_plain(folder.file("words.txt"), text_bytes("cat\ncat\n"));
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { fitted_state(yaml(""), Column(Texts{})); }),
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { fitted_encoder(yaml(""), Column(Texts{})); }),
               HasSubstr("has 'cat' twice"));
 }
 
@@ -103,7 +103,7 @@ TEST(TextVectorization, NamesConflictingArguments) {
   EXPECT_THAT(message_of("{output_sequence_length: 3, max_tokens: 1}"), HasSubstr("max_tokens"));
   EXPECT_THAT(error_of(ErrorKind::kData,
                        [] {
-                         fitted_state(kThree, Column(Texts{{" ", "!"}}));
+                         fitted_encoder(kThree, Column(Texts{{" ", "!"}}));
                        }),
               HasSubstr("the 2 texts contain no words"));
 }

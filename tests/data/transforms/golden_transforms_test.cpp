@@ -54,7 +54,7 @@ TEST(GoldenTransforms, Hue) {
     const std::vector<double> range = entry["range"];
     const float scale = range[1] == 1 ? 1 / 255.0F : 1.0F;
     Array image = floats_of(bytes_of({4, 3, 3}), scale);
-    turn_hue(image, entry["delta"], range);
+    rotate_hue(image, entry["delta"], range);
     expect_values(image, entry, 1 / scale);
   }
 }

@@ -46,7 +46,7 @@ Decoder::Decoder(const AVCodecParameters& parameters) {
   if (codec_.get() == nullptr) throw ClipError(error_text(AVERROR(ENOMEM)));
   if (const int error = f.set_parameters(codec_.get(), &parameters); error < 0) throw ClipError(error_text(error));
   codec_->thread_count = 1;  // the loader is already multi-threaded
-  codec_->max_pixels = kMostPixels;
+  codec_->max_pixels = kMaxPixels;
   codec_->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
   if (!reports_concealment(parameters.codec_id)) codec_->err_recognition |= AV_EF_EXPLODE;
   if (const int error = f.open_codec(codec_.get(), decoder, nullptr); error < 0) throw ClipError(error_text(error));
@@ -258,7 +258,7 @@ bool collect_from_key(Container& container, const FrameTimes& times, Collector& 
 
 }  // namespace
 
-void need_clip_files() { libav::functions(); }
+void require_clip_files() { libav::functions(); }
 
 void read_clip_file(const std::string& path, const PickFrames& pick, const FrameOptions& options, Array& out) {
   Container container(path);

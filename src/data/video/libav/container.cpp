@@ -162,11 +162,11 @@ bool Container::next(Packet& packet) {
   const Functions& f = functions();
   if (packet.get() == nullptr) packet.reset(f.alloc_packet());
   if (packet.get() == nullptr) fail(AVERROR(ENOMEM));
-  constexpr int kMostAgain = 1000;
+  constexpr int kMaxRetries = 1000;
   for (int again = 0;;) {
     f.unref_packet(packet.get());
     const int error = f.read_frame(context_, packet.get());
-    if (error == AVERROR(EAGAIN) && ++again < kMostAgain) continue;
+    if (error == AVERROR(EAGAIN) && ++again < kMaxRetries) continue;
     if (error == AVERROR_EOF && read_error_ == 0) return check_whole(), false;
     if (error < 0) fail(error);
     if (packet->stream_index != stream_->index) continue;
@@ -184,7 +184,7 @@ void Container::check_whole() const {
   const std::string kind = format();
   if (kind == "avi" && packets_ < stream_->nb_frames)
     throw ClipError(
-        fmt::format("damaged: {} of {} frames are there", with_commas(packets_), with_commas(stream_->nb_frames)));
+        fmt::format("damaged: the file has {} of {} frames", with_commas(packets_), with_commas(stream_->nb_frames)));
   if (kind == "matroska" && has_demuxer_error()) throw ClipError("damaged: " + error_text(AVERROR_INVALIDDATA));
 }
 

@@ -289,7 +289,7 @@ Recurrence by_scan(const config::Typed& layer, const CellForm& cell, const nn::R
 }
 
 /// `call` has the weights of one direction.
-Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
+Recurrence make_recurrence(const config::Typed& layer, Call& call, bool zeros_if_masked) {
   const CellForm cell = cell_of(layer);
   const nn::RecurrentSpec& spec = common_spec(layer);
   std::vector<OnnxActivation> activations;
@@ -303,7 +303,7 @@ Recurrence recur(const config::Typed& layer, Call& call, bool zeros_if_masked) {
 
 template <class Spec>
 std::vector<Value> recurrent(const Spec& spec, Call& call) {
-  const Recurrence made = recur(nn::layer_family().make(spec), call, false);
+  const Recurrence made = make_recurrence(nn::layer_family().make(spec), call, false);
   return recurrent_results(call.to, made, spec.return_sequences, spec.return_state, spec.go_backwards);
 }
 
@@ -327,7 +327,7 @@ std::vector<Value> bidirectional(const nn::BidirectionalSpec& spec, Call& call) 
     part.inputs = {call.x()};
     for (std::size_t state = 0; state < states && call.inputs.size() > 1; ++state)
       part.inputs.push_back(call.inputs[1 + (backward ? states : 0) + state]);
-    return recur(nn::direction_of(spec, backward), part, common.return_sequences);
+    return make_recurrence(nn::direction_of(spec, backward), part, common.return_sequences);
   };
   const Recurrence forward = one(false), backward = one(true);
   // Both are in the order of time: the backward copy's outputs are reversed.

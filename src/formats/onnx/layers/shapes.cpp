@@ -9,16 +9,16 @@
 namespace dptrain::formats::onnx {
 namespace {
 
-using Amounts = std::vector<nn::Ends>;
+using Amounts = std::vector<nn::Margins1D>;
 
-Amounts ends_of(const nn::Ends& ends) { return {ends}; }
-Amounts ends_of(const nn::Sides& sides) { return {{sides.top, sides.bottom}, {sides.left, sides.right}}; }
-Amounts ends_of(const nn::VolumeSides& sides) { return {sides.depth, sides.height, sides.width}; }
+Amounts ends_of(const nn::Margins1D& ends) { return {ends}; }
+Amounts ends_of(const nn::Margins2D& sides) { return {{sides.top, sides.bottom}, {sides.left, sides.right}}; }
+Amounts ends_of(const nn::Margins3D& sides) { return {sides.depth, sides.height, sides.width}; }
 
 template <class Spec>
 Value padded(const Spec& spec, Call& call) {
   std::vector<std::int64_t> before, after;
-  for (const nn::Ends& ends : ends_of(spec.padding)) {
+  for (const nn::Margins1D& ends : ends_of(spec.padding)) {
     before.push_back(ends.before);
     after.push_back(ends.after);
   }
@@ -29,7 +29,7 @@ template <class Spec>
 Value cropped(const Spec& spec, Call& call) {
   Value y = call.x();
   std::int64_t axis = 0;
-  for (const nn::Ends& ends : ends_of(spec.cropping)) {
+  for (const nn::Margins1D& ends : ends_of(spec.cropping)) {
     ++axis;
     const std::int64_t extent = y.dims[static_cast<std::size_t>(axis)];
     if (ends.before != 0 || ends.after != 0) y = call.to.slice(y, axis, ends.before, extent - ends.after);

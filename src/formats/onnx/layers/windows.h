@@ -1,6 +1,6 @@
 #pragma once
 
-// Windows of convolutions and poolings as ONNX attributes, and convolutions. Private to export/onnx/layers. Pure
+// Windows of convolutions and poolings as ONNX attributes, and convolutions. Private to formats/onnx/layers. Pure
 // functions.
 
 #include <utility>

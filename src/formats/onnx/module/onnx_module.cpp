@@ -145,7 +145,7 @@ std::string serialize(const File& file, std::string& bytes) {
     entry->set_value(value);
   }
   put_graph(file.graph, true, *model.mutable_graph());
-  if (model.ByteSizeLong() > INT_MAX) return "larger than 2 GiB, the most that a protobuf message may have";
+  if (model.ByteSizeLong() > INT_MAX) return "larger than 2 GiB, the maximum of a protobuf message";
   return model.SerializeToString(&bytes) ? "" : "protobuf refuses to write it";
 }
 
