@@ -192,13 +192,13 @@ struct StridedLines {
 inline constexpr float kShortestLine = 1e-7F;
 
 /// Broadcasts a row of numbers over the axes of a larger row: outermost axis first, at least one.
-struct SpreadAxes {
-  static constexpr int kMost = 6;
+struct BroadcastAxes {
+  static constexpr int kMax = 6;
   int axes = 0;
-  int64_t extent[kMost] = {};
-  int64_t stride[kMost] = {};  ///< in the row of numbers; 0 along a broadcast axis
-  int64_t numbers = 1;         ///< per row
-  bool one_row = false;        ///< all rows use the numbers of row 0
+  int64_t extent[kMax] = {};
+  int64_t stride[kMax] = {};  ///< in the row of numbers; 0 along a broadcast axis
+  int64_t numbers = 1;        ///< per row
+  bool one_row = false;       ///< all rows use the numbers of row 0
 
   /// Index of the number for an element.
   DPTRAIN_HOST_DEVICE int64_t place(int64_t element) const {

@@ -12,7 +12,7 @@ namespace dptrain::kernels {
 class SumTree {
  public:
   /// Maximum number of leaves, and depth of the stack for their sums.
-  static constexpr int kMost = 1 << 16, kDeepest = 17;
+  static constexpr int kMax = 1 << 16, kDeepest = 17;
 
   struct Node {
     int begin = 0, end = 0;  ///< leaves

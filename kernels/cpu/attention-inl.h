@@ -143,8 +143,7 @@ inline void multiply_to_panels(int64_t rows, int64_t depth, const float* a, cons
           const int64_t g = first / kTileRows;
           Tile<kRows, kVectors> products;
           products.clear();
-          products.add(depth, a + g * depth * kPanelBlock, kPanelBlock, b + tile * depth * kChannelBlock,
-                       FetchNothing{});
+          products.add(depth, a + g * depth * kPanelBlock, kPanelBlock, b + tile * depth * kChannelBlock, NoPrefetch{});
           DPTRAIN_UNROLL for (int v = 0; v < kVectors; ++v) {
             float* const to = panels + g * group + in_panels(tile + v * kLanes);
             DPTRAIN_UNROLL for (int r = 0; r < kRows; ++r) {
@@ -168,7 +167,7 @@ inline void multiply_panels_add(int64_t rows, int64_t depth, const float* a, con
           float* const to = c + first * stride + tile;
           products.load(to, stride);
           products.add(depth, a + first / kTileRows * depth * kPanelBlock, kPanelBlock,
-                       b + tile * depth * kChannelBlock, FetchNothing{});
+                       b + tile * depth * kChannelBlock, NoPrefetch{});
           products.store(to, stride);
         });
     });
@@ -177,7 +176,7 @@ inline void multiply_panels_add(int64_t rows, int64_t depth, const float* a, con
 template <int kRows, int kVectors>
 HWY_INLINE void multiply_transposed_part(int64_t rows, int64_t group, const float* a, const float* b, int64_t of_block,
                                          float* c, int64_t stride) {
-  FetchNothing nothing;
+  NoPrefetch nothing;
   Tile<kRows, kVectors> products;
   products.load(c, stride);
   for (int64_t first = 0; first < rows; first += kTileRows)
@@ -250,11 +249,11 @@ class KeyMask {
     }
     return any;
   }
-  /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_seen`: result of
+  /// Whether queries [query, query + queries) ignore the block of keys from `first` on. `any_visible`: result of
   /// apply_mask().
-  bool skips(int64_t query, int64_t queries, int64_t first, bool any_seen) const {
+  bool skips(int64_t query, int64_t queries, int64_t first, bool any_visible) const {
     const bool beyond = causal_ && first >= query + queries;
-    return (beyond || !any_seen) && !any_fully_masked(query, queries);
+    return (beyond || !any_visible) && !any_fully_masked(query, queries);
   }
 
  private:

@@ -75,15 +75,15 @@ class AttentionForwardPiece {
   }
 
   void take_keys(int64_t key, int64_t count) {
-    const bool any_seen = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
-    if (key_mask_.skips(first_, count_, key, any_seen)) return;
+    const bool any_visible = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
+    if (key_mask_.skips(first_, count_, key, any_visible)) return;
     const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
     if (!s_.additive) pack_transposed(k.data, k.stride, count, s_.key_dim, scratch_.k);
     pack_tiles(v.data, v.stride, count, s_.value_dim, scratch_.v);
     const int64_t depth = channel_blocks(s_.key_dim), columns = padded(count);
     for (int64_t q = 0; q < count_; q += kQueryBlock) {
       const int64_t rows = std::min(kQueryBlock, count_ - q);
-      if (key_mask_.skips(first_ + q, rows, key, any_seen)) continue;
+      if (key_mask_.skips(first_ + q, rows, key, any_visible)) continue;
       if (s_.additive)
         AdditiveScores(of_).score(head_of(of_.q, s_.queries, first_ + q, s_.key_dim), rows, k, count, scratch_.scores);
       else

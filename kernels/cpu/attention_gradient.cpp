@@ -89,10 +89,10 @@ class AttentionBackwardPiece {
   }
 
   void take_keys(int64_t key, int64_t count) {
-    const bool any_seen = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
+    const bool any_visible = !key_mask_.masked() || key_mask_.apply_mask(key, count, scratch_.mask_bias);
     clear(scratch_.dk, kKeyBlock, s_.key_dim);
     clear(scratch_.dv, kKeyBlock, s_.value_dim);
-    if (!key_mask_.skips(0, s_.queries, key, any_seen)) {
+    if (!key_mask_.skips(0, s_.queries, key, any_visible)) {
       const auto k = head_of(of_.k, s_.keys, key, s_.key_dim), v = head_of(of_.v, s_.keys, key, s_.value_dim);
       pack_transposed(v.data, v.stride, count, s_.value_dim, scratch_.transposed_v);
       if (!s_.additive) {
@@ -101,7 +101,7 @@ class AttentionBackwardPiece {
       }
       for (int64_t q = 0; q < s_.queries; q += kQueryBlock) {
         const int64_t rows = std::min(kQueryBlock, s_.queries - q);
-        if (!key_mask_.skips(q, rows, key, any_seen)) take_queries(q, rows, key, count);
+        if (!key_mask_.skips(q, rows, key, any_visible)) take_queries(q, rows, key, count);
       }
     }
     write_gradient(scratch_.dk, count, s_.key_dim, 1.0F, p_.dk, s_.keys, key);

@@ -434,7 +434,7 @@ void batch_norm_apply_piece(const float* x, const BatchNormAffine& affine, int64
 }
 
 void batch_norm_apply(const float* x, const BatchNormAffine& affine, int64_t positions, int64_t channels, float* y) {
-  const bool streamed = affine.kept && streams(y, positions, channels);
+  const bool streamed = affine.non_temporal && streams(y, positions, channels);
   parallel_ranges(positions, rows_per_piece(channels),
                   [&](int64_t begin, int64_t end) { apply_range(x, affine, begin, end, channels, streamed, y); });
 }

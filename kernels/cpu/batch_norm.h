@@ -48,7 +48,7 @@ struct BatchNormAffine {
   bool relu = false;              ///< applied last
   float ceiling = kNoCeiling;     ///< maximum of the ReLU's output (6: relu6)
   /// y is written to memory not used recently and saved for backward: large arrays use non-temporal stores.
-  bool kept = false;
+  bool non_temporal = false;
 };
 
 /// y = x scale[c] + offset[c] + addend, then min(max(y, 0), ceiling) if `relu`; y == x and y == addend are allowed.

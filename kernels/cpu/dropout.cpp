@@ -101,8 +101,8 @@ void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* 
   });
 }
 
-void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
-                    float* factors, float* y) {
+void broadcast_dropout(const Launch&, DType, const Dropout& dropout, const BroadcastAxes& axes, const float* x,
+                       int64_t rows, float* factors, float* y) {
   Dropout numbers = dropout;
   if (axes.one_row) numbers.first_row = 0;
   const int64_t rows_of_numbers = axes.one_row ? 1 : rows;

@@ -36,7 +36,7 @@ void spatial_dropout(const Launch&, DType, const Dropout& dropout, const float* 
 /// Dropout with `axes.numbers` factors per row, broadcast by `axes`: factor k is 0 if dropout_forward drops element k
 /// of a row of `axes.numbers` elements; with `one_row`, of row 0 of the global batch, regardless of first_row. The
 /// gradient is the same pass over dy. `factors`: scratch, [rows, axes.numbers]. y may be x.
-void spread_dropout(const Launch&, DType, const Dropout& dropout, const SpreadAxes& axes, const float* x, int64_t rows,
-                    float* factors, float* y);
+void broadcast_dropout(const Launch&, DType, const Dropout& dropout, const BroadcastAxes& axes, const float* x,
+                       int64_t rows, float* factors, float* y);
 
 }  // namespace dptrain::kernels::cpu

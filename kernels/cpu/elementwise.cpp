@@ -69,7 +69,7 @@ void minimum_piece(const float* a, const float* b, float* y, int64_t n) {
       n, y, [](Vec u, Vec v) HWY_ATTR { return hn::IfThenElse(hn::Or(hn::Le(u, v), hn::IsNaN(u)), u, v); }, a, b);
 }
 
-void take_where_equal_piece(const float* a, const float* b, float* left, float* taken, int64_t n) {
+void move_where_equal_piece(const float* a, const float* b, float* left, float* taken, int64_t n) {
   sweep(n, [&](int64_t i, auto io) HWY_ATTR {
     const Vec value = io.load(left + i);
     const auto equal = hn::Eq(io.load(a + i), io.load(b + i));
@@ -113,7 +113,7 @@ HWY_EXPORT(multiply_piece);
 HWY_EXPORT(subtract_piece);
 HWY_EXPORT(maximum_piece);
 HWY_EXPORT(minimum_piece);
-HWY_EXPORT(take_where_equal_piece);
+HWY_EXPORT(move_where_equal_piece);
 HWY_EXPORT(scale_offset_piece);
 HWY_EXPORT(u8_to_f32_piece);
 HWY_EXPORT(bias_add_piece);
@@ -182,9 +182,9 @@ void minimum(const float* a, const float* b, float* y, int64_t n) {
   });
 }
 
-void take_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n) {
+void move_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n) {
   parallel_ranges(n, kPieceElements, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(take_where_equal_piece)
+    HWY_DYNAMIC_DISPATCH(move_where_equal_piece)
     (a + begin, b + begin, left + begin, taken == nullptr ? nullptr : taken + begin, end - begin);
   });
 }

@@ -26,7 +26,7 @@ void subtract(const float* a, const float* b, float* y, int64_t n);
 void maximum(const float* a, const float* b, float* y, int64_t n);
 void minimum(const float* a, const float* b, float* y, int64_t n);
 /// Where a == b: taken = left, left = 0; elsewhere taken = 0. `taken` may be null.
-void take_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n);
+void move_where_equal(const float* a, const float* b, float* left, float* taken, int64_t n);
 /// y = x scale + offset.
 void scale_offset(const float* x, float scale, float offset, float* y, int64_t n);
 void u8_to_f32(const uint8_t* x, float scale, float offset, float* y, int64_t n);

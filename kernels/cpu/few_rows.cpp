@@ -18,7 +18,7 @@ struct FewRows {
 };
 
 /// Columns of a piece of rows_times_matrix(): long parts are read faster; the maximum keeps the sums in the L2 cache.
-inline constexpr int64_t kLeastColumns = 128, kMostColumns = 4096;
+inline constexpr int64_t kMinColumns = 128, kMaxColumns = 4096;
 
 }  // namespace dptrain::kernels::cpu
 #endif
@@ -152,7 +152,7 @@ HWY_EXPORT(rows_times_matrix_piece);
 
 void rows_times_matrix(const float* x, int64_t rows, const float* matrix, const float* bias, int64_t lines,
                        int64_t width, float* y) {
-  const int64_t size = std::clamp(pieces_of(width, thread_count()), kLeastColumns, kMostColumns);
+  const int64_t size = std::clamp(pieces_of(width, thread_count()), kMinColumns, kMaxColumns);
   parallel_ranges(width, even_block(size, width, 16), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(rows_times_matrix_piece)({x, matrix, width, lines, y, bias}, rows, begin, end);
   });

@@ -49,13 +49,13 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 // A tile of the gradient is some neighbouring taps of kRows rows of the window times kVectors vectors of channels. Its
 // sums stay in registers while it reads the gradient of a block, which fits the L1 cache.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
-inline constexpr int kMostTaps = 14;
+inline constexpr int kMaxTaps = 14;
 inline constexpr bool kThreeRows = true;
 #else  // 16
-inline constexpr int kMostTaps = 6;
+inline constexpr int kMaxTaps = 6;
 inline constexpr bool kThreeRows = false;
 #endif
-inline constexpr int kMostTapsOfFour = 3;  // limit with four vectors or three rows
+inline constexpr int kMaxTapsOfFour = 3;  // limit with four vectors or three rows
 
 /// sums[row * taps of a row + tap][channel] += products of the block; with kBias, bias[channel] too.
 template <int kRows, int kTaps, int kVectors, bool kBias>
@@ -92,26 +92,26 @@ HWY_NOINLINE void gradient_tile(const FirstConvGradient& job, const GradientBloc
   }
 }
 
-/// Calls f(std::integral_constant<int, n>) for n in [1, kMost].
-template <int kMost, class F>
+/// Calls f(std::integral_constant<int, n>) for n in [1, kMax].
+template <int kMax, class F>
 HWY_INLINE void with_count(int64_t n, const F& f) {
-  if constexpr (kMost > 1)
-    if (n < kMost) return with_count<kMost - 1>(n, f);
-  f(std::integral_constant<int, kMost>{});
+  if constexpr (kMax > 1)
+    if (n < kMax) return with_count<kMax - 1>(n, f);
+  f(std::integral_constant<int, kMax>{});
 }
 
 /// All taps of a group of channels. The first tile also sums the gradient of the bias.
-template <int kRows, int kMost, int kVectors>
+template <int kRows, int kMax, int kVectors>
 HWY_INLINE void gradient_group(const FirstConvGradient& job, const GradientBlock& block, int64_t channel, float* sums) {
   const ConvWindow& w = job.window;
-  const int64_t row_taps = w.kernel_w * w.in_channels, tiles = pieces_of(row_taps, kMost);
+  const int64_t row_taps = w.kernel_w * w.in_channels, tiles = pieces_of(row_taps, kMax);
   float* const bias = sums + w.taps() * job.wide + channel;
   for (int64_t row = 0; row < w.kernel_h; row += kRows)
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t tap = row_taps * t / tiles;
       const float* const x = block.in.first + row * block.in.stride + tap;
       float* const to = sums + (row * row_taps + tap) * job.wide + channel;
-      with_count<kMost>(row_taps * (t + 1) / tiles - tap, [&](auto n) HWY_ATTR {
+      with_count<kMax>(row_taps * (t + 1) / tiles - tap, [&](auto n) HWY_ATTR {
         constexpr int kTaps = decltype(n)::value;
         if (row == 0 && tap == 0)
           gradient_tile<kRows, kTaps, kVectors, true>(job, block, x, block.dy + channel, to, bias);
@@ -121,22 +121,22 @@ HWY_INLINE void gradient_group(const FirstConvGradient& job, const GradientBlock
     }
 }
 
-template <int kRows, int kMost>
+template <int kRows, int kMax>
 HWY_INLINE void gradient_pairs(const FirstConvGradient& job, const GradientBlock& block, int64_t channel, float* sums) {
   for (; channel + 2 * kLanes <= job.wide; channel += 2 * kLanes)
-    gradient_group<kRows, kMost, 2>(job, block, channel, sums);
-  if (channel < job.wide) gradient_group<kRows, kMost, 1>(job, block, channel, sums);
+    gradient_group<kRows, kMax, 2>(job, block, channel, sums);
+  if (channel < job.wide) gradient_group<kRows, kMax, 1>(job, block, channel, sums);
 }
 
 HWY_INLINE void gradient_block(const FirstConvGradient& job, const GradientBlock& block, float* sums) {
   const ConvWindow& w = job.window;
-  const bool few = w.kernel_w * w.in_channels <= kMostTapsOfFour;
-  if (few && kThreeRows && w.kernel_h % 3 == 0) return gradient_pairs<3, kMostTapsOfFour>(job, block, 0, sums);
+  const bool few = w.kernel_w * w.in_channels <= kMaxTapsOfFour;
+  if (few && kThreeRows && w.kernel_h % 3 == 0) return gradient_pairs<3, kMaxTapsOfFour>(job, block, 0, sums);
   int64_t channel = 0;
   if (few)
     for (; channel + 4 * kLanes <= job.wide; channel += 4 * kLanes)
-      gradient_group<1, kMostTapsOfFour, 4>(job, block, channel, sums);
-  gradient_pairs<1, kMostTaps>(job, block, channel, sums);
+      gradient_group<1, kMaxTapsOfFour, 4>(job, block, channel, sums);
+  gradient_pairs<1, kMaxTaps>(job, block, channel, sums);
 }
 
 /// Expands a line of the pooled gradient to two lines: [2][2 * pixels][wide].

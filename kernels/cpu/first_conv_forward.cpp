@@ -41,13 +41,13 @@ namespace dptrain::kernels::cpu::HWY_NAMESPACE {
 // registers. The usual input steps between pixels are constants: twelve pointers would not fit the registers.
 inline constexpr int kVectors = 2;
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64  // 32 registers
-inline constexpr int kMostPixels = 12;
-inline constexpr int kMostPairs = 3;
+inline constexpr int kMaxPixels = 12;
+inline constexpr int kMaxPairs = 3;
 #else  // 16
-inline constexpr int kMostPixels = 6;
-inline constexpr int kMostPairs = 1;
+inline constexpr int kMaxPixels = 6;
+inline constexpr int kMaxPairs = 1;
 #endif
-inline constexpr int kMostPixelsOfAnyStep = 6;
+inline constexpr int kMaxPixelsOfAnyStep = 6;
 
 /// Channels of a group of vectors, and their packed weights: [tap][vectors], then the bias.
 struct ChannelGroup {
@@ -169,23 +169,23 @@ HWY_INLINE void pooled_tile(const FirstConvForward& job, const InputLines& in, c
   });
 }
 
-/// Calls f(std::integral_constant<int, n>) for n in [1, kMost].
-template <int kMost, class F>
+/// Calls f(std::integral_constant<int, n>) for n in [1, kMax].
+template <int kMax, class F>
 HWY_INLINE void with_count(int64_t n, const F& f) {
-  if constexpr (kMost > 1)
-    if (n < kMost) return with_count<kMost - 1>(n, f);
-  f(std::integral_constant<int, kMost>{});
+  if constexpr (kMax > 1)
+    if (n < kMax) return with_count<kMax - 1>(n, f);
+  f(std::integral_constant<int, kMax>{});
 }
 
 /// One line of the output, cut into tiles of about equal width.
 template <int kWide, int kStep>
 HWY_NOINLINE void output_line(const FirstConvForward& job, const InputLines& in, const ChannelGroup& group, float* y,
                               uint8_t* argmax) {
-  constexpr int kMost = kStep > 0 ? kMostPixels : kMostPixelsOfAnyStep;
-  constexpr int kPairs = std::min(kMostPairs, kMost / 4 + 1);
+  constexpr int kMax = kStep > 0 ? kMaxPixels : kMaxPixelsOfAnyStep;
+  constexpr int kPairs = std::min(kMaxPairs, kMax / 4 + 1);
   const ConvWindow& w = job.window;
   const int64_t width = job.pool ? w.out_w / 2 : w.out_w;
-  const int64_t tiles = pieces_of(width, job.pool ? kPairs : kMost), step = w.stride_w * w.in_channels;
+  const int64_t tiles = pieces_of(width, job.pool ? kPairs : kMax), step = w.stride_w * w.in_channels;
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t begin = width * t / tiles, count = width * (t + 1) / tiles - begin;
     const int64_t to = begin * w.out_channels + group.channel;
@@ -195,7 +195,7 @@ HWY_NOINLINE void output_line(const FirstConvForward& job, const InputLines& in,
                                                       argmax == nullptr ? nullptr : argmax + to);
       });
     else
-      with_count<kMost>(count, [&](auto n) HWY_ATTR {
+      with_count<kMax>(count, [&](auto n) HWY_ATTR {
         plain_tile<decltype(n)::value, kWide, kStep>(job, in, in.first + begin * step, group, y + to);
       });
   }
@@ -248,15 +248,13 @@ HWY_EXPORT(first_forward_piece);
 
 namespace {
 
-constexpr int64_t kMostLanes = 16;  // channels are rounded up to vectors, at most those of AVX-512
+constexpr int64_t kMaxLanes = 16;  // channels are rounded up to vectors, at most those of AVX-512
 
-int64_t panel_floats(const ConvWindow& w) {
-  return (w.taps() + 1) * pieces_of(w.out_channels, kMostLanes) * kMostLanes;
-}
+int64_t panel_floats(const ConvWindow& w) { return (w.taps() + 1) * pieces_of(w.out_channels, kMaxLanes) * kMaxLanes; }
 
 /// Normal stores read each line first: 512 images of 28x28 to 32 channels (44 MB) take 6.5 ms, with this 2.7 ms.
 bool writes_past_caches(int64_t floats, int64_t channels, const float* y) {
-  return floats * static_cast<int64_t>(sizeof(float)) > bytes_found_in_caches() && channels % kMostLanes == 0 &&
+  return floats * static_cast<int64_t>(sizeof(float)) > bytes_found_in_caches() && channels % kMaxLanes == 0 &&
          reinterpret_cast<uintptr_t>(y) % 64 == 0;
 }
 

@@ -55,7 +55,7 @@ struct FetchAhead {
     if (k < kTileRows - 1 || k == kChannelBlock - 1) a += kChannelBlock;
   }
 };
-struct FetchNothing {
+struct NoPrefetch {
   HWY_INLINE void fetch_b() const {}
   HWY_INLINE void fetch_a(int64_t) const {}
   HWY_INLINE void fetch_some() const {}
@@ -127,12 +127,12 @@ struct Tile {
 };
 
 /// Calls f(std::integral_constant<int, vectors>) for 1 <= vectors <= kTileVectors.
-template <int kMost = kTileVectors, class F>
+template <int kMax = kTileVectors, class F>
 HWY_INLINE void with_vectors(int64_t vectors, const F& f) {
-  if constexpr (kMost > 1) {
-    if (vectors < kMost) return with_vectors<kMost - 1>(vectors, f);
+  if constexpr (kMax > 1) {
+    if (vectors < kMax) return with_vectors<kMax - 1>(vectors, f);
   }
-  f(std::integral_constant<int, kMost>{});
+  f(std::integral_constant<int, kMax>{});
 }
 
 /// Vectors of the tile that starts at column `first` of `columns`.
@@ -166,9 +166,9 @@ template <int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY_RESTRICT a, const PanelSteps& steps,
                                   const float* HWY_RESTRICT b, const NextOperands& next, bool add,
                                   float* HWY_RESTRICT c) {
-  constexpr int64_t kMost = 16384 / (kTileColumns * 4) / kChannelBlock;
+  constexpr int64_t kMax = 16384 / (kTileColumns * 4) / kChannelBlock;
   constexpr int64_t kRowsOfB = kChannelBlock * kVectors * kLanes;  // floats of B per block
-  const int64_t pieces = (blocks + kMost - 1) / kMost, step = (blocks + pieces - 1) / pieces;
+  const int64_t pieces = (blocks + kMax - 1) / kMax, step = (blocks + pieces - 1) / pieces;
   const int64_t groups = (rows + kTileRows - 1) / kTileRows;
   const int64_t lines = next.b == nullptr ? 0 : (kRowsOfB / kChannelBlock + groups - 1) / groups;
   for (int64_t k = 0; k < blocks; k += step) {
@@ -191,7 +191,7 @@ HWY_NOINLINE void multiply_panels(int64_t rows, int64_t blocks, const float* HWY
                                  lines == 0 ? nullptr : next_b + g * lines * count * kChannelBlock, lines};
           tile.add(count, panel, steps.block, of_b, ahead);
         } else {
-          tile.add(count, panel, steps.block, of_b, FetchNothing{});
+          tile.add(count, panel, steps.block, of_b, NoPrefetch{});
         }
         tile.store(to, kTileColumns);
       });

@@ -19,11 +19,11 @@ inline constexpr int64_t kGradientBlocks = 16;
 
 /// Rows of a block in equidistant lines: a line of windows of an image, or the whole block.
 struct RowLines {
-  static constexpr int64_t kMost = kDirectChunk;
+  static constexpr int64_t kMax = kDirectChunk;
 
   int64_t count = 0, length = 0;    ///< lines, rows per line
   int64_t x_step = 0, dy_step = 0;  ///< floats between rows
-  const float* x[kMost] = {};       ///< start of each line
+  const float* x[kMax] = {};        ///< start of each line
   const float* dy = nullptr;        ///< start of the first line; the others follow
 };
 
@@ -240,10 +240,10 @@ HWY_EXPORT(direct_products);
 HWY_EXPORT(rows_alias_in_cache);
 
 bool direct_gradient_fits(const GemmPixels& px) {
-  constexpr int64_t kRowStep = 4, kLeastColumns = 16;  // the smallest tile and the widest vector of any instruction set
+  constexpr int64_t kRowStep = 4, kMinColumns = 16;  // the smallest tile and the widest vector of any instruction set
   return px.taps == 1 && px.tap[0].y == 0 && px.tap[0].x == 0 && (px.h - 1) * px.step_h < px.in_h &&
          (px.w - 1) * px.step_w < px.in_w && px.w <= kDirectChunk && px.in_channels % kRowStep == 0 &&
-         px.out_channels >= kLeastColumns && !HWY_DYNAMIC_DISPATCH(rows_alias_in_cache)(px);
+         px.out_channels >= kMinColumns && !HWY_DYNAMIC_DISPATCH(rows_alias_in_cache)(px);
 }
 
 int64_t direct_gradient_workspace(const GemmGradient& gradient) {

@@ -15,7 +15,7 @@ namespace dptrain::kernels::cpu {
 /// Floats of x, panels and y of a chunk: with the inputs of fused passes they fit an L2 cache of 1 MiB.
 inline constexpr int64_t kChunkFloats = 128 << 10;
 /// Positions of a chunk, unless a fused pass needs more.
-inline constexpr int64_t kLeastChunk = 56, kMostChunk = 476;
+inline constexpr int64_t kMinChunk = 56, kMaxChunk = 476;
 /// Floats of the weights that are applied to a panel at once: with a chunk they fit an L2 cache of 2 MiB.
 inline constexpr int64_t kWeightsAtOnce = 256 << 10;
 
@@ -111,7 +111,7 @@ class ForwardProducts {
  private:
   int64_t most_chunk() const {
     const int64_t fits = kChunkFloats / (2 * depth_ * kChannelBlock + px_.out_channels);
-    return std::clamp(fits, kLeastChunk, kMostChunk) / kTallRows * kTallRows;
+    return std::clamp(fits, kMinChunk, kMaxChunk) / kTallRows * kTallRows;
   }
   int64_t width_of(int64_t column) const { return std::min(kTileColumns, px_.out_channels - column * kTileColumns); }
   float* weights_of(int64_t column) const { return weights_ + column * kTileColumns * depth_ * kChannelBlock; }

@@ -21,8 +21,8 @@ struct GemmForward {
   bool relu = false;                ///< applies max(y, 0) last; keeps NaN
   int64_t rows = 0;                 ///< images
   float* y = nullptr;
-  const PiecePass* prologue =
-      nullptr;  ///< over positions of x, requires gemm_forward_is_pointwise(); null: x is complete
+  /// Over positions of x; requires gemm_forward_is_pointwise(). Null: x is complete.
+  const PiecePass* prologue = nullptr;
   const PiecePass* epilogue = nullptr;  ///< over positions of y
 };
 

@@ -161,7 +161,7 @@ class UpcomingRows {
   /// Adds rows [begin, end) of the gradient for windows [first, first + count).
   void add_pixels(int64_t begin, int64_t end, int64_t first, int64_t count) {
     each_tap_of_rows(g_.pixels, begin, end, [&](TapChannels tap, int64_t) HWY_ATTR {
-      if (parts_ < kMost) add({tap, first, count, pieces_of(tap.channel % kLine + tap.count, kLine), false});
+      if (parts_ < kMax) add({tap, first, count, pieces_of(tap.channel % kLine + tap.count, kLine), false});
     });
   }
   /// Adds columns [column, column + columns) of dy.
@@ -187,7 +187,7 @@ class UpcomingRows {
   }
 
  private:
-  static constexpr int64_t kLine = 16, kMost = 16;  // floats; maximum number of parts
+  static constexpr int64_t kLine = 16, kMax = 16;  // floats; maximum number of parts
 
   struct Part {
     TapChannels channels;
@@ -211,7 +211,7 @@ class UpcomingRows {
 
   const GemmGradient& g_;
   int64_t positions_;  // positions of the tiles that prefetch
-  Part parts_of_[kMost + 1];
+  Part parts_of_[kMax + 1];
   int64_t parts_ = 0, lines_ = 0, tiles_ = 1, tile_ = 0, found_ = -1;
   const float* rows_[kGradientChunk + kStepPositions];
 };

@@ -81,12 +81,12 @@ HWY_NOINLINE void add_products(const SumTile& tile) {
 }
 
 /// Calls f(std::integral_constant<int, r>) with the smallest even r >= rows; rows <= kSumRows.
-template <int kMost = kSumRows, class F>
+template <int kMax = kSumRows, class F>
 HWY_INLINE void with_even_rows(int64_t rows, const F& f) {
-  if constexpr (kMost > 2) {
-    if (rows < kMost) return with_even_rows<kMost - 2>(rows, f);
+  if constexpr (kMax > 2) {
+    if (rows < kMax) return with_even_rows<kMax - 2>(rows, f);
   }
-  f(std::integral_constant<int, kMost>{});
+  f(std::integral_constant<int, kMax>{});
 }
 
 /// The tile of `rows` rows, an even number, and `vectors` vectors of columns.

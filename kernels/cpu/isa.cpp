@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "kernels/cpu/side_by_side.h"
+#include "kernels/cpu/concurrent_timing.h"
 
 #include "kernels/cpu/targets.h"
 
@@ -114,11 +114,11 @@ double measure_fma_peak_gflops() {
   return gflops(1, best_seconds);
 }
 
-double measure_fma_peak_gflops_side_by_side() {
+double measure_fma_peak_gflops_of_all_threads() {
   volatile float sink = 0.0F;
   double best_seconds = 1e9;
   for (int run = 0; run < kRuns; ++run)
-    best_seconds = std::min(best_seconds, seconds_side_by_side([&](int slot) {
+    best_seconds = std::min(best_seconds, seconds_on_all_threads([&](int slot) {
                               const float sum = HWY_DYNAMIC_DISPATCH(multiply_adds)(kRounds);
                               if (slot == 0) sink = sum;
                             }));
@@ -133,10 +133,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRunFloats = int64_t{1} << 20;     // per thread, 4 MiB: long for the clock, short for a time slice
-constexpr std::chrono::milliseconds kTime{20};       // of all runs of a kind
-constexpr std::chrono::milliseconds kMostTime{100};  // on a busy machine, until kWantedRuns
-constexpr int kLeastRuns = 3, kWantedRuns = 30, kMostRuns = 200;
+constexpr int64_t kRunFloats = int64_t{1} << 20;    // per thread, 4 MiB: long for the clock, short for a time slice
+constexpr std::chrono::milliseconds kTime{20};      // of all runs of a kind
+constexpr std::chrono::milliseconds kMaxTime{100};  // on a busy machine, until kWantedRuns
+constexpr int kMinRuns = 3, kWantedRuns = 30, kMaxRuns = 200;
 
 /// The floats of one run: all of a thread several times, or the next part, as the previous one may still be in a cache.
 struct Pass {
@@ -156,11 +156,11 @@ double best_rate(int64_t floats, const F& f) {
   double best = 0;
   const auto continues = [&](int run) {
     const auto taken = Clock::now() - begin;
-    return run < kLeastRuns || (run < kMostRuns && taken < (run < kWantedRuns ? kMostTime : kTime));
+    return run < kMinRuns || (run < kMaxRuns && taken < (run < kWantedRuns ? kMaxTime : kTime));
   };
   for (int run = 0; continues(run); ++run) {
     const Pass pass = pass_of(run, floats);
-    const double seconds = seconds_side_by_side([&](int slot) { f(slot, pass); });
+    const double seconds = seconds_on_all_threads([&](int slot) { f(slot, pass); });
     const double bytes = static_cast<double>(pass.floats * pass.rounds) * sizeof(float) * thread_count();
     best = std::max(best, bytes / seconds * 1e-9);
   }
@@ -170,7 +170,7 @@ double best_rate(int64_t floats, const F& f) {
 }  // namespace
 
 Bandwidth measure_bandwidth(float* memory, int64_t floats) {
-  seconds_side_by_side([&](int slot) { std::fill_n(memory + slot * floats, floats, 0.25F); });  // the first touch
+  seconds_on_all_threads([&](int slot) { std::fill_n(memory + slot * floats, floats, 0.25F); });  // the first touch
   volatile float sink = 0.0F;
   const double read = best_rate(floats, [&](int slot, const Pass& pass) {
     const float* const x = memory + slot * floats + pass.begin;

@@ -19,7 +19,7 @@ int isa_vector_floats();
 double measure_fma_peak_gflops();
 
 /// As above, for all threads of the calling thread together, all busy: cores share a clock, some share a core.
-double measure_fma_peak_gflops_side_by_side();
+double measure_fma_peak_gflops_of_all_threads();
 
 /// GB/s of all threads together, from a cache or memory.
 struct Bandwidth {

@@ -112,7 +112,7 @@ class LstmForwardBlock {
     for (int64_t gate = 0; gate < kLstmGates; ++gate)
       add_row(scratch_.sums + (gate * kBlockRows + slot) * stride_, z + gate * units_, units_);
     float* const squashed = p_.saved.squashed != nullptr ? p_.saved.squashed + at * units_ : scratch_.row;
-    take_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, h, c, squashed);
+    step_lstm_row({steps_.activation, steps_.recurrent_activation}, units_, z, h, c, squashed);
   }
 
   const LstmForward& p_;

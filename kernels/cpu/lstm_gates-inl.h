@@ -17,7 +17,7 @@ struct LstmKinds {
 };
 
 /// z: the sums of i, f, c, o in, activated gates out; updates c, writes h and squashed = activation(c).
-HWY_INLINE void take_lstm_row(LstmKinds kinds, int64_t units, float* z, float* h, float* c, float* squashed) {
+HWY_INLINE void step_lstm_row(LstmKinds kinds, int64_t units, float* z, float* h, float* c, float* squashed) {
   const float *const i = z, *const f = i + units, *const g = f + units, *const o = g + units;
   apply_kind(kinds.open, z, z, 2 * units);
   apply_kind(kinds.squash, g, z + 2 * units, units);

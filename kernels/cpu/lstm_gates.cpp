@@ -39,7 +39,7 @@ void gates_forward_piece(const LstmGates& s, const LstmGatesForward& p, int64_t 
   for_slices(s, begin, end, p.gates, [&](int64_t at, int64_t sums, int64_t count, float* z) HWY_ATTR {
     for (int64_t gate = 0; gate < 4; ++gate) add_row(p.products + sums + gate * s.units, z + gate * count, count);
     float* const squashed = p.squashed == nullptr ? scratch : p.squashed + at;
-    take_lstm_row({s.activation, s.recurrent_activation}, count, z, p.h + at, p.c + at, squashed);
+    step_lstm_row({s.activation, s.recurrent_activation}, count, z, p.h + at, p.c + at, squashed);
     if (p.cell != nullptr) copy_row(p.c + at, p.cell + at, count);
     if (p.y != nullptr) copy_row(p.h + at, p.y + at, count);
   });

@@ -31,7 +31,7 @@ void masked_mean_backward(const Launch&, DType, const float* dy, const uint8_t* 
 /// Numbers the valid steps of each row in the order of time: places[row * steps + t], or -1. Returns their number.
 int64_t place_valid_steps(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* places);
 
-/// Sorts rows with similar begins and ends together, long rows first: `order` [rows]. `scratch`: scratch, [2 rows].
+/// Sorts rows with similar begins and ends together, long rows first: `order`: [rows], `scratch`: [2 rows].
 void order_by_length(const uint8_t* mask, int64_t rows, int64_t steps, int32_t* order, int32_t* scratch);
 
 /// to[places[i]] = from[i] for the positions [0, positions) that have a place; `width` numbers each.

@@ -13,7 +13,7 @@ struct PiecePass {
   int64_t step = 1;            ///< positions; a piece is part of one step, or whole steps (the last one may be short)
   const void* pass = nullptr;  ///< first argument of run
   void (*run)(const void* pass, int64_t begin, int64_t end) = nullptr;  ///< positions [begin, end); must not throw
-  /// Inputs of a pass before reading, each [positions, channels of x] or null: the caller may prefetch them.
+  /// Inputs of a prologue, each [positions, channels of x] or null: the caller may prefetch them.
   const float* reads[2] = {};
 
   void operator()(int64_t begin, int64_t end) const { run(pass, begin, end); }

@@ -37,9 +37,9 @@ Processor this_processor() {
 }
 
 int64_t bytes_found_in_caches() {
-  constexpr int64_t kLeast = 10 << 20, kMost = 20 << 20, kShare = 24;
+  constexpr int64_t kMin = 10 << 20, kMax = 20 << 20, kShare = 24;
   static const int64_t last_cache = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1 if unknown
-  return std::clamp(last_cache / kShare, kLeast, kMost);
+  return std::clamp(last_cache / kShare, kMin, kMax);
 }
 
 }  // namespace dptrain::kernels::cpu

@@ -68,7 +68,7 @@ inline void multiply_step(int64_t rows, int64_t units, const float* panels, Part
           Tile<decltype(count)::value, kVectors> products;
           products.clear();
           products.add(of_panels.count * blocks, a + first / kTileRows * of_panels.all * blocks * kPanelBlock,
-                       kPanelBlock, b, FetchNothing{});
+                       kPanelBlock, b, NoPrefetch{});
           products.store(sums + first * depth + tile, depth);
         });
     });

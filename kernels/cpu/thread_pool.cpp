@@ -68,7 +68,7 @@ class ThreadPool {
     function_ = function;
     work_ = work;
     core_ = sched_getcpu();
-    const int64_t count = std::min({pieces, static_cast<int64_t>(workers_.size()), kMostSlots});
+    const int64_t count = std::min({pieces, static_cast<int64_t>(workers_.size()), kMaxSlots});
     int64_t begin = 0;
     for (int64_t slot = 0; slot < count; ++slot) {
       WorkerSlot& worker = workers_[static_cast<size_t>(slot)];
@@ -94,7 +94,7 @@ class ThreadPool {
   /// A call: its number, and in the lowest bits the number of slots that may join; 0: closed.
   static constexpr int kSlotBits = 16;
   static constexpr uint64_t kSlots = (uint64_t{1} << kSlotBits) - 1, kEnd = ~uint64_t{0};
-  static constexpr int64_t kMostSlots = kSlots - 1;  // no call is kEnd
+  static constexpr int64_t kMaxSlots = kSlots - 1;  // no call is kEnd
   static int64_t slots_of(uint64_t call) noexcept { return static_cast<int64_t>(call & kSlots); }
 
   /// States of a helper. A caller that goes to sleep changes kRunning to kAwaited.

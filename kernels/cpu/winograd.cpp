@@ -52,16 +52,16 @@ int64_t winograd_backward_data_workspace(const WinogradShape& shape, int64_t row
 }
 
 void winograd_forward(const WinogradShape& shape, const float* x, const float* weights, const float* bias, int64_t rows,
-                      float* workspace, float* y, uint8_t* taken) {
+                      float* workspace, float* y, uint8_t* argmax) {
   HWY_DYNAMIC_DISPATCH(winograd_forward_images)
-  ({.shape = shape, .rows = rows, .in = x, .weights = weights, .bias = bias, .out = y, .taken_out = taken},
+  ({.shape = shape, .rows = rows, .in = x, .weights = weights, .bias = bias, .out = y, .argmax_out = argmax},
    thread_count(), workspace);
 }
 
-void winograd_backward_data(const WinogradShape& shape, const float* dy, const uint8_t* taken, const float* weights,
+void winograd_backward_data(const WinogradShape& shape, const float* dy, const uint8_t* argmax, const float* weights,
                             int64_t rows, float* workspace, float* dx) {
   HWY_DYNAMIC_DISPATCH(winograd_backward_images)
-  ({.shape = shape, .rows = rows, .in = dy, .weights = weights, .taken_in = taken, .out = dx}, thread_count(),
+  ({.shape = shape, .rows = rows, .in = dy, .weights = weights, .argmax_in = argmax, .out = dx}, thread_count(),
    workspace);
 }
 

@@ -21,7 +21,7 @@ namespace dptrain::kernels::cpu {
 struct WinogradShape : ConvWindow {
   bool relu = false;  ///< forward: max(y, 0) after the bias
   /// Fuses a 2x2 max-pooling with stride 2 after bias and ReLU: y and dy are [rows, out_h / 2, out_w / 2,
-  /// out_channels]. `taken` has a byte for each: position 2 * row + column of the (first) largest value in the window,
+  /// out_channels]. `argmax` has a byte for each: position 2 * row + column of the (first) largest value in the window,
   /// or kNoArgmax if the ReLU blocked all. An odd last row or column is ignored.
   bool pool = false;
 };
@@ -36,23 +36,23 @@ int64_t winograd_forward_workspace(const WinogradShape& shape, int64_t rows, int
 int64_t winograd_backward_data_workspace(const WinogradShape& shape, int64_t rows, int threads);
 int64_t winograd_backward_weights_workspace(const WinogradShape& shape, int64_t rows, int threads);
 
-/// y = x * weights + bias (null: none). `taken`: output with pool; may be null.
+/// y = x * weights + bias (null: none). `argmax`: output with pool; may be null.
 void winograd_forward(const WinogradShape& shape, const float* x, const float* weights, const float* bias, int64_t rows,
-                      float* workspace, float* y, uint8_t* taken);
+                      float* workspace, float* y, uint8_t* argmax);
 
-/// `taken`: input with pool. Without pool, dy must be the gradient before the ReLU, if there is one.
-void winograd_backward_data(const WinogradShape& shape, const float* dy, const uint8_t* taken, const float* weights,
+/// `argmax`: input with pool. Without pool, dy must be the gradient before the ReLU, if there is one.
+void winograd_backward_data(const WinogradShape& shape, const float* dy, const uint8_t* argmax, const float* weights,
                             int64_t rows, float* workspace, float* dx);
 
 /// `dbias` may be null.
-void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* argmax,
                                int64_t rows, float* workspace, float* dweights, float* dbias);
 
 /// Floats of workspace for both gradients in one pass; 0: two passes are faster.
 int64_t winograd_backward_workspace(const WinogradShape& shape, int64_t rows, int threads);
 
 /// winograd_backward_weights() and winograd_backward_data() in one pass that transforms dy once: the same bits.
-void winograd_backward(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+void winograd_backward(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* argmax,
                        const float* weights, int64_t rows, float* workspace, float* dx, float* dweights, float* dbias);
 
 }  // namespace dptrain::kernels::cpu

@@ -64,11 +64,11 @@ int64_t winograd_backward_workspace(const WinogradShape& shape, int64_t rows, in
                                              nullptr);
 }
 
-void winograd_backward(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+void winograd_backward(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* argmax,
                        const float* weights, int64_t rows, float* workspace, float* dx, float* dweights, float* dbias) {
   HWY_DYNAMIC_DISPATCH(winograd_both)
-  ({.shape = shape, .rows = rows, .x = x, .dy = dy, .taken = taken, .dweights = dweights, .dbias = dbias},
-   {.shape = shape, .rows = rows, .in = dy, .weights = weights, .taken_in = taken, .out = dx}, thread_count(),
+  ({.shape = shape, .rows = rows, .x = x, .dy = dy, .argmax = argmax, .dweights = dweights, .dbias = dbias},
+   {.shape = shape, .rows = rows, .in = dy, .weights = weights, .argmax_in = argmax, .out = dx}, thread_count(),
    workspace);
 }
 

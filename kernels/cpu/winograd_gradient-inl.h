@@ -57,11 +57,11 @@ class Gradient {
         columns_(pieces_of(s_.out_channels, kTileColumns)) {
     sum_point_ = odd_lines(in_blocks_ * kChannelBlock * kTileColumns);
     sum_ = kProducts * sum_point_ * columns_;
-    const int64_t parts = std::min<int64_t>(kMostParts, kPartsBytes / kFloat / sum_);
+    const int64_t parts = std::min<int64_t>(kMaxParts, kPartsBytes / kFloat / sum_);
     divides_sum_ = parts < 2;
     const int64_t tile = kProducts * kChannelBlock * (in_blocks_ + out_blocks_) * kFloat;
     const int64_t most = (divides_sum_ ? kSharedPoints : kOwnPoints) / tile;
-    tiles_ = even_block(most, divides_sum_ ? grid_.total : std::max(kLeastTiles, pieces_of(grid_.total, parts)), 1);
+    tiles_ = even_block(most, divides_sum_ ? grid_.total : std::max(kMinTiles, pieces_of(grid_.total, parts)), 1);
     const int64_t blocks = pieces_of(grid_.total, tiles_);
     piece_ = divides_sum_ ? grid_.total : pieces_of(std::max<int64_t>(1, blocks), parts) * tiles_;
     if (!divides_sum_ && grid_.total > 0 && piece_ >= kManyImages * grid_.per_image)
@@ -90,7 +90,7 @@ class Gradient {
   int64_t whole_pieces() const {
     return divides_sum_ || grid_.total == 0 || piece_ % grid_.per_image != 0 ? 0 : parts_;
   }
-  GivenPoints points_of_dy() const { return {tiles_, dy_point_, x_block_}; }
+  SharedPoints points_of_dy() const { return {tiles_, dy_point_, x_block_}; }
 
   void run() const {
     run([](int64_t, int64_t, const float*, int) {});
@@ -151,7 +151,7 @@ class Gradient {
       for (int64_t block = 0; block < out_blocks_; ++block) add_bias(block, count, points, first > begin, bias);
       for (int64_t p = 0; p < kProducts; ++p)
         for (int64_t block = 0; block < in_blocks_; ++block) {
-          FetchNothing nothing;
+          NoPrefetch nothing;
           multiply(p, block, count, points, first > begin, sum, nothing);
         }
       then(first, count);
@@ -197,7 +197,7 @@ class Gradient {
   /// Gradient of group_ blocks of input channels and one block of columns.
   void finish_block(int64_t first, int64_t column, float* sums) const {
     const int64_t end = std::min(in_blocks_, first + group_);
-    FetchNothing nothing;
+    NoPrefetch nothing;
     for (int64_t p = 0; p < kProducts; ++p)
       for (int64_t block = first; block < end; ++block)
         multiply_column(p, block, column, grid_.total, points_, false,
@@ -257,7 +257,7 @@ class Gradient {
                        RowsAhead<W::kTile>(g_.x, in, place.image, top, place.x, W::kPoints), in.channels,
                        PointStore<true>{points + row * kChannelBlock, x_point_, x_block_});
     transform_gradient_tile<W>(
-        s_, g_.dy, g_.taken, place, zeros_,
+        s_, g_.dy, g_.argmax, place, zeros_,
         PointStore<true>{points + kProducts * x_point_ + row * kChannelBlock, dy_point_, x_block_});
   }
 

@@ -32,10 +32,10 @@ int64_t winograd_backward_weights_workspace(const WinogradShape& shape, int64_t 
   return HWY_DYNAMIC_DISPATCH(winograd_gradient)({.shape = shape, .rows = rows}, threads, nullptr);
 }
 
-void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* taken,
+void winograd_backward_weights(const WinogradShape& shape, const float* x, const float* dy, const uint8_t* argmax,
                                int64_t rows, float* workspace, float* dweights, float* dbias) {
   HWY_DYNAMIC_DISPATCH(winograd_gradient)
-  ({.shape = shape, .rows = rows, .x = x, .dy = dy, .taken = taken, .dweights = dweights, .dbias = dbias},
+  ({.shape = shape, .rows = rows, .x = x, .dy = dy, .argmax = argmax, .dweights = dweights, .dbias = dbias},
    thread_count(), workspace);
 }
 

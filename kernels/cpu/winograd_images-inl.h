@@ -27,7 +27,7 @@ template <class W, bool kBackward>
 class Images {
  public:
   /// `given`: layout of points that another pass computes for finish().
-  Images(const WinogradImages& images, int threads, float* workspace, const GivenPoints& given = {})
+  Images(const WinogradImages& images, int threads, float* workspace, const SharedPoints& given = {})
       : i_(images),
         s_(images.shape),
         grid_(W::kTile, seen(s_.out_h), seen(s_.out_w), images.rows),
@@ -38,7 +38,7 @@ class Images {
     big_ = block_bytes * kTileColumns * depth_ * columns_ > kFewFilters;
     divides_columns_ = big_ && grid_.total <= kFewTiles;
     const int64_t slice = kSliceBytes / (block_bytes * (kTileColumns + grid_.total));
-    slice_ = divides_columns_ && slice >= kLeastSlice ? even_block(slice, depth_, 1) : depth_;
+    slice_ = divides_columns_ && slice >= kMinSlice ? even_block(slice, depth_, 1) : depth_;
     filter_point_ = odd_lines(slice_ * kChannelBlock * kTileColumns);
     const int64_t tile_bytes = kProducts * kFloat * (depth_ * kChannelBlock + (big_ ? 0 : kTileColumns));
     const int64_t most = big_ ? kManyTiles : kBlockBytes / tile_bytes;
@@ -187,7 +187,7 @@ class Images {
     const PointStore<kFar> to{points + row / kTileRows * steps_.group + row % kTileRows * kChannelBlock, input_point_,
                               steps_.block};
     if constexpr (kBackward) {
-      transform_gradient_tile<W>(s_, i_.in, i_.taken_in, place, zeros_, to);
+      transform_gradient_tile<W>(s_, i_.in, i_.argmax_in, place, zeros_, to);
     } else {
       const Picture in{s_.in_h, s_.in_w, s_.in_channels};
       const int64_t top = place.y - s_.pad_top, left = place.x - s_.pad_left;
@@ -209,11 +209,11 @@ class Images {
       if constexpr (W::kTile % 2 == 0) {
         if (s_.pool) {
           const Picture pooled{s_.out_h / 2, s_.out_w / 2, s_.out_channels};
-          const Window<W::kTile / 2, uint8_t> taken(i_.taken_out, pooled, image, y / 2, x / 2,
-                                                    reinterpret_cast<uint8_t*>(outside));
+          const Window<W::kTile / 2, uint8_t> argmax(i_.argmax_out, pooled, image, y / 2, x / 2,
+                                                     reinterpret_cast<uint8_t*>(outside));
           return store_pooled_output<W>(products, product_point_, column, count, finish,
                                         Window<W::kTile / 2, float>(i_.out, pooled, image, y / 2, x / 2, outside),
-                                        i_.taken_out == nullptr ? nullptr : &taken);
+                                        i_.argmax_out == nullptr ? nullptr : &argmax);
         }
       }
       const Picture out{s_.out_h, s_.out_w, s_.out_channels};

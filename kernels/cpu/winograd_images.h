@@ -13,13 +13,13 @@ struct WinogradImages {
   WinogradShape shape;
   int64_t rows = 0;
   const float *in = nullptr, *weights = nullptr, *bias = nullptr;
-  const uint8_t* taken_in = nullptr;
+  const uint8_t* argmax_in = nullptr;
   float* out = nullptr;
-  uint8_t* taken_out = nullptr;
+  uint8_t* argmax_out = nullptr;
 };
 
 /// Layout of another pass's points: [point][block of 16 channels][tile][16], in floats. `tiles`: multiple of kTileRows.
-struct GivenPoints {
+struct SharedPoints {
   int64_t tiles = 0, point = 0, block = 0;
 };
 
@@ -37,6 +37,6 @@ inline constexpr int64_t kFewTiles = 256;
 /// Maximum bytes of transformed filters and points of a slice of the depth.
 inline constexpr int64_t kSliceBytes = 1 << 20;
 /// Minimum blocks of 16 channels of a slice: fewer cost more in loading and storing sums than they save.
-inline constexpr int64_t kLeastSlice = 4;
+inline constexpr int64_t kMinSlice = 4;
 
 }  // namespace dptrain::kernels::cpu

@@ -153,7 +153,7 @@ HWY_INLINE void transform_gradient(const Window<W::kTile>& window, const RowsAhe
 
 /// A dY A' of a tile whose gradient is given after pooling.
 template <class W, class To, int kPooled = W::kTile / 2>
-HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& taken,
+HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const Window<kPooled, const uint8_t>& argmax,
                                           const RowsAhead<kPooled>& ahead, int64_t channels, const To& to) {
   constexpr int kPoints = W::kPoints, kTile = W::kTile;
   sweep_blocks<kPoints>(channels, to, [&](int64_t c, auto io) HWY_ATTR {
@@ -163,7 +163,7 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
       IntVec position[kPooled];
       DPTRAIN_UNROLL for (int i = 0; i < kPooled; ++i) {
         pooled[i] = io.load(window.pixel[i * kPooled + j] + c);
-        position[i] = io.load(taken.pixel[i * kPooled + j] + c);
+        position[i] = io.load(argmax.pixel[i * kPooled + j] + c);
       }
       ahead.fetch(j, c);
       DPTRAIN_UNROLL for (int right = 0; right < 2; ++right) {
@@ -182,7 +182,7 @@ HWY_INLINE void transform_pooled_gradient(const Window<kPooled>& window, const W
 
 /// A dY A' of the tile at `place`; dy as described at WinogradShape::pool. `zeros`: the pixel outside the image.
 template <class W, class To>
-HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy, const uint8_t* taken,
+HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy, const uint8_t* argmax,
                                         const TileGrid::Place& place, const float* zeros, const To& to) {
   const auto [image, y, x] = place;
   if constexpr (W::kTile % 2 == 0) {
@@ -191,7 +191,7 @@ HWY_INLINE void transform_gradient_tile(const WinogradShape& s, const float* dy,
       const Picture pooled{s.out_h / 2, s.out_w / 2, s.out_channels};
       const auto* none = reinterpret_cast<const uint8_t*>(zeros);
       return transform_pooled_gradient<W>(Window<kPooled>(dy, pooled, image, y / 2, x / 2, zeros),
-                                          Window<kPooled, const uint8_t>(taken, pooled, image, y / 2, x / 2, none),
+                                          Window<kPooled, const uint8_t>(argmax, pooled, image, y / 2, x / 2, none),
                                           RowsAhead<kPooled>(dy, pooled, image, y / 2, x / 2, kPooled), pooled.channels,
                                           to);
     }
@@ -250,11 +250,11 @@ HWY_INLINE void store_output(const float* products, int64_t point_step, int64_t 
   });
 }
 
-/// Stores the tile after 2x2 pooling, and the positions if `taken` is not null.
+/// Stores the tile after 2x2 pooling, and the positions if `argmax` is not null.
 template <class W, int kPooled = W::kTile / 2>
 HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, int64_t c, int64_t count,
                                     const Finish& finish, const Window<kPooled, float>& window,
-                                    const Window<kPooled, uint8_t>* taken) {
+                                    const Window<kPooled, uint8_t>* argmax) {
   sweep(count, [&](int64_t first, auto io) HWY_ATTR {
     const Vec bias = finish.bias_of(c + first, io);
     Vec upper[W::kTile];
@@ -271,14 +271,14 @@ HWY_INLINE void store_pooled_output(const float* products, int64_t point_step, i
         const Vec sum = hn::Add(hn::IfThenElse(below, beneath, above), bias);
         const int64_t at = i / 2 * kPooled + j;
         io.store(finish.relu ? rectified(sum) : sum, window.pixel[at] + c + first);
-        if (taken == nullptr) continue;
+        if (argmax == nullptr) continue;
         const auto set = [](int k) HWY_ATTR { return hn::Set(kInts, k); };
         const auto ints = [](auto mask) HWY_ATTR { return hn::RebindMask(kInts, mask); };
         const IntVec position = hn::IfThenElse(ints(below), hn::IfThenElse(ints(right_below), set(3), set(2)),
                                                hn::IfThenElse(ints(right), set(1), set(0)));
         const auto none = hn::Le(sum, hn::Zero(kFloats));
         io.store(finish.relu ? hn::IfThenElse(ints(none), set(kNoArgmax), position) : position,
-                 taken->pixel[at] + c + first);
+                 argmax->pixel[at] + c + first);
       }
     });
   });

@@ -8,13 +8,13 @@ namespace {
 /// Channels per thread. Sums, products and factors then take 64 registers, so four blocks fit on a multiprocessor.
 constexpr int kSumChannels = 4;
 /// Maximum number of blocks of the first stage (four per multiprocessor of an H200), and positions per thread.
-constexpr std::int64_t kMostSumBlocks = 528, kSumPositionsPerThread = 8;
+constexpr std::int64_t kMaxSumBlocks = 528, kSumPositionsPerThread = 8;
 /// Second stage: channels per block, columns (sums, then products), and pieces processed in parallel. Four doubles are
 /// one memory access; more lanes would be idle.
 constexpr int kFinishChannels = 4, kFinishColumns = 2 * kFinishChannels, kFinishLanes = kBlock / kFinishColumns;
 
 ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
-  return cover_columns(positions, channels, v, kSumPositionsPerThread, kMostSumBlocks);
+  return cover_columns(positions, channels, v, kSumPositionsPerThread, kMaxSumBlocks);
 }
 
 // Factors u and v of the sums of u and u v. Both are rounded to float per element, independent of the split.

@@ -88,10 +88,10 @@ __global__ void backward_data_kernel(const DepthwiseShape s, const T* dy, const 
 
 // Weight gradients: blocks sum kTaps adjacent taps over pieces of the positions; a second launch adds these in order.
 
-constexpr std::int64_t kMostGradientBlocks = 264, kGradientPositionsPerThread = 8;
+constexpr std::int64_t kMaxGradientBlocks = 264, kGradientPositionsPerThread = 8;
 
 ColumnCover cover_weights(const DepthwiseShape& s, std::int64_t rows, int v) {
-  return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMostGradientBlocks);
+  return cover_columns(rows * s.out_h * s.out_w, s.out_channels(), v, kGradientPositionsPerThread, kMaxGradientBlocks);
 }
 
 /// workspace[piece, kernel_h, kernel_w, channels]. Grid y: groups of taps; grid x: pieces and tiles of columns.

@@ -74,8 +74,8 @@ __global__ void spatial_dropout_kernel(const Keep keep, const StepState* state, 
 
 /// One element per thread and iteration, each with a separate draw.
 template <class T>
-__global__ void spread_dropout_kernel(const Keep keep, const SpreadAxes axes, const StepState* state, const T* x,
-                                      std::int64_t elements, std::int64_t width, T* y) {
+__global__ void broadcast_dropout_kernel(const Keep keep, const BroadcastAxes axes, const StepState* state, const T* x,
+                                         std::int64_t elements, std::int64_t width, T* y) {
   const std::int64_t step = state->step;
   for (std::int64_t i = thread_number(); i < elements; i += thread_count()) {
     const Split place = split(i, width);
@@ -127,8 +127,8 @@ void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const
   });
 }
 
-void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const SpreadAxes& axes,
-                    const StepState* state, const void* x, std::int64_t rows, void* y) {
+void broadcast_dropout(const Launch& at, DType type, const Dropout& dropout, const BroadcastAxes& axes,
+                       const StepState* state, const void* x, std::int64_t rows, void* y) {
   std::int64_t width = 1;
   for (int axis = 0; axis < axes.axes; ++axis) width *= axes.extent[axis];
   if (rows <= 0 || width <= 0) return;
@@ -136,7 +136,7 @@ void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const 
   if (axes.one_row) keep.first_row = 0;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto kernel = spread_dropout_kernel<T>;
+    const auto kernel = broadcast_dropout_kernel<T>;
     DPTRAIN_LAUNCH_FLAT(at, kernel, grid_for(at, rows * width), kBlock, keep, axes, state, static_cast<const T*>(x),
                         rows * width, width, static_cast<T*>(y));
   });

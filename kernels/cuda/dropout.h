@@ -28,8 +28,8 @@ void dropout_forward(const Launch& at, DType type, const Dropout& dropout, const
 void spatial_dropout(const Launch& at, DType type, const Dropout& dropout, const StepState* state, const void* x,
                      std::int64_t rows, std::int64_t positions, std::int64_t channels, void* y);
 
-/// Dropout along broadcast `axes`, as kernels::cpu::spread_dropout. y == x allowed.
-void spread_dropout(const Launch& at, DType type, const Dropout& dropout, const SpreadAxes& axes,
-                    const StepState* state, const void* x, std::int64_t rows, void* y);
+/// Dropout along broadcast `axes`, as kernels::cpu::broadcast_dropout. y == x allowed.
+void broadcast_dropout(const Launch& at, DType type, const Dropout& dropout, const BroadcastAxes& axes,
+                       const StepState* state, const void* x, std::int64_t rows, void* y);
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -11,9 +11,9 @@ struct ExtremePass {
 
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
-    Lanes<V> result = load_spread<V, T>(o, 0, c);
+    Lanes<V> result = load_broadcast<V, T>(o, 0, c);
     for (int operand = 1; operand < o.count; ++operand) {
-      const Lanes<V> x = load_spread<V, T>(o, operand, c);
+      const Lanes<V> x = load_broadcast<V, T>(o, operand, c);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k) result.v[k] = of(result.v[k], x.v[k]);
     }
@@ -25,10 +25,10 @@ struct ExtremePass {
 struct WinnerPass {
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
-    Lanes<V> result = load_spread<V, T>(o, 0, c);
-    const Lanes<V> y = load_spread<V, T>(o, 1, c);
+    Lanes<V> result = load_broadcast<V, T>(o, 0, c);
+    const Lanes<V> y = load_broadcast<V, T>(o, 1, c);
     for (int operand = 2; operand < o.count; ++operand) {
-      const Lanes<V> x = load_spread<V, T>(o, operand, c);
+      const Lanes<V> x = load_broadcast<V, T>(o, operand, c);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k)
         if ((x.v[k] == y.v[k]) != (operand == 2)) result.v[k] = 0.0F;

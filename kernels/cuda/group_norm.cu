@@ -270,10 +270,10 @@ GroupTile tile_of(const GroupNorm& n, int v, std::int64_t element) {
 
 // The gradients of gamma and beta in two stages, as the sums of batch normalization.
 
-constexpr std::int64_t kMostBlocks = 528, kPositionsPerThread = 8;
+constexpr std::int64_t kMaxBlocks = 528, kPositionsPerThread = 8;
 
 ColumnCover cover_weights(const GroupNorm& n, std::int64_t rows) {
-  return cover_columns(rows * n.spatial, n.channels, 1, kPositionsPerThread, kMostBlocks);
+  return cover_columns(rows * n.spatial, n.channels, 1, kPositionsPerThread, kMaxBlocks);
 }
 
 /// Adds the lanes of a block's columns with a tree.

@@ -47,8 +47,8 @@ struct WeighBySample {
 };
 
 template <class T>
-__global__ void leave_out_kernel(const std::uint8_t* mask, std::int64_t elements, std::int64_t width,
-                                 const float* scale, T* gradient) {
+__global__ void mask_gradient_kernel(const std::uint8_t* mask, std::int64_t elements, std::int64_t width,
+                                     const float* scale, T* gradient) {
   for (std::int64_t i = thread_number(); i < elements; i += thread_count())
     gradient[i] = from_float<T>(mask[split(i, width).quotient] != 0 ? *scale * to_float(gradient[i]) : 0.0F);
 }
@@ -69,7 +69,7 @@ __global__ void mask_scale_kernel(const double* valid, int ranks, std::int64_t s
 }
 
 /// Values per block of the first stage, and the maximum number of blocks.
-constexpr std::int64_t kSumPiece = 16 * kBlock, kMostSumPieces = 256;
+constexpr std::int64_t kSumPiece = 16 * kBlock, kMaxSumPieces = 256;
 
 template <class T>
 __device__ double sum_of(const T* values, const std::uint8_t* mask, std::int64_t begin, std::int64_t end) {
@@ -101,7 +101,7 @@ void add_sum_of(const Launch& at, const T* values, const std::uint8_t* mask, std
     DPTRAIN_LAUNCH(at, add_sum_kernel<T>, 1, kBlock, values, mask, n, factor, sum);
     return;
   }
-  const std::int64_t piece = std::max(kSumPiece, (n + kMostSumPieces - 1) / kMostSumPieces);
+  const std::int64_t piece = std::max(kSumPiece, (n + kMaxSumPieces - 1) / kMaxSumPieces);
   const std::int64_t pieces = (n + piece - 1) / piece;
   DPTRAIN_LAUNCH(at, loss_sums_kernel<T>, static_cast<unsigned>(pieces), kBlock, values, mask, n, piece, workspace);
   DPTRAIN_LAUNCH(at, add_sum_kernel<double>, 1, kBlock, workspace, static_cast<const std::uint8_t*>(nullptr), pieces,
@@ -131,8 +131,8 @@ void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::
   if (rows <= 0) return;
   dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    DPTRAIN_LAUNCH_FLAT(at, leave_out_kernel<T>, grid_for(at, rows * width), kBlock, mask, rows * width, width, scale,
-                        static_cast<T*>(gradient));
+    DPTRAIN_LAUNCH_FLAT(at, mask_gradient_kernel<T>, grid_for(at, rows * width), kBlock, mask, rows * width, width,
+                        scale, static_cast<T*>(gradient));
   });
 }
 
@@ -145,7 +145,7 @@ void mask_scale(const Launch& at, const double* valid, int ranks, std::int64_t s
   DPTRAIN_LAUNCH_FLAT(at, mask_scale_kernel, 1, 1, valid, ranks, stride, positions, epsilon, scale);
 }
 
-std::int64_t add_sum_workspace() { return kMostSumPieces; }
+std::int64_t add_sum_workspace() { return kMaxSumPieces; }
 
 void add_sum(const Launch& at, const float* values, std::int64_t n, double divisor, double* workspace, double* sum,
              const std::uint8_t* mask) {

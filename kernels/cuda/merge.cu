@@ -17,9 +17,9 @@ struct SumPass {
 
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
-    Lanes<V> result = load_spread<V, T>(o, 0, c);
+    Lanes<V> result = load_broadcast<V, T>(o, 0, c);
     for (int operand = 1; operand < o.count; ++operand) {
-      const Lanes<V> x = load_spread<V, T>(o, operand, c);
+      const Lanes<V> x = load_broadcast<V, T>(o, operand, c);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k) result.v[k] += x.v[k];
     }
@@ -36,14 +36,14 @@ struct ProductPass {
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
     const int factors = o.count - (masked ? 1 : 0);
-    Lanes<V> result = load_spread<V, T>(o, 0, c);
+    Lanes<V> result = load_broadcast<V, T>(o, 0, c);
     for (int operand = 1; operand < factors; ++operand) {
-      const Lanes<V> x = load_spread<V, T>(o, operand, c);
+      const Lanes<V> x = load_broadcast<V, T>(o, operand, c);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k) result.v[k] *= x.v[k];
     }
     if (masked) {
-      const Lanes<V> gate = load_spread<V, T>(o, factors, c);
+      const Lanes<V> gate = load_broadcast<V, T>(o, factors, c);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k) result.v[k] = gate.v[k] > 0.0F ? result.v[k] : 0.0F;
     }
@@ -54,8 +54,8 @@ struct ProductPass {
 struct DifferencePass {
   template <int V, class T>
   __device__ Lanes<V> at(const Operands& o, const Coordinates& c) const {
-    Lanes<V> result = load_spread<V, T>(o, 0, c);
-    const Lanes<V> x = load_spread<V, T>(o, 1, c);
+    Lanes<V> result = load_broadcast<V, T>(o, 0, c);
+    const Lanes<V> x = load_broadcast<V, T>(o, 1, c);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) result.v[k] -= x.v[k];
     return result;

@@ -77,7 +77,7 @@ __device__ inline std::int64_t offset_of(const Operands& o, int i, const Coordin
 }
 
 template <int V, class T>
-__device__ inline Lanes<V> load_spread(const Operands& o, int i, const Coordinates& c) {
+__device__ inline Lanes<V> load_broadcast(const Operands& o, int i, const Coordinates& c) {
   const T* const x = static_cast<const T*>(o.data[i]) + offset_of(o, i, c);
   if (V > 1 && o.stride[i][o.axes - 1] == 0) return all<V>(to_float(*x));
   return load<V>(x);

@@ -97,7 +97,7 @@ struct ConfusionBinsPass {
 };
 
 /// Maximum number of counters per block in shared memory (16 KiB). For more bins, blocks count in global memory.
-constexpr std::int64_t kMostBlockBins = 4096;
+constexpr std::int64_t kMaxBlockBins = 4096;
 
 __global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count,
                                        unsigned* workspace) {
@@ -168,7 +168,7 @@ void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std:
                 double* counts) {
   if (n <= 0) return;
   fill(at, 0.0F, reinterpret_cast<float*>(workspace), count);
-  if (count <= kMostBlockBins)
+  if (count <= kMaxBlockBins)
     DPTRAIN_LAUNCH_SHARED(at, count_in_blocks_kernel, grid_for(at, n, 16), kBlock,
                           static_cast<std::size_t>(count) * sizeof(unsigned), bins, n, count, workspace);
   else

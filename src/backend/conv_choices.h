@@ -1,8 +1,7 @@
 #pragma once
 
-// ConvChoices: algorithms of the convolution passes of the CPU replicas of a run. Contains the timings of `dptrain
-// bench
-// --tune` on this machine, and records the passes that ops request and the algorithms they receive. All replicas of a
+// ConvChoices: algorithms of the convolution passes of the CPU replicas of a run. Contains the timings of this machine
+// (`dptrain bench --tune`), and records the passes that ops request and the algorithms they receive. All replicas of a
 // run share one object through RuntimeOptions, so that they compute alike. Any thread.
 
 #include <cstdint>

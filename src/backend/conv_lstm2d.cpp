@@ -159,7 +159,7 @@ void ConvLSTM2DOp::put_state(const OpArgs& a, const Buffers& buffers, void* to) 
 }
 
 /// Writes dh from the gradient of the state convolution's input.
-void ConvLSTM2DOp::take_gradient_of_state(const OpArgs& a, const Buffers& buffers) {
+void ConvLSTM2DOp::sum_state_gradient(const OpArgs& a, const Buffers& buffers) {
   const std::int64_t state = a.rows * pixels_ * units_;
   if (!drops_state()) return device_.to_float(buffers.of_state, type_, buffers.dh, state, *a.stream);
   for (std::int64_t gate = 0; gate < kGates; ++gate) {
@@ -288,7 +288,7 @@ void ConvLSTM2DOp::backward(const OpArgs& a) {
                       .dc = buffers.dc});
     if (s == 0 && !wants_h0) break;
     run_back(state_, a, a.rows, nullptr, dz, buffers.of_state, 1, buffers.conv);
-    take_gradient_of_state(a, buffers);
+    sum_state_gradient(a, buffers);
   }
   for (const auto& [input, gradient] : {std::pair(1, buffers.dh), std::pair(2, buffers.dc)}) {
     void* const wanted = has_states_ ? a.input_gradients[static_cast<std::size_t>(input)] : nullptr;

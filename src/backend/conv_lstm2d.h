@@ -104,7 +104,7 @@ class ConvLSTM2DOp : public Op {
 
   void order_inputs(const OpArgs& a, const Buffers& buffers);
   void put_state(const OpArgs& a, const Buffers& buffers, void* to);
-  void take_gradient_of_state(const OpArgs& a, const Buffers& buffers);
+  void sum_state_gradient(const OpArgs& a, const Buffers& buffers);
   void write_input_gradient(const OpArgs& a, const Buffers& buffers);
   OpArgs call_of(Conv& conv, const OpArgs& a, std::int64_t rows, std::size_t weight, void* scratch);
   void run(Conv& conv, const OpArgs& a, std::int64_t rows, const void* x, void* y, std::size_t weight, void* scratch);

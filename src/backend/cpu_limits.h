@@ -14,7 +14,7 @@ namespace dptrain::backend {
 /// A level of the caches, or memory.
 struct MemoryLevel {
   std::string name;                      ///< "L1", "memory"
-  std::optional<std::uint64_t> bytes{};  ///< that the threads reach together; none: unlimited
+  std::optional<std::uint64_t> bytes{};  ///< capacity for all threads together; nullopt: unlimited
   double read_gbps = 0;                  ///< 1e9 bytes per second of all threads together, reading
   double update_gbps = 0;                ///< updating in place; counts the read and the write
 

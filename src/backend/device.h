@@ -1,7 +1,7 @@
 #pragma once
 
-// Device: memory, copies and ops of one device. One object per replica ("cpu:0 with 2 threads", "gpu:1"), used from the
-// replica's thread after construction:
+// Device: memory, copies and ops of one device. One object per device slot of a replica ("cpu:0 with 2 threads",
+// "gpu:1"), used from the slot's thread after construction:
 //
 //   const auto device = make_cpu_device(0, 2, options);
 //   device->enter();
@@ -217,8 +217,8 @@ DeviceRegistry<LossFactory>& loss_registry();
 bool has_loss(DeviceKind kind, std::type_index spec);
 using RegisteredLossOp = DeviceRegistration<loss_registry>;
 
-/// The device of a CPU replica: `index` is its rank among the CPU replicas, `cpus` the CPUs that its threads are bound
-/// to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.
+/// The device of a slot of a CPU replica. `index`: number of the slot over all replicas; `cpus`: the CPUs that its
+/// threads are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.
 std::unique_ptr<Device> make_cpu_device(int index, int threads, const RuntimeOptions& options,
                                         std::vector<int> cpus = {});
 

@@ -28,7 +28,7 @@ struct GpuFacts {
   std::string compute_capability;  ///< "9.0"
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;  ///< by all processes; needs the driver's management library
-  bool knows_used = false;
+  bool has_used_bytes = false;
 };
 /// In PCI order; none where there is no backend, no driver or no GPU.
 std::vector<GpuFacts> gpu_facts();

@@ -21,8 +21,8 @@ struct KernelTime {
 
 struct KernelBenchOptions {
   int threads = 1;
-  std::string filter;          ///< regular expression that a part of the name must match; "": all
-  double least_seconds = 0.1;  ///< per kernel
+  std::string filter;        ///< regular expression that a part of the name must match; "": all
+  double min_seconds = 0.1;  ///< per kernel
 };
 
 /// `convolutions` has recorded the passes to run. Throws Error{kUsage} if the filter is not a regular expression or

@@ -11,7 +11,7 @@ namespace {
 /// Alignment of the parts of scratch.
 constexpr std::uint64_t kScratchAlignBytes = 64;
 /// A hit is a byte on CPUs and an int32 on GPUs.
-constexpr std::uint64_t kMostHitBytes = 4;
+constexpr std::uint64_t kMaxHitBytes = 4;
 
 std::uint64_t aligned_bytes(std::uint64_t bytes) {
   return (bytes + kScratchAlignBytes - 1) / kScratchAlignBytes * kScratchAlignBytes;
@@ -29,7 +29,7 @@ class MeasuredLoss final : public LossOp {
     for (const nn::ResolvedMetric& metric : plan_.metrics) {
       auto op = make_metric_op({.loss = plan_, .metric = metric, .type = type_, .rows = context.rows}, device);
       const bool of_hits = loss_->computes_hits() && op->reads_hits();
-      hits_bytes_ = of_hits ? aligned_bytes(rows_of(context.rows) * kMostHitBytes) : hits_bytes_;
+      hits_bytes_ = of_hits ? aligned_bytes(rows_of(context.rows) * kMaxHitBytes) : hits_bytes_;
       const bool of_values = !of_hits && wants_values(metric);
       if (of_values)
         values_bytes_ = aligned_bytes(static_cast<std::uint64_t>(context.rows * elements_) * sizeof(float));

@@ -49,9 +49,11 @@ struct OpContext {
   }
   /// Number of inputs without the masks, which follow them.
   std::size_t inputs() const { return step.masks.empty() ? step.inputs.size() : step.masks.size(); }
-  Shape input(std::size_t i) const { return seen(step.inputs[i]); }
-  Shape output(std::size_t i = 0) const { return seen(step.outputs[i]); }
-  Shape seen(int tensor) const { return plan::shape_seen(step, plan.tensors[static_cast<std::size_t>(tensor)].shape); }
+  Shape input(std::size_t i) const { return shape_of(step.inputs[i]); }
+  Shape output(std::size_t i = 0) const { return shape_of(step.outputs[i]); }
+  Shape shape_of(int tensor) const {
+    return plan::shape_for_op(step, plan.tensors[static_cast<std::size_t>(tensor)].shape);
+  }
 };
 
 /// One call. Pointers are device memory, valid until the call returns (CPU) or the stream has passed it (CUDA). Ops
@@ -90,7 +92,7 @@ struct OpArgs {
   bool defers_last_pass = false;              ///< forward: the next op will run its last pass
   const kernels::StepState* state = nullptr;  ///< device memory: `step` for kernels of a recorded step
   Stream* stream = nullptr;
-  Collective* collective = nullptr;  ///< the replica's, for synchronised normalisation
+  Collective* collective = nullptr;  ///< the replica's, for synchronized normalization
 
   // Typed access to tensors.
   template <class T = float>

@@ -23,7 +23,7 @@ struct UpdateArgs;
 struct RowTableContext {
   const plan::Plan& plan;
   const plan::Parameter& parameter;
-  config::Typed optimizer;   ///< updates_by_element
+  config::Typed optimizer;   ///< is_elementwise
   float* weights = nullptr;  ///< the parameter's place in the arenas
   std::vector<float*> slots{};
 };

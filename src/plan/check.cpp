@@ -87,8 +87,8 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
   if (mask.empty()) return 0;
   const std::string& from = graph.nodes[at(mask.front().node)].name;
   if (mask.size() > 1)
-    refuse(loss, fmt::format("output {} joins the masks of '{}' and '{}', which this version does not support; set "
-                             "mask_zero: false in one of them",
+    refuse(loss, fmt::format("output {} joins the masks of '{}' and '{}', which this version does not support; "
+                             "remove one of the two masks",
                              output.name, from, graph.nodes[at(mask[1].node)].name));
   const Shape& steps = graph::tensor_of(graph, mask.front()).shape;
   std::vector<std::int64_t> rows = output.shape.dims();
@@ -135,7 +135,7 @@ std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>
     nn::ResolvedMetric& one = all.emplace_back(
         nn::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
     one.offset = offset;
-    one.masked = masked && one.type().heeds_mask;
+    one.masked = masked && one.type().uses_mask;
     offset += one.state;
     for (const std::string& name : one.names) {
       if (std::ranges::find(names, name) != names.end())

@@ -69,7 +69,7 @@ class Lowering {
         return std::ranges::find(slot, name) != slot.end();
       };
       all[n] = static_cast<int>(std::ranges::find_if(plan_.slots, has) - plan_.slots.begin());
-      if (all[n] == plan_.slot_count()) throw Error(ErrorKind::kInternal, "slot '" + name + "' is nowhere");
+      if (all[n] == plan_.slot_count()) throw Error(ErrorKind::kInternal, "slot '" + name + "' is not in the plan");
     }
     return all;
   }
@@ -149,7 +149,7 @@ class Lowering {
   }
 
   /// Whether a loss computes this activation. It then remains a separate step, which training skips.
-  bool taken_by_loss(int n, Activation activation) const {
+  bool is_fused_into_loss(int n, Activation activation) const {
     return activation != Activation::kLinear && std::ranges::any_of(plan_.losses, [&](const LossStep& loss) {
              return Port(n) == graph_.outputs[at(loss.output)] && activation == fused_activation(loss);
            });
@@ -162,7 +162,7 @@ class Lowering {
     const nn::LayerType& type = nn::type_of(spec);
     const std::optional<Activation> activation = pure_activation(spec);
     if (!layer_of(n).weights.empty() || nn::is_random(layer_of(n).spec) ||
-        (activation && taken_by_loss(n, *activation)))
+        (activation && is_fused_into_loss(n, *activation)))
       return false;
     if (type.computed_as || type.applies || type.uses_masks || node(n).outputs.size() > 1) return false;
     const nn::BackwardReads reads = type.backward_reads(spec.spec());
@@ -182,7 +182,7 @@ class Lowering {
       if (producer->frame_axes > 0 && !activation) continue;
       const std::optional<TailFusion> fusion = fuses(*producer, layer, shapes_of_inputs(n), node(n).output());
       if (!fusion) continue;
-      take_over(n, i, *producer, {.layer = layer, .fusion = *fusion, .other_inputs = node(n).inputs.size() - 1});
+      fuse_into(n, i, *producer, {.layer = layer, .fusion = *fusion, .other_inputs = node(n).inputs.size() - 1});
       return true;
     }
     return false;
@@ -202,14 +202,14 @@ class Lowering {
                                   const Shape& layer_output) const {
     std::vector<Shape> inputs;
     for (std::size_t i = 0; i < own_inputs(step); ++i)
-      inputs.push_back(shape_seen(step, plan_.tensors[at(step.inputs[i])].shape));
+      inputs.push_back(shape_for_op(step, plan_.tensors[at(step.inputs[i])].shape));
     std::vector<Shape> behind;
-    for (const Shape& shape : layer_inputs) behind.push_back(shape_seen(step, shape));
+    for (const Shape& shape : layer_inputs) behind.push_back(shape_for_op(step, shape));
     return draft_.device.fuses({.step = step,
                                 .inputs = inputs,
                                 .layer = layer,
                                 .layer_inputs = behind,
-                                .layer_output = shape_seen(step, layer_output)});
+                                .layer_output = shape_for_op(step, layer_output)});
   }
 
   /// Whether all inputs of node `n` but `i` are written before the step that computes input `i`.
@@ -235,7 +235,7 @@ class Lowering {
     return &plan_.steps[at(node_step_[at(input.node)])];
   }
 
-  void take_over(int n, std::size_t i, Step& step, TailEntry entry) {
+  void fuse_into(int n, std::size_t i, Step& step, TailEntry entry) {
     for (std::size_t k = 0; k < node(n).inputs.size(); ++k)
       if (k != i) step.inputs.push_back(tensor_of(node(n).inputs[k]));
     step.tail.push_back(std::move(entry));
@@ -263,7 +263,7 @@ class Lowering {
 
     if (activation == Activation::kLinear) return add_step(std::move(step));
     const config::Typed behind = layer_of_activation(activation);
-    if (!taken_by_loss(n, activation))
+    if (!is_fused_into_loss(n, activation))
       if (const auto fusion = fuses(step, behind, {node(n).output()}, node(n).output())) {
         step.tail.push_back({.layer = behind, .fusion = *fusion});
         return add_step(std::move(step));

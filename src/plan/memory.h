@@ -51,7 +51,7 @@ struct Lifetime {
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const DeferredPasses& deferred = {});
 
 /// The text of `summary --plan`: steps, fusions, buckets and the memory table. `choices[step]` is the device's
-/// implementation per pass; `choices` may be empty. `others`: memory of the slots after the first.
+/// implementation per pass; `choices` may be empty. `others`: memory of the secondary slots.
 std::string print(const Plan& plan, const MemoryPlan& memory, const std::vector<std::string>& choices, int states,
                   const std::vector<MemoryPlan>& others = {});
 

@@ -14,7 +14,7 @@ namespace {
 /// How often a training step moves an activation and its gradient (each: written, read forward, read backward), and a
 /// weight and its gradient (read forward and backward; written, read and added).
 constexpr double kMovesOfActivation = 6, kMovesOfWeight = 5;
-constexpr double kMostOfWeights = 0.5;
+constexpr double kMaxShareOfWeights = 0.5;
 
 std::uint64_t arena_bytes(const Plan& plan, std::int64_t rows) {
   return plan_memory(plan, std::vector<Need>(plan.steps.size()), {}, rows, Mode::kTraining).arena_bytes;
@@ -47,7 +47,7 @@ std::optional<Product> product_of(const Plan& plan, const Step& step) {
 /// fewer than 256 vectors. Smaller products do not make up for reading the weights.
 std::int64_t least_rows(const Plan& plan) {
   constexpr std::int64_t kVectors = 256;
-  constexpr double kMostInSmall = 0.1;
+  constexpr double kMaxShareInSmall = 0.1;
   std::vector<Product> products;
   double all = 0;
   for (const Step& step : plan.steps)
@@ -58,7 +58,7 @@ std::int64_t least_rows(const Plan& plan) {
   std::ranges::stable_sort(products, {}, &Product::positions);
   double small = 0;
   for (const Product& product : products)
-    if ((small += product.work) > kMostInSmall * all) return (kVectors + product.positions - 1) / product.positions;
+    if ((small += product.work) > kMaxShareInSmall * all) return (kVectors + product.positions - 1) / product.positions;
   return 1;
 }
 
@@ -83,7 +83,7 @@ std::int64_t micro_batches_in_cache(const Plan& plan, std::int64_t rows, const C
   const auto fitting = std::max<std::int64_t>(1, static_cast<std::int64_t>(room / of_row));
   const std::int64_t wanted = (rows + fitting - 1) / fitting;
   const double allowed =
-      kMostOfWeights * kMovesOfActivation * arena / (kMovesOfWeight * std::max(weight_bytes(plan), 1.0));
+      kMaxShareOfWeights * kMovesOfActivation * arena / (kMovesOfWeight * std::max(weight_bytes(plan), 1.0));
   const std::int64_t most = std::min(wanted, rows / least_rows(plan));
   const auto parts = static_cast<std::int64_t>(std::min<double>(allowed, static_cast<double>(most)));
   if (parts < 2) return 1;

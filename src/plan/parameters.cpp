@@ -80,9 +80,9 @@ void place(Plan& plan) {
 /// Cuts [0, statistics_end) between parameters. A bucket exceeds its limit only if a single parameter does. It is ready
 /// after the item that completes its last gradient; statistics are ready after the last item.
 void cut_buckets(Plan& plan, const PlanOptions& options, const std::vector<int>& done) {
-  constexpr std::uint64_t kFloatBytes = sizeof(float), kFewest = std::uint64_t{64} << 10, kMost = 25U << 20;
+  constexpr std::uint64_t kFloatBytes = sizeof(float), kMin = std::uint64_t{64} << 10, kMax = 25U << 20;
   const std::uint64_t each = options.bucket_bytes.value_or(
-      std::clamp(static_cast<std::uint64_t>(plan.statistics_end) * kFloatBytes / 8, kFewest, kMost));
+      std::clamp(static_cast<std::uint64_t>(plan.statistics_end) * kFloatBytes / 8, kMin, kMax));
   std::vector<int> ready;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     Parameter& p = plan.parameters[i];

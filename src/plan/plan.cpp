@@ -17,7 +17,7 @@ void set_layer(Step& step, const config::Typed& layer, const Shape& input) {
   for (int axis = 0; axis < axes; ++axis) step.frames *= input[static_cast<std::size_t>(axis)];
 }
 
-Shape shape_seen(const Step& step, const Shape& shape) {
+Shape shape_for_op(const Step& step, const Shape& shape) {
   const Shape one({shape.dims().begin() + step.frame_axes, shape.dims().end()});
   return step.adds_height ? nn::with_height(one) : one;
 }

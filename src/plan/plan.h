@@ -130,7 +130,7 @@ struct Step {
 /// images that computes it, or the layer that it applies to every step.
 void set_layer(Step& step, const config::Typed& layer, const Shape& input);
 /// The shape in which the step's op receives a tensor.
-Shape shape_seen(const Step& step, const Shape& shape);
+Shape shape_for_op(const Step& step, const Shape& shape);
 
 /// Tensors that the step's backward reads in addition to the output's gradient.
 struct StepReads {

@@ -173,7 +173,7 @@ std::string bucket_list(const Plan& plan) {
   return table(rows);
 }
 
-/// Memory of each slot but the first, including its copies of the parameters.
+/// Memory of each secondary slot, including its copies of the parameters.
 std::string slot_list(const Plan& plan, const std::vector<MemoryPlan>& others) {
   std::vector<Row> rows;
   for (int slot = 1; slot < plan.slot_count(); ++slot) {
@@ -184,7 +184,7 @@ std::string slot_list(const Plan& plan, const std::vector<MemoryPlan>& others) {
     std::int64_t floats = 0;
     for (std::size_t p = 0; p < used.size(); ++p) floats += used[p] ? plan.parameters[p].elements() : 0;
     rows.push_back({slot_name(plan, slot), human_bytes(memory.arena_bytes + memory.packed_bytes),
-                    fmt::format("plus copies of {} of parameters, unless it reads them in place", bytes_of(floats))});
+                    fmt::format("plus copies of {} of parameters, unless they are read in place", bytes_of(floats))});
   }
   return table(rows);
 }

@@ -48,9 +48,10 @@ class SlotCrossing {
     if (norm == nullptr || !norm->synchronized || step.slot == 0 || step.inference_mode) return;
     throw config::error_at(
         ErrorKind::kUsage, step.spec.mark(),
-        fmt::format("BatchNormalization '{}': synchronized with the other replicas it runs on the first slot, "
-                    "{}, found device {}; put it there, or leave synchronized out",
-                    step.name, plan_.slots.front().front(), plan_.slots[at(step.slot)].front()));
+        fmt::format("BatchNormalization '{}': synchronized requires the first slot, {}, found device {}; "
+                    "set device: {}, or remove synchronized",
+                    step.name, plan_.slots.front().front(), plan_.slots[at(step.slot)].front(),
+                    plan_.slots.front().front()));
   }
 
   int add_tensor(Tensor tensor) {

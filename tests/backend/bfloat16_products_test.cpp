@@ -297,13 +297,13 @@ std::vector<float> of_first_rows(ConvPassKind kind, ConvShape shape, std::int64_
 
 TEST(Bfloat16Convolution, ASampleHasTheSameBitsInAnyBatchOnAnyThreads) {
   SKIP_WITHOUT_BFLOAT16();
-  constexpr std::int64_t kMost = 11;
+  constexpr std::int64_t kMax = 11;
   for (const ConvShape& shape : shapes())
     for (const ConvPassKind kind : {ConvPassKind::kForward, ConvPassKind::kBackwardData})
       for (const std::int64_t rows : {1, 2, 5, 8}) {
         const auto alone = of_first_rows(kind, shape, rows, rows, 1);
         for (const int threads : {1, 3})
-          EXPECT_TRUE(alone == of_first_rows(kind, shape, kMost, rows, threads))
+          EXPECT_TRUE(alone == of_first_rows(kind, shape, kMax, rows, threads))
               << conv_key(kind, shape) << ", " << rows << " rows, " << threads << " threads";
       }
 }

@@ -31,7 +31,7 @@ Tensor bidirectional_reference(const BidirectionalSpec& spec, bool training, con
       own.insert(own.end(), inputs.begin() + (backward ? 3 : 1), inputs.begin() + (backward ? 5 : 3));
     const std::size_t half = weights.size() / 2;
     const CellStep step = lstm_step(inner, std::span(weights).subspan(backward ? half : 0, half));
-    outputs.push_back(take_steps(inner, 4, training, own, 2, step, backward ? 16 : 0));
+    outputs.push_back(run_steps(inner, 4, training, own, 2, step, backward ? 16 : 0));
   }
   const Tensor &f = outputs[0], &b = outputs[1];
   const std::int64_t units = nn::recurrent_spec(spec).units, rows = f.dim(0), steps = f.dims.size() == 3 ? f.dim(1) : 1;

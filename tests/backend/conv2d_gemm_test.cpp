@@ -73,7 +73,7 @@ TEST(GemmConvPass, RejectsOtherShapes) {
   };
   EXPECT_TRUE(made([](ConvShape&) {}));
   EXPECT_TRUE(made([](ConvShape& s) { s.kernel_h = s.kernel_w = 1, s.stride_h = s.stride_w = 1; }));
-  EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 4; })) << "slow, but a way to compute it";
+  EXPECT_TRUE(made([](ConvShape& s) { s.in_channels = 4; })) << "slow, but supported";
   EXPECT_FALSE(made([](ConvShape& s) { s.stride_h = s.stride_w = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.dilation_h = 2, s.dilation_w = 1; }));
   EXPECT_FALSE(made([](ConvShape& s) { s.groups = 2; }));
@@ -83,19 +83,19 @@ TEST(GemmConvPass, RejectsOtherShapes) {
 }
 
 TEST(GemmConvPass, IsChosenIfOneDnnIsSlower) {
-  const auto pays = [](Size2 kernel, std::int64_t in, std::int64_t out) {
+  const auto is_faster = [](Size2 kernel, std::int64_t in, std::int64_t out) {
     return gemm_is_faster(ConvPassKind::kBackwardWeights, changed([&](ConvShape& s) {
                             s.kernel_h = kernel.h, s.kernel_w = kernel.w, s.in_channels = in, s.out_channels = out;
                             if (kernel == Size2{1, 1}) s.stride_h = s.stride_w = 1;
                           }),
                           rules_for({}));
   };
-  EXPECT_TRUE(pays({3, 3}, 128, 128));
-  EXPECT_FALSE(pays({3, 3}, 64, 64));
-  EXPECT_TRUE(pays({1, 1}, 2048, 512));
-  EXPECT_FALSE(pays({1, 1}, 1024, 256));
-  EXPECT_TRUE(pays({1, 1}, 64, 256));
-  EXPECT_FALSE(pays({1, 1}, 64, 64));
+  EXPECT_TRUE(is_faster({3, 3}, 128, 128));
+  EXPECT_FALSE(is_faster({3, 3}, 64, 64));
+  EXPECT_TRUE(is_faster({1, 1}, 2048, 512));
+  EXPECT_FALSE(is_faster({1, 1}, 1024, 256));
+  EXPECT_TRUE(is_faster({1, 1}, 64, 256));
+  EXPECT_FALSE(is_faster({1, 1}, 64, 64));
   EXPECT_FALSE(gemm_is_faster(ConvPassKind::kForward, strided(), rules_for({})));
 }
 
@@ -117,7 +117,7 @@ TEST(GemmConvPass, IsChosenMoreOftenWithAvx2) {
 }
 
 TEST(GemmConvPass, ChoosesInputGradientsByProcessor) {
-  const auto pays = [](const kernels::cpu::Processor& processor, auto change) {
+  const auto is_faster = [](const kernels::cpu::Processor& processor, auto change) {
     const ConvShape shape = changed([&](ConvShape& s) {
       s = {{.in_h = 14, .in_w = 14, .in_channels = 256, .out_h = 14, .out_w = 14, .out_channels = 64}, 8};
       change(s);
@@ -125,17 +125,17 @@ TEST(GemmConvPass, ChoosesInputGradientsByProcessor) {
     return gemm_is_faster(ConvPassKind::kBackwardData, shape, rules_for(processor));
   };
   const kernels::cpu::Processor intel{kernels::cpu::Processor::Vendor::kIntel, true};
-  EXPECT_TRUE(pays(intel, [](ConvShape&) {}));
-  EXPECT_TRUE(pays({.avx2 = true}, [](ConvShape&) {}));
-  EXPECT_FALSE(pays({}, [](ConvShape&) {})) << "not measured there";
-  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.in_channels = 250; })) << "no kernel for it";
-  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.kernel_h = s.kernel_w = 3; }));
-  EXPECT_FALSE(pays(intel, [](ConvShape& s) { s.stride_h = s.stride_w = 2, s.out_h = s.out_w = 7; }));
+  EXPECT_TRUE(is_faster(intel, [](ConvShape&) {}));
+  EXPECT_TRUE(is_faster({.avx2 = true}, [](ConvShape&) {}));
+  EXPECT_FALSE(is_faster({}, [](ConvShape&) {})) << "not measured there";
+  EXPECT_FALSE(is_faster(intel, [](ConvShape& s) { s.in_channels = 250; })) << "no kernel for it";
+  EXPECT_FALSE(is_faster(intel, [](ConvShape& s) { s.kernel_h = s.kernel_w = 3; }));
+  EXPECT_FALSE(is_faster(intel, [](ConvShape& s) { s.stride_h = s.stride_w = 2, s.out_h = s.out_w = 7; }));
 }
 
 TEST(GemmConvPass, ChoosesWindowsReadInPlaceByProcessor) {
   using kernels::cpu::Processor;
-  const auto pays = [](const Processor& processor, std::int64_t side, std::int64_t in, std::int64_t out) {
+  const auto is_faster = [](const Processor& processor, std::int64_t side, std::int64_t in, std::int64_t out) {
     const ConvShape shape = changed([&](ConvShape& s) {
       s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
       s.pad_top = s.pad_left = 0;
@@ -149,15 +149,15 @@ TEST(GemmConvPass, ChoosesWindowsReadInPlaceByProcessor) {
   const Processor unknown, intel{Processor::Vendor::kIntel, true}, amd{Processor::Vendor::kOther, true},
       older_intel{Processor::Vendor::kIntel, false};
   for (const Processor& p : {unknown, amd, older_intel}) {
-    EXPECT_TRUE(pays(p, 56, 64, 96));
-    EXPECT_TRUE(pays(p, 14, 1056, 160));
-    EXPECT_TRUE(pays(p, 7, 2080, 544));
+    EXPECT_TRUE(is_faster(p, 56, 64, 96));
+    EXPECT_TRUE(is_faster(p, 14, 1056, 160));
+    EXPECT_TRUE(is_faster(p, 7, 2080, 544));
   }
-  EXPECT_TRUE(pays(intel, 56, 64, 96));
-  EXPECT_TRUE(pays(intel, 56, 160, 128));
-  EXPECT_FALSE(pays(intel, 28, 160, 544));
-  EXPECT_FALSE(pays(intel, 14, 1056, 160));
-  EXPECT_TRUE(pays(intel, 7, 2080, 544)) << "by the rule of packed operands";
+  EXPECT_TRUE(is_faster(intel, 56, 64, 96));
+  EXPECT_TRUE(is_faster(intel, 56, 160, 128));
+  EXPECT_FALSE(is_faster(intel, 28, 160, 544));
+  EXPECT_FALSE(is_faster(intel, 14, 1056, 160));
+  EXPECT_TRUE(is_faster(intel, 7, 2080, 544)) << "by the rule of packed operands";
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(ConvChoices, PreferMeasurementsForAnyBatch) {
   const ChosenConv other = choose_conv_pass(ConvPassKind::kBackwardData, many_channels(3), options, dnnl);
   EXPECT_FALSE(other.tuned) << "another pass of the same convolution";
   const auto uses = options.conv_choices->uses();
-  ASSERT_EQ(uses.size(), 2U) << "passes, whatever their rows";
+  ASSERT_EQ(uses.size(), 2U) << "passes, for any number of rows";
   EXPECT_TRUE(uses.at(conv_key(ConvPassKind::kForward, many_channels(1))).tuned);
   EXPECT_EQ(uses.at(conv_key(ConvPassKind::kBackwardData, many_channels(1))).name, "winograd");
 }

@@ -8,7 +8,7 @@ namespace dptrain::test {
 namespace {
 
 TEST(Cropping2DOp, ReturnsTheInnerPart) {
-  for (const nn::Sides& s : {nn::Sides{1, 2, 0, 3}, nn::Sides{0, 0, 0, 0}, nn::Sides{2, 0, 1, 1}})
+  for (const nn::Margins2D& s : {nn::Margins2D{1, 2, 0, 3}, nn::Margins2D{0, 0, 0, 0}, nn::Margins2D{2, 0, 1, 1}})
     for (const std::int64_t channels : {5, 8}) {
       Case c;
       c.layer = layer(nn::Cropping2DSpec{.cropping = s});

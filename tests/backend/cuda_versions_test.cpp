@@ -19,7 +19,7 @@ TEST(CudaVersions, RejectsCudnnOfANewerMajorVersionThanTheDriver) {
   EXPECT_EQ(why_not_this_cudnn(12040, 13000), "is for CUDA 13, the driver supports CUDA 12.4 at most");
   EXPECT_EQ(why_not_this_cudnn(12040, 12080), "");
   EXPECT_EQ(why_not_this_cudnn(13000, 12080), "");
-  EXPECT_EQ(why_not_this_cudnn(0, 13000), "");  // a GPU of a device table
+  EXPECT_EQ(why_not_this_cudnn(0, 13000), "");  // no driver: a plan-only GPU
 }
 
 TEST(CudaVersions, PackagesHaveTheBuiltInMajorVersion) {

@@ -82,7 +82,7 @@ layers:
   EXPECT_EQ(last({true, false, true, false}), 1);
 }
 
-TEST(Neighbours, PrologueScratchFollowsTheScratch) {
+TEST(Neighbours, FirstPassScratchFollowsTheScratch) {
   const Plan plan = plan_for(R"(
 layers:
   - Input: {name: x, shape: [5]}

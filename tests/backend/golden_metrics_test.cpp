@@ -68,7 +68,7 @@ void check_entry(const json& entry, const json& all) {
     c.output = {static_cast<std::int64_t>(data.at("y_pred")[0][0].size())};
     c.metrics = {from_keras(nn::metric_family(), name, entry.at("config"))};
     for (const auto& device : devices()) {
-      SCOPED_TRACE(name + entry.at("config").dump() + " of " + data_name + " behind " + c.loss.name() + ": " +
+      SCOPED_TRACE(name + entry.at("config").dump() + " of " + data_name + " after " + c.loss.name() + ": " +
                    device->description());
       const std::vector<double> found = values_of_batches(*device, c, data, data_name == "classes");
       ASSERT_EQ(found.size(), expected.size());

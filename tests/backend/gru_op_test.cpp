@@ -48,7 +48,7 @@ Tensor gru_reference(const GRUSpec& spec, bool training, const std::vector<Tenso
     }
     return h;
   };
-  return take_steps(spec, 3, training, inputs, 1, step);
+  return run_steps(spec, 3, training, inputs, 1, step);
 }
 
 void check_gru(GRUSpec spec, std::int64_t steps, std::int64_t features, bool with_state = false,

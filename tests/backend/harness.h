@@ -2,9 +2,9 @@
 
 // Op conformance: one description of a case, checked on every available device (test_devices.h). A test provides a
 // naive forward in double; the harness derives the gradients by central differences of sum(r * y) with a fixed random
-// r. It runs the op on buffers filled with NaN and framed by guards, with fewer rows than maximal, twice (same bits,
-// although the emulator runs in another order), in inference, and without input or weight gradients. Before backward,
-// it overwrites the tensors that the layer declares unread with NaN. In 16-bit types, devices are compared by ||found -
+// r. The op runs on buffers filled with NaN and framed by guards, with fewer rows than the maximum. It runs twice (same
+// bits, although the emulator uses another order), in inference, and without input or weight gradients. In backward,
+// tensors that the layer declares unread are filled with NaN. In 16-bit types, devices are compared by ||found -
 // expected|| / ||expected|| on rounded data: outputs with the reference, gradients with the CPU's in float.
 
 #include <cstdint>

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 std::vector<KernelTime> times_of(const ConvChoices& convolutions, const std::string& filter) {
   std::vector<KernelTime> times;
-  bench_kernels(convolutions, {.threads = 1, .filter = filter, .least_seconds = 1e-4},
+  bench_kernels(convolutions, {.threads = 1, .filter = filter, .min_seconds = 1e-4},
                 [&](const KernelTime& time) { times.push_back(time); });
   return times;
 }
@@ -101,7 +101,7 @@ TEST_F(KernelBench, ErrorsOfConvolutionsAreRoundingErrors) {
          {cpu::ConvPassKind::kForward, cpu::ConvPassKind::kBackwardData, cpu::ConvPassKind::kBackwardWeights})
       cpu::choose_conv_pass(kind, shape, options, dnnl);
   const auto times = times_of(*options.conv_choices, "^conv/");
-  EXPECT_GE(times.size(), 2U * 9U) << "a way and the naive loops, for each pass";
+  EXPECT_GE(times.size(), 2U * 9U) << "an algorithm and the naive loops per pass";
   for (const KernelTime& time : times) {
     EXPECT_GT(time.error, 1e-9) << time.name;
     EXPECT_LT(time.error, 2e-6) << time.name;

@@ -142,8 +142,8 @@ inline ExpectedLoss expected_loss(const LossCase& c, const std::vector<double>& 
 }
 
 /// Loss, metrics and gradient on one device; returns its results.
-inline LossResult judge_loss(backend::Device& device, const LossCase& c, const std::vector<double>& prediction,
-                             const ExpectedLoss& expected) {
+inline LossResult compare_loss(backend::Device& device, const LossCase& c, const std::vector<double>& prediction,
+                               const ExpectedLoss& expected) {
   const DType type = device.options().compute;
   const LossResult found = run_loss(device, c, prediction, kLossScale);
   const double tolerance = on_device(device, 2e-6);  // float per row, double sum
@@ -176,7 +176,7 @@ inline void check_loss(const LossCase& c, const std::vector<double>& prediction,
     LossResult first;
     for (const auto& device : devices({.compute = type})) {
       SCOPED_TRACE(device->description() + ": " + c.loss.name() + " in " + std::string(name_of(type)));
-      const LossResult found = judge_loss(*device, c, z, expected);
+      const LossResult found = compare_loss(*device, c, z, expected);
       if (device->kind() != backend::DeviceKind::kCpu) continue;
       if (!first.gradient.empty()) {
         EXPECT_EQ(first.gradient, found.gradient) << "another number of threads";

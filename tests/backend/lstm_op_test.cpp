@@ -12,7 +12,7 @@ using nn::LSTMSpec;
 
 Tensor lstm_reference(const LSTMSpec& spec, bool training, const std::vector<Tensor>& inputs,
                       const std::vector<Tensor>& weights) {
-  return take_steps(spec, 4, training, inputs, 2, lstm_step(spec, weights));
+  return run_steps(spec, 4, training, inputs, 2, lstm_step(spec, weights));
 }
 
 Case lstm_case(const LSTMSpec& spec, std::int64_t steps, std::int64_t features, bool with_state = false) {

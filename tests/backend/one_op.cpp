@@ -221,12 +221,12 @@ OneStep::OneStep(const Case& c, Wanted wanted, const backend::Device& device) : 
 void OneStep::add_tail(const Case& c, plan::Step& step, const backend::Device& device) {
   const auto seen = [&](std::span<const Shape> shapes) {
     std::vector<Shape> all;
-    for (const Shape& shape : shapes) all.push_back(plan::shape_seen(step, shape));
+    for (const Shape& shape : shapes) all.push_back(plan::shape_for_op(step, shape));
     return all;
   };
   along_tail(c, [&](const config::Typed& entry, const std::vector<Shape>& inputs, const Shape& output) {
     const std::vector<Shape> own = seen(own_inputs(c)), before = seen(inputs);
-    const Shape after = plan::shape_seen(step, output);
+    const Shape after = plan::shape_for_op(step, output);
     const std::optional<plan::TailFusion> fusion =
         device.fuses({.step = step, .inputs = own, .layer = entry, .layer_inputs = before, .layer_output = after});
     fused = fused && fusion.has_value();

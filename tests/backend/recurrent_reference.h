@@ -51,9 +51,9 @@ struct RowDropout {
 using CellStep = std::function<StateRow(const RowDropout& dropout, const StateRow& x, std::vector<StateRow>& states)>;
 
 /// The layer's first output, without masks.
-inline Tensor take_steps(const nn::RecurrentSpec& spec, std::int64_t gates, bool training,
-                         const std::vector<Tensor>& inputs, std::size_t states, const CellStep& step,
-                         std::int64_t first_draw = 0) {
+inline Tensor run_steps(const nn::RecurrentSpec& spec, std::int64_t gates, bool training,
+                        const std::vector<Tensor>& inputs, std::size_t states, const CellStep& step,
+                        std::int64_t first_draw = 0) {
   const Tensor& x = inputs[0];
   const std::int64_t rows = x.dim(0), steps = x.dim(1), features = x.dim(2), units = spec.units;
   Tensor y(spec.return_sequences ? std::vector{rows, steps, units} : std::vector{rows, units});

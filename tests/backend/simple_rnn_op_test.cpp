@@ -21,7 +21,7 @@ Tensor simple_rnn_reference(const SimpleRNNSpec& spec, bool training, const std:
     }
     return h;
   };
-  return take_steps(spec, 1, training, inputs, 1, step);
+  return run_steps(spec, 1, training, inputs, 1, step);
 }
 
 void check_simple_rnn(const SimpleRNNSpec& spec, std::int64_t steps, std::int64_t features, bool with_state = false,

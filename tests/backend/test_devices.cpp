@@ -22,7 +22,7 @@ bool listed(const char* variable, const std::string& device, bool absent) {
   std::istringstream names(value);
   bool found = false;
   for (std::string name; std::getline(names, name, ',');) {
-    EXPECT_TRUE(name == "cpu" || name == "emu" || name == "cuda") << variable << ": '" << name << "' is no device";
+    EXPECT_TRUE(name == "cpu" || name == "emu" || name == "cuda") << variable << ": '" << name << "' is not a device";
     found = found || name == device;
   }
   return found;

@@ -20,8 +20,8 @@ Devices devices(backend::RuntimeOptions options = {});
 /// The emulator and, if present, the GPU.
 Devices gpus(backend::RuntimeOptions options = {});
 
-/// Draws new execution orders of the emulator from the run's seed and the number of draws before, so each run of a test
-/// has its own order and each start of the program repeats them.
+/// Draws new execution orders of the emulator from the run's seed and the number of previous draws. Each run of a test
+/// has its own order, and each start of the program repeats them.
 void shuffle();
 
 }  // namespace dptrain::test

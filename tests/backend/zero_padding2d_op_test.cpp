@@ -7,7 +7,7 @@
 namespace dptrain::test {
 namespace {
 
-void check_zero_padding2d(const nn::Sides& sides, const Shape& in) {
+void check_zero_padding2d(const nn::Margins2D& sides, const Shape& in) {
   Case c;
   c.layer = layer(nn::ZeroPadding2DSpec{.padding = sides});
   c.inputs = {in};

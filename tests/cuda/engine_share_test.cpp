@@ -50,7 +50,7 @@ std::vector<std::unique_ptr<Replica>> replicas_of(int count, const std::shared_p
 
 /// All layers on every replica, each on several threads that start together.
 template <class Each>
-void side_by_side(std::vector<std::unique_ptr<Replica>>& replicas, int threads, int layers, const Each& each) {
+void run_concurrently(std::vector<std::unique_ptr<Replica>>& replicas, int threads, int layers, const Each& each) {
   std::latch start(static_cast<std::ptrdiff_t>(replicas.size()) * threads);
   std::vector<std::jthread> all;
   for (auto& replica : replicas)
@@ -67,7 +67,7 @@ TEST(EngineShare, EachEngineIsPlannedOnceForAllReplicas) {
   constexpr int kLayers = 20, kReplicas = 4;
   auto replicas = replicas_of(kReplicas, std::make_shared<EngineShare>());
   std::atomic<int> wrong = 0;
-  side_by_side(replicas, 3, kLayers, [&](int layer, const auto& plan) {
+  run_concurrently(replicas, 3, kLayers, [&](int layer, const auto& plan) {
     const std::string text = plan.get(), name = " conv" + std::to_string(layer);
     wrong += text != "planned" + name && text != "taken" + name;
   });
@@ -85,7 +85,7 @@ TEST(EngineShare, UnequalGpusPlanForThemselves) {
   auto replicas = replicas_of(2, std::make_shared<EngineShare>());
   replicas.push_back(std::make_unique<Replica>(std::make_shared<EngineShare>()));
   replicas.push_back(std::make_unique<Replica>(nullptr));
-  side_by_side(replicas, 2, kLayers, [](int, const auto& plan) { plan.wait(); });
+  run_concurrently(replicas, 2, kLayers, [](int, const auto& plan) { plan.wait(); });
   EXPECT_EQ(replicas[0]->planned + replicas[1]->planned, kLayers);
   EXPECT_EQ(replicas[2]->planned, kLayers);
   EXPECT_EQ(replicas[3]->planned, kLayers);
@@ -96,7 +96,7 @@ TEST(EngineShare, AnErrorReachesAllAndOccursOnce) {
   auto replicas = replicas_of(3, std::make_shared<EngineShare>());
   for (auto& replica : replicas) replica->broken = "conv1";
   std::atomic<int> failed = 0, good = 0;
-  side_by_side(replicas, 2, 3, [&](int layer, const auto& plan) {
+  run_concurrently(replicas, 2, 3, [&](int layer, const auto& plan) {
     try {
       plan.get();
       ++good;

@@ -33,9 +33,9 @@ const AttentionCase kAttentionCases[] = {
     {"causal_more_keys", 1, 1, 7, 200, 4, 4, true},
     {"causal_more_queries", 1, 1, 200, 7, 4, 4, true},
     {"hidden_keys", 3, 2, 10, 140, 4, 5, false, false, true, true},
-    {"blind_queries", 2, 1, 60, 130, 4, 5, false, true, true},
-    {"blind_by_the_causal_mask", 3, 1, 140, 140, 4, 4, true, false, true},
-    {"blind_scores_count", 3, 1, 20, 20, 4, 4, true, false, true, false, 0, true},
+    {"fully_masked_queries", 2, 1, 60, 130, 4, 5, false, true, true},
+    {"fully_masked_with_the_causal_mask", 3, 1, 140, 140, 4, 4, true, false, true},
+    {"fully_masked_scores_count", 3, 1, 20, 20, 4, 4, true, false, true, false, 0, true},
     {"dropout", 2, 3, 11, 13, 4, 4, false, true, true, false, 0.3F},
     {"dropout_of_blocks", 1, 2, 50, 133, 4, 4, true, false, false, false, 0.5F},
     {"additive", 2, 1, 55, 130, 5, 6, false, false, true, false, 0, false, true},
@@ -131,29 +131,29 @@ AttentionResult attention_reference(const AttentionData& d) {
         const auto k = [&](int64_t j) { return (row * c.keys + j) * d.k_stride + head * c.key_dim; };
         const auto v = [&](int64_t j) { return (row * c.keys + j) * d.v_stride + head * c.value_dim; };
         Numbers weight(at(c.keys)), slope(at(c.keys));
-        bool blind = true;
+        bool fully_masked = true;
         double sum = 0;
         for (int64_t j = 0; j < c.keys; ++j) {
           if (!d.is_visible(row, i, j)) continue;
-          blind = false;
+          fully_masked = false;
           sum += weight[at(j)] = std::exp(d.score(q, k(j)));
         }
         for (int64_t j = 0; j < c.keys; ++j)
-          weight[at(j)] = blind ? 1.0 / static_cast<double>(c.keys) : weight[at(j)] / sum;
-        double along = 0;
+          weight[at(j)] = fully_masked ? 1.0 / static_cast<double>(c.keys) : weight[at(j)] / sum;
+        double delta = 0;
         for (int64_t j = 0; j < c.keys; ++j) {
-          const double saved_tensors = weight[at(j)] * d.factor(row, head, i, j);
+          const double dropped = weight[at(j)] * d.factor(row, head, i, j);
           for (int64_t e = 0; e < c.value_dim; ++e) {
-            all.y[at(y + e)] += saved_tensors * test::at(d.v, v(j) + e);
-            all.dv[at(v(j) + e)] += saved_tensors * test::at(d.dy, y + e);
+            all.y[at(y + e)] += dropped * test::at(d.v, v(j) + e);
+            all.dv[at(v(j) + e)] += dropped * test::at(d.dy, y + e);
             slope[at(j)] += test::at(d.dy, y + e) * test::at(d.v, v(j) + e) * d.factor(row, head, i, j);
           }
-          along += weight[at(j)] * slope[at(j)];
+          delta += weight[at(j)] * slope[at(j)];
         }
-        if (blind && !c.fully_masked_scores_count) continue;
+        if (fully_masked && !c.fully_masked_scores_count) continue;
         for (int64_t j = 0; j < c.keys; ++j)
           for (int64_t e = 0; e < c.key_dim; ++e) {
-            const double of_score = weight[at(j)] * (slope[at(j)] - along);
+            const double of_score = weight[at(j)] * (slope[at(j)] - delta);
             const double a = test::at(d.q, q + e), b = test::at(d.k, k(j) + e), value = std::tanh(0.5 * (a + b));
             const double inner = of_score * d.weight(e) * (1 - value * value);
             double* const of_weights = all.of_scores.data() + (row * c.heads + head) * numbers;

@@ -5,18 +5,18 @@
 #include <cmath>
 
 #include "kernels/aligned_floats.h"
-#include "kernels/cpu/side_by_side.h"
+#include "kernels/cpu/concurrent_timing.h"
 #include "kernels/support.h"
 
 namespace dptrain::kernels::cpu {
 namespace {
 
-TEST(SideBySide, CallsEveryThreadOnce) {
+TEST(SecondsOnAllThreads, CallsEveryThreadOnce) {
   for (int round = 0; round < 20; ++round)
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
       std::vector<int> calls(static_cast<std::size_t>(threads));
-      const double seconds = seconds_side_by_side([&](int slot) { ++calls[static_cast<std::size_t>(slot)]; });
+      const double seconds = seconds_on_all_threads([&](int slot) { ++calls[static_cast<std::size_t>(slot)]; });
       EXPECT_EQ(calls, std::vector<int>(static_cast<std::size_t>(threads), 1));
       EXPECT_GE(seconds, 0);
     }

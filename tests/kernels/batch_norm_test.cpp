@@ -293,12 +293,12 @@ TEST(BatchNorm, LargeOutputsAreTheSameAtAnyAddress) {
   static_assert(kSize > int64_t{2} << 20);
   const std::vector<float> x = random_floats(kSize, 26), scale = random_floats(kChannels, 27),
                            offset = random_floats(kChannels, 28);
-  std::vector<float> scratch(static_cast<size_t>(kSize) + 2 * 16, 7.0F);
-  float* const line = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) / sizeof(float);
+  std::vector<float> memory(static_cast<size_t>(kSize) + 2 * 16, 7.0F);
+  float* const line = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) / sizeof(float);
   test::on_every_target([&] {
     for (const bool relu : {false, true}) {
       BatchNormAffine affine{
-          .scale = scale.data(), .offset = offset.data(), .addend = x.data(), .relu = relu, .kept = true};
+          .scale = scale.data(), .offset = offset.data(), .addend = x.data(), .relu = relu, .non_temporal = true};
       test::use_threads(3);
       batch_norm_apply(x.data(), affine, kPositions, kChannels, line);
       test::use_threads(1);
@@ -307,10 +307,10 @@ TEST(BatchNorm, LargeOutputsAreTheSameAtAnyAddress) {
       const std::vector<float> streamed(line, line + kSize);
       batch_norm_apply(x.data(), affine, kPositions, kChannels, line + 1);
       EXPECT_EQ(std::memcmp(streamed.data(), line + 1, streamed.size() * sizeof(float)), 0);
-      affine.kept = false;
+      affine.non_temporal = false;
       batch_norm_apply(x.data(), affine, kPositions, kChannels, line);
       EXPECT_EQ(std::memcmp(streamed.data(), line, streamed.size() * sizeof(float)), 0);
-      std::fill(scratch.begin(), scratch.end(), 7.0F);
+      std::fill(memory.begin(), memory.end(), 7.0F);
     }
   });
 }
@@ -408,11 +408,11 @@ TEST(BatchNorm, EveryKindOfMaskGivesTheSameBits) {
       };
       EXPECT_TRUE(same(results(by_input, nullptr, by_input)));
       for (const bool in_place : {false, true}) {
-        std::vector<float> scratch = dy, masked(scratch.size());
-        float* const to = in_place ? scratch.data() : masked.data();
-        const BatchNormGradient first{x.data(), scratch.data(), output.data(), mean.data(), inv_std.data()};
+        std::vector<float> gradient = dy, masked(gradient.size());
+        float* const to = in_place ? gradient.data() : masked.data();
+        const BatchNormGradient first{x.data(), gradient.data(), output.data(), mean.data(), inv_std.data()};
         const BatchNormGradient then{x.data(), to, nullptr, mean.data(), inv_std.data()};
-        EXPECT_TRUE(same(results(first, to, then))) << (in_place ? "in place" : "beside");
+        EXPECT_TRUE(same(results(first, to, then))) << (in_place ? "in place" : "to another array");
         for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(to[i], output[i] > 0.0F ? dy[i] : 0.0F) << i;
       }
     });

@@ -59,11 +59,11 @@ TEST(Elementwise, DifferencesAndExtremes) {
     agrees(smaller, 0.0, 0.0, [&] { return written_floats(n, [&](float* y) { minimum(a.data(), b.data(), y, n); }); });
     agrees(taken, 0.0, 0.0, [&] {
       std::vector<float> rest_of_it = left;
-      return written_floats(n, [&](float* y) { take_where_equal(a.data(), b.data(), rest_of_it.data(), y, n); });
+      return written_floats(n, [&](float* y) { move_where_equal(a.data(), b.data(), rest_of_it.data(), y, n); });
     });
     agrees(rest, 0.0, 0.0, [&] {
       std::vector<float> rest_of_it = left;
-      take_where_equal(a.data(), b.data(), rest_of_it.data(), nullptr, n);
+      move_where_equal(a.data(), b.data(), rest_of_it.data(), nullptr, n);
       return rest_of_it;
     });
   }

@@ -34,7 +34,7 @@ TEST(Isa, RespectsALimit) {
   EXPECT_LE(isa_vector_floats(), 8);
   EXPECT_FALSE(this_processor().avx512_fp16);
   EXPECT_EQ(this_processor().vendor, Processor::Vendor::kOther)
-      << "rules would differ between machines held to the same";
+      << "rules would differ between machines with the same limit";
   EXPECT_LE(isa_vector_floats(), 8) << "this_processor() keeps the limit";
   test::on_every_target([] { EXPECT_LE(isa_vector_floats(), 8); });
   int narrowest = 8;  // 4, or the compiler's baseline
@@ -52,7 +52,7 @@ TEST(Isa, PeakIsPlausible) {
 
 TEST(Isa, PeakOfSeveralThreadsIsPlausible) {
   set_thread_count(2);
-  const double peak = measure_fma_peak_gflops_side_by_side();
+  const double peak = measure_fma_peak_gflops_of_all_threads();
   set_thread_count(1);
   EXPECT_GT(peak, 0.01);
   EXPECT_LT(peak, 4000.0);

@@ -32,7 +32,7 @@ std::vector<uint8_t> mixed_lengths(int64_t rows) {
   return mask;
 }
 
-/// Results of one forward and one backward pass. Gradients of the sums replace the sums, and so do those of states.
+/// Results of one forward and one backward pass. `gradients` (of the sums) and `hidden` are by step in all variants.
 struct Results {
   Floats y, h, gradients, dh0, hidden;
 };
@@ -72,13 +72,13 @@ struct Inputs {
   }
 };
 
-struct Way {
+struct Variant {
   bool backwards = false, drops = false, sorted = false, packed = false;
 };
 
 /// `cell(steps, z, forward kernel, backward kernel)` runs both passes on sums z.
 template <class Cell>
-Results results(const Inputs& in, const Way& way, const Cell& cell) {
+Results results(const Inputs& in, const Variant& way, const Cell& cell) {
   std::vector<int32_t> order(of(in.rows)), scratch(of(2 * in.rows)), places(of(in.rows * kSteps));
   order_by_length(in.mask.data(), in.rows, kSteps, order.data(), scratch.data());
   const int64_t valid = place_valid_steps(in.mask.data(), in.rows, kSteps, places.data());
@@ -181,7 +181,7 @@ Results gru(const Inputs& in, const RecurrentSteps& steps, Floats z, const float
                     .dh0 = found.dh0.data(),
                     .recurrent = recurrent.data()},
                    gru_scratch(in.units));
-  for (const float value : inner) EXPECT_TRUE(std::isfinite(value)) << "what zeros multiply";
+  for (const float value : inner) EXPECT_TRUE(std::isfinite(value)) << "multiplied by zeros";
   for (const float value : recurrent) EXPECT_TRUE(!kResetAfter || std::isfinite(value));
   found.gradients = z;
   return found;
@@ -209,11 +209,11 @@ Results simple_rnn(const Inputs& in, const RecurrentSteps& steps, Floats z, cons
 
 /// Values of the valid steps; zeros at others.
 Floats valid_of(const Inputs& in, const Floats& values) {
-  Floats saved = values;
+  Floats valid = values;
   const size_t width = values.size() / in.mask.size();
-  for (size_t i = 0; i < saved.size(); ++i)
-    if (in.mask[i / width] == 0) saved[i] = 0;
-  return saved;
+  for (size_t i = 0; i < valid.size(); ++i)
+    if (in.mask[i / width] == 0) valid[i] = 0;
+  return valid;
 }
 
 /// Compares bits except the sign of zero.
@@ -227,7 +227,7 @@ void expect_same(const Inputs& in, const Results& expected, const Results& found
 
 /// Row by row, one call each.
 template <class Cell>
-Results by_row(const Inputs& in, const Way& way, const Cell& cell) {
+Results by_row(const Inputs& in, const Variant& way, const Cell& cell) {
   Results all{};
   Floats c, dc0;
   for (int64_t row = 0; row < in.rows; ++row) {
@@ -256,8 +256,8 @@ void check_lengths(int64_t gates, const Cell& cell) {
         const Inputs in(29, units, gates);
         test::on_every_target([&] {
           const Results expected = by_row(in, {backwards, drops}, cell);
-          for (const float value : expected.hidden) EXPECT_TRUE(std::isfinite(value)) << "what zeros multiply";
-          EXPECT_EQ(expected.gradients, valid_of(in, expected.gradients)) << "zeros where a step is left out";
+          for (const float value : expected.hidden) EXPECT_TRUE(std::isfinite(value)) << "multiplied by zeros";
+          EXPECT_EQ(expected.gradients, valid_of(in, expected.gradients)) << "zeros at masked steps";
           for (const int threads : {1, 3}) {
             test::use_threads(threads);
             for (const bool sorted : {false, true})

@@ -49,13 +49,13 @@ template <class T>
 std::vector<T> written(int64_t n, T poison, const std::function<void(T*)>& write) {
   constexpr size_t kGuard = 32;
   const size_t size = static_cast<size_t>(n);
-  std::vector<T> scratch(size + 2 * kGuard, poison);
+  std::vector<T> memory(size + 2 * kGuard, poison);
   const std::vector<T> untouched(kGuard, poison);
-  write(scratch.data() + kGuard);
-  EXPECT_EQ(std::memcmp(scratch.data(), untouched.data(), kGuard * sizeof(T)), 0) << "wrote before the output";
-  EXPECT_EQ(std::memcmp(scratch.data() + kGuard + size, untouched.data(), kGuard * sizeof(T)), 0)
+  write(memory.data() + kGuard);
+  EXPECT_EQ(std::memcmp(memory.data(), untouched.data(), kGuard * sizeof(T)), 0) << "wrote before the output";
+  EXPECT_EQ(std::memcmp(memory.data() + kGuard + size, untouched.data(), kGuard * sizeof(T)), 0)
       << "wrote past the output";
-  return {scratch.begin() + kGuard, scratch.begin() + kGuard + static_cast<std::ptrdiff_t>(size)};
+  return {memory.begin() + kGuard, memory.begin() + kGuard + static_cast<std::ptrdiff_t>(size)};
 }
 
 inline std::vector<float> written_floats(int64_t n, const std::function<void(float*)>& write) {

@@ -51,7 +51,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 /// Results of a batch.
 struct Results {
   std::vector<float> y, dx, dweights, dbias;
-  std::vector<uint8_t> taken;
+  std::vector<uint8_t> argmax;
   bool operator==(const Results&) const = default;
 };
 
@@ -73,18 +73,18 @@ struct Problem {
   Results run(int threads) const {
     use_threads(threads);
     Results r;
-    r.taken.assign(dy.size(), 77);
+    r.argmax.assign(dy.size(), 77);
     r.y = pass(rows * output_size(s), winograd_forward_workspace(s, rows, threads), [&](float* scratch, float* to) {
-      winograd_forward(s, x.data(), weights.data(), bias.data(), rows, scratch, to, s.pool ? r.taken.data() : nullptr);
+      winograd_forward(s, x.data(), weights.data(), bias.data(), rows, scratch, to, s.pool ? r.argmax.data() : nullptr);
     });
     r.dx =
         pass(rows * input_size(s), winograd_backward_data_workspace(s, rows, threads), [&](float* scratch, float* to) {
-          winograd_backward_data(s, dy.data(), r.taken.data(), weights.data(), rows, scratch, to);
+          winograd_backward_data(s, dy.data(), r.argmax.data(), weights.data(), rows, scratch, to);
         });
     r.dbias = written_floats(s.out_channels, [&](float* dbias) {
       r.dweights =
           pass(weights_size(s), winograd_backward_weights_workspace(s, rows, threads), [&](float* scratch, float* to) {
-            winograd_backward_weights(s, x.data(), dy.data(), r.taken.data(), rows, scratch, to, dbias);
+            winograd_backward_weights(s, x.data(), dy.data(), r.argmax.data(), rows, scratch, to, dbias);
           });
     });
     if (winograd_backward_workspace(s, rows, threads) > 0) expect_the_same_together(threads, r);
@@ -98,7 +98,7 @@ struct Problem {
     const std::vector<float> dbias = written_floats(s.out_channels, [&](float* to_dbias) {
       dweights = written_floats(weights_size(s), [&](float* to_dweights) {
         dx = pass(rows * input_size(s), winograd_backward_workspace(s, rows, threads), [&](float* scratch, float* to) {
-          winograd_backward(s, x.data(), dy.data(), apart.taken.data(), weights.data(), rows, scratch, to, to_dweights,
+          winograd_backward(s, x.data(), dy.data(), apart.argmax.data(), weights.data(), rows, scratch, to, to_dweights,
                             to_dbias);
         });
       });
@@ -167,7 +167,7 @@ void expect_all_near(const std::vector<double>& expected, const std::vector<floa
 }
 
 /// Compares the forward pass with the reference; returns the full output gradient that the backward passes use.
-std::vector<double> judge_forward(const Problem& p, const Results& r) {
+std::vector<double> check_forward(const Problem& p, const Results& r) {
   const WinogradShape& s = p.s;
   std::vector<double> full(static_cast<size_t>(p.rows * full_size(s)));
   for (size_t i = 0; i < full.size(); ++i) full[i] = value(p.bias, i % p.bias.size());
@@ -190,14 +190,14 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
           };
           const size_t to = pooled.size();
           pooled.push_back(std::max({full[at(0)], full[at(1)], full[at(2)], full[at(3)]}));
-          const int64_t taken = r.taken[to];
-          EXPECT_LE(taken, s.relu ? kNoArgmax : 3);
-          if (taken == kNoArgmax) {
+          const int64_t argmax = r.argmax[to];
+          EXPECT_LE(argmax, s.relu ? kNoArgmax : 3);
+          if (argmax == kNoArgmax) {
             EXPECT_LE(pooled[to], tolerance);
             EXPECT_EQ(r.y[to], 0.0F);
-          } else if (taken < 4) {
-            EXPECT_NEAR(full[at(taken)], pooled[to], 2 * tolerance) << "position taken";
-            gradient[at(taken)] = value(p.dy, to);
+          } else if (argmax < 4) {
+            EXPECT_NEAR(full[at(argmax)], pooled[to], 2 * tolerance) << "position argmax";
+            gradient[at(argmax)] = value(p.dy, to);
           }
         }
   expect_all_near(pooled, r.y, tolerance, "pooled y");
@@ -206,7 +206,7 @@ std::vector<double> judge_forward(const Problem& p, const Results& r) {
 
 void check_results(const Problem& p, const Results& r) {
   const WinogradShape& s = p.s;
-  const std::vector<double> gradient = judge_forward(p, r);
+  const std::vector<double> gradient = check_forward(p, r);
   std::vector<double> dx(p.x.size()), dweights(p.weights.size()), dbias(p.bias.size());
   for (size_t i = 0; i < gradient.size(); ++i) dbias[i % dbias.size()] += gradient[i];
   each_product(s, p.rows, [&](size_t at, size_t tap, size_t to) {
@@ -295,7 +295,7 @@ TEST(Winograd, OneGradientAfterTheOther) {
   EXPECT_EQ(winograd_backward_workspace(shape(16, 16, 16, 16, 3, 1, 1, 1, 1), 64, 64), 0) << "many threads";
   EXPECT_EQ(winograd_backward_workspace(shape(64, 64, 16, 16, 3, 1, 1, 1, 1), 1, 2), 0) << "one image";
   EXPECT_EQ(winograd_backward_workspace(with(shape(15, 15, 16, 16, 3, 0, 0, 0, 0), true, true), 64, 1), 0)
-      << "a last line of tiles that pooling does not see";
+      << "pooling ignores a last line of tiles";
 }
 
 TEST(Winograd, OnePixelAndOneChannel) {

@@ -52,9 +52,9 @@ TEST(GpuActivation, ForwardEqualsTheFormula) {
         Tensor x(type, inputs(n), offset), y(type, n, offset);
         std::vector<double> expected;
         for (const float value : x.read()) expected.push_back(in_range(type, c.value(static_cast<double>(value))));
-        activation_forward(at_once(), type, c.kind, c.alpha, x.data(), y.data(), n);
+        activation_forward(test_launch(), type, c.kind, c.alpha, x.data(), y.data(), n);
         expect_near(type, expected, y.read(), 5e-6, 1e-30);
-        activation_forward(at_once(), type, c.kind, c.alpha, x.data(), x.data(), n);
+        activation_forward(test_launch(), type, c.kind, c.alpha, x.data(), x.data(), n);
         EXPECT_EQ(x.read(), y.read());
       }
     });
@@ -71,9 +71,9 @@ TEST(GpuActivation, BackwardIsTheDerivative) {
         const std::vector<float> at_x = x.read(), g = dy.read();
         std::vector<double> expected;
         for (std::int64_t i = 0; i < n; ++i) expected.push_back(in_range(type, at(g, i) * c.slope(at(at_x, i))));
-        activation_backward_from_input(at_once(), type, c.kind, c.alpha, x.data(), dy.data(), dx.data(), n);
+        activation_backward_from_input(test_launch(), type, c.kind, c.alpha, x.data(), dy.data(), dx.data(), n);
         expect_near(type, expected, dx.read(), 1e-5, 1e-6);  // central differences are less accurate
-        activation_backward_from_input(at_once(), type, c.kind, c.alpha, x.data(), dy.data(), dy.data(), n);
+        activation_backward_from_input(test_launch(), type, c.kind, c.alpha, x.data(), dy.data(), dy.data(), n);
         EXPECT_EQ(dy.read(), dx.read());
       }
     });
@@ -88,14 +88,14 @@ TEST(GpuActivation, BackwardFromOutput) {
       for (const std::int64_t n : {3, 45, 1003}) {
         const Tensor x(type, inputs(n), offset);
         Tensor y(type, n, offset), dy(type, random_floats(n, 13), offset), dx(type, n, offset);
-        activation_forward(at_once(), type, c.kind, c.alpha, x.data(), y.data(), n);
+        activation_forward(test_launch(), type, c.kind, c.alpha, x.data(), y.data(), n);
         const std::vector<float> at_y = y.read(), g = dy.read();
         std::vector<double> expected;
         for (std::int64_t i = 0; i < n; ++i)
           expected.push_back(in_range(type, at(g, i) * c.slope_at_output(at(at_y, i))));
-        activation_backward_from_output(at_once(), type, c.kind, c.alpha, y.data(), dy.data(), dx.data(), n);
+        activation_backward_from_output(test_launch(), type, c.kind, c.alpha, y.data(), dy.data(), dx.data(), n);
         expect_near(type, expected, dx.read(), 1e-6, 3e-7);  // 1 - y loses digits near 1
-        activation_backward_from_output(at_once(), type, c.kind, c.alpha, y.data(), dy.data(), dy.data(), n);
+        activation_backward_from_output(test_launch(), type, c.kind, c.alpha, y.data(), dy.data(), dy.data(), n);
         EXPECT_EQ(dy.read(), dx.read());
       }
     });
@@ -105,7 +105,7 @@ TEST(GpuActivation, BackwardFromOutput) {
 TEST(GpuActivation, RejectsGradientsFromAnAmbiguousOutput) {
   Array<float> x(4);
   for (const Activation kind : {Activation::kGelu, Activation::kHardSilu})
-    EXPECT_THROW(activation_backward_from_output(at_once(), DType::kF32, kind, 0, x.data(), x.data(), x.data(), 4),
+    EXPECT_THROW(activation_backward_from_output(test_launch(), DType::kF32, kind, 0, x.data(), x.data(), x.data(), 4),
                  std::invalid_argument);
 }
 
@@ -114,7 +114,7 @@ TEST(GpuActivation, PropagatesNaN) {
     SCOPED_TRACE(c.name);
     on_every_type([&](DType type, int offset) {
       Tensor x(type, std::vector<float>(9, std::numeric_limits<float>::quiet_NaN()), offset), y(type, 9, offset);
-      activation_forward(at_once(), type, c.kind, c.alpha, x.data(), y.data(), 9);
+      activation_forward(test_launch(), type, c.kind, c.alpha, x.data(), y.data(), 9);
       for (const float value : y.read()) EXPECT_TRUE(std::isnan(value));
     });
   }
@@ -127,7 +127,7 @@ TEST(GpuActivation, UsesTheLeftDerivativeAtKinks) {
                                               {Activation::kLeakyRelu, 0.5F, 1.0F},
                                               {Activation::kHardSigmoid, 1.0F / 6, 0.0F}}) {
     Array<float> in(x), dy(ones), dx(2);
-    activation_backward_from_input(at_once(), DType::kF32, kind, 0.5F, in.data(), dy.data(), dx.data(), 2);
+    activation_backward_from_input(test_launch(), DType::kF32, kind, 0.5F, in.data(), dy.data(), dx.data(), 2);
     EXPECT_EQ(dx.read(), (std::vector<float>{at_zero, at_six}));
   }
 }
@@ -150,9 +150,9 @@ TEST(GpuReluLayer, FollowsKeras) {
         value.push_back(top ? static_cast<double>(layer.max_value) : inside ? at(at_x, i) : below);
         gradient.push_back(top ? 0.0 : at(g, i) * (inside ? 1.0 : static_cast<double>(layer.negative_slope)));
       }
-      relu_layer_forward(at_once(), type, layer, x.data(), y.data(), n);
+      relu_layer_forward(test_launch(), type, layer, x.data(), y.data(), n);
       expect_near(type, value, y.read(), 1e-6, 1e-7);
-      relu_layer_backward(at_once(), type, layer, x.data(), dy.data(), dx.data(), n);
+      relu_layer_backward(test_launch(), type, layer, x.data(), dy.data(), dx.data(), n);
       expect_near(type, gradient, dx.read());
     });
   }

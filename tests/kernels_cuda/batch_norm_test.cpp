@@ -57,7 +57,7 @@ TEST(BatchNorm, SumsEqualThoseOfDoubles) {
     Tensor x(type, random_floats(shape.positions * shape.channels, 1, -1.0F, 3.0F), offset);
     Array<double> workspace(batch_norm_workspace(type, shape.positions, shape.channels));
     Array<double> message(batch_norm_message(shape.channels));
-    batch_norm_sums(at_once(), type, x.data(), shape.positions, shape.channels, workspace.data(),
+    batch_norm_sums(test_launch(), type, x.data(), shape.positions, shape.channels, workspace.data(),
                     batch_norm_message_sums(message.data(), shape.channels));
     const Sums expected = sums_of(x.read(), shape.channels);
     const std::vector<double> found = message.read();
@@ -87,22 +87,23 @@ TEST(BatchNorm, MessagesOfReplicasAddUp) {
   Array<double> workspace(batch_norm_workspace(DType::kF32, positions, channels)), whole(size), parts(3 * size),
       sum(size);
   const auto add_up = [&](const float* from, std::int64_t n, double* to) {
-    batch_norm_sums(at_once(), DType::kF32, from, n, channels, workspace.data(), batch_norm_message_sums(to, channels));
+    batch_norm_sums(test_launch(), DType::kF32, from, n, channels, workspace.data(),
+                    batch_norm_message_sums(to, channels));
   };
   add_up(x.data(), positions, whole.data());
   add_up(x.data(), first, parts.data());
   add_up(x.data(), 0, parts.data() + size);  // a replica without rows
   add_up(x.data() + first * channels, positions - first, parts.data() + 2 * size);
   EXPECT_EQ(slice(parts.read(), size, size), std::vector<double>(static_cast<std::size_t>(size), 0.0));
-  batch_norm_add_messages(at_once(), parts.data(), 3, channels, sum.data());
+  batch_norm_add_messages(test_launch(), parts.data(), 3, channels, sum.data());
   EXPECT_EQ(sum.read()[0], static_cast<double>(positions));
 
   Array<float> of_whole(channels), of_parts(channels), variance_of_whole(channels), variance_of_parts(channels);
   const BatchNormSums w = batch_norm_message_sums(whole.data(), channels);
   const BatchNormSums s = batch_norm_message_sums(sum.data(), channels);
-  batch_norm_moments(at_once(), w.sum, w.product, {.known = positions}, kEpsilon, nullptr, nullptr, channels,
+  batch_norm_moments(test_launch(), w.sum, w.product, {.known = positions}, kEpsilon, nullptr, nullptr, channels,
                      {.mean = of_whole.data(), .variance = variance_of_whole.data()});
-  batch_norm_moments(at_once(), s.sum, s.product, {.counted = sum.data()}, kEpsilon, nullptr, nullptr, channels,
+  batch_norm_moments(test_launch(), s.sum, s.product, {.counted = sum.data()}, kEpsilon, nullptr, nullptr, channels,
                      {.mean = of_parts.data(), .variance = variance_of_parts.data()});
   EXPECT_EQ(of_whole.read(), of_parts.read());
   EXPECT_EQ(variance_of_whole.read(), variance_of_parts.read());
@@ -127,7 +128,8 @@ TEST(BatchNorm, MomentsAndCoefficientsEqualTheCpu) {
   Array<double> sums(sum), squares(sum_sq);
   Array<float> g(gamma), b(beta);
   Array<float> m(channels), v(channels), i(channels), s(channels), o(channels), sm(channels), sv(channels);
-  batch_norm_moments(at_once(), sums.data(), squares.data(), {.known = total}, kEpsilon, g.data(), b.data(), channels,
+  batch_norm_moments(test_launch(), sums.data(), squares.data(), {.known = total}, kEpsilon, g.data(), b.data(),
+                     channels,
                      {.mean = m.data(),
                       .variance = v.data(),
                       .inv_std = i.data(),
@@ -154,15 +156,15 @@ TEST(BatchNorm, MomentsAndCoefficientsEqualTheCpu) {
   }
   EXPECT_EQ(v.read()[0], 0.0F);
 
-  batch_norm_coefficients(at_once(), m.data(), v.data(), g.data(), b.data(), kEpsilon, channels, sm.data(), sv.data(),
-                          i.data());
+  batch_norm_coefficients(test_launch(), m.data(), v.data(), g.data(), b.data(), kEpsilon, channels, sm.data(),
+                          sv.data(), i.data());
   EXPECT_EQ(sm.read(), s.read());
   EXPECT_EQ(sv.read(), o.read());
-  batch_norm_coefficients(at_once(), m.data(), v.data(), nullptr, nullptr, kEpsilon, channels, sm.data(), sv.data(),
+  batch_norm_coefficients(test_launch(), m.data(), v.data(), nullptr, nullptr, kEpsilon, channels, sm.data(), sv.data(),
                           nullptr);
   EXPECT_EQ(sm.read(), i.read());
 
-  batch_norm_share(at_once(), m.data(), 0.25F, channels, m.data());
+  batch_norm_share(test_launch(), m.data(), 0.25F, channels, m.data());
   for (std::size_t c = 0; c < n; ++c) EXPECT_FLOAT_EQ(m.read()[c], 0.25F * mean[c]);
 }
 
@@ -171,11 +173,12 @@ TEST(BatchNorm, MomentsOfOneAndOfNoPosition) {
   Array<float> mean(1), variance(1), unbiased(1);
   const BatchNormMoments to{
       .mean = mean.data(), .variance = variance.data(), .statistics_variance = unbiased.data(), .unbiased = true};
-  batch_norm_moments(at_once(), sum.data(), square.data(), {.known = 1}, kEpsilon, nullptr, nullptr, 1, to);
+  batch_norm_moments(test_launch(), sum.data(), square.data(), {.known = 1}, kEpsilon, nullptr, nullptr, 1, to);
   EXPECT_EQ(mean.read()[0], 3.0F);
   EXPECT_EQ(variance.read()[0], 0.0F);
   EXPECT_EQ(unbiased.read()[0], 0.0F);
-  batch_norm_moments(at_once(), none.data(), none.data(), {.counted = none.data()}, kEpsilon, nullptr, nullptr, 1, to);
+  batch_norm_moments(test_launch(), none.data(), none.data(), {.counted = none.data()}, kEpsilon, nullptr, nullptr, 1,
+                     to);
   EXPECT_EQ(mean.read()[0], 0.0F);
   EXPECT_EQ(variance.read()[0], 0.0F);
 }
@@ -192,12 +195,12 @@ TEST(BatchNorm, Apply) {
         const double value = at(values, i) * at(a, i % shape.channels) + at(b, i % shape.channels);
         expected.push_back(relu ? std::max(value, 0.0) : value);
       }
-      batch_norm_apply(at_once(), type, x.data(),
+      batch_norm_apply(test_launch(), type, x.data(),
                        {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = relu},
                        shape.positions, shape.channels, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
     }
-    batch_norm_apply(at_once(), type, x.data(),
+    batch_norm_apply(test_launch(), type, x.data(),
                      {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = true}, shape.positions,
                      shape.channels, x.data());
     EXPECT_EQ(x.read(), y.read());
@@ -217,9 +220,9 @@ TEST(BatchNorm, ApplyAdds) {
         expected.push_back(relu ? std::max(value, 0.0) : value);
       }
       const BatchNormAffine affine{.scale = scale.data(), .offset = shift.data(), .addend = other.data(), .relu = relu};
-      batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, y.data());
+      batch_norm_apply(test_launch(), type, x.data(), affine, shape.positions, shape.channels, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
-      if (relu) batch_norm_apply(at_once(), type, x.data(), affine, shape.positions, shape.channels, other.data());
+      if (relu) batch_norm_apply(test_launch(), type, x.data(), affine, shape.positions, shape.channels, other.data());
     }
     EXPECT_EQ(other.read(), y.read());
   });
@@ -245,13 +248,13 @@ TEST(BatchNorm, StatisticsEqualTheMomentsOfTheSums) {
                                      .statistics_share = 0.5F,
                                      .unbiased = true};
       if (at_once_too) {
-        batch_norm_statistics(at_once(), type, x.data(), shape.positions, kEpsilon, gamma.data(), beta.data(), channels,
-                              workspace.data(), moments);
+        batch_norm_statistics(test_launch(), type, x.data(), shape.positions, kEpsilon, gamma.data(), beta.data(),
+                              channels, workspace.data(), moments);
       } else {
         double *const sum = message.data(), *const square = sum + channels;
-        batch_norm_sums(at_once(), type, x.data(), shape.positions, channels, workspace.data(),
+        batch_norm_sums(test_launch(), type, x.data(), shape.positions, channels, workspace.data(),
                         {.sum = sum, .product = square});
-        batch_norm_moments(at_once(), sum, square, {.known = shape.positions}, kEpsilon, gamma.data(), beta.data(),
+        batch_norm_moments(test_launch(), sum, square, {.known = shape.positions}, kEpsilon, gamma.data(), beta.data(),
                            channels, moments);
       }
       found[at_once_too ? 1 : 0] = vectors.read();
@@ -286,7 +289,7 @@ struct GradientCase {
         mask(from),
         expected_dy(static_cast<std::size_t>(channels), 0.0),
         expected_dy_xhat(expected_dy) {
-    batch_norm_apply(at_once(), type, x.data(),
+    batch_norm_apply(test_launch(), type, x.data(),
                      {.scale = scale.data(), .offset = shift.data(), .addend = nullptr, .relu = true}, positions,
                      channels, output.data());
     const std::vector<double> g = gradients(), h = xhat();
@@ -328,7 +331,7 @@ TEST(BatchNorm, GradientSums) {
           message(batch_norm_message(c.channels));
       Array<float> gamma_gradient(c.channels), beta_gradient(c.channels);
       const BatchNormSums sums = batch_norm_message_sums(message.data(), c.channels);
-      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums,
+      batch_norm_gradient_sums(test_launch(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums,
                                gamma_gradient.data(), beta_gradient.data());
       const std::vector<double> found = message.read();
       EXPECT_EQ(found[0], static_cast<double>(c.positions));
@@ -337,12 +340,12 @@ TEST(BatchNorm, GradientSums) {
       expect_doubles(c.expected_dy_xhat, slice(found, 1 + c.channels, c.channels), 5e-5);
       expect_near(DType::kF32, c.expected_dy, beta_gradient.read(), 1e-6, 1e-10);
       expect_near(DType::kF32, c.expected_dy_xhat, gamma_gradient.read(), 1e-6, 5e-5);
-      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums, nullptr,
-                               nullptr);
+      batch_norm_gradient_sums(test_launch(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums,
+                               nullptr, nullptr);
       EXPECT_EQ(message.read(), found);
       Tensor left(type, c.positions * c.channels, offset);
-      batch_norm_gradient_sums(at_once(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums, nullptr,
-                               nullptr, left.data());
+      batch_norm_gradient_sums(test_launch(), type, c.gradient(), c.positions, c.channels, workspace.data(), sums,
+                               nullptr, nullptr, left.data());
       EXPECT_EQ(message.read(), found);
       expect_near(type, c.gradients(), left.read(), 0, 0);
     }
@@ -366,10 +369,10 @@ TEST(BatchNorm, GradientApply) {
         expected.push_back(static_cast<double>(gamma[k]) * without_gamma.back());
       }
       Tensor dx(type, n, offset);
-      batch_norm_gradient_apply(at_once(), type, c.gradient(), nullptr, sum_dy.data(), sum_dy_xhat.data(),
+      batch_norm_gradient_apply(test_launch(), type, c.gradient(), nullptr, sum_dy.data(), sum_dy_xhat.data(),
                                 {.known = total}, c.positions, c.channels, dx.data());
       expect_near(type, without_gamma, dx.read(), 1e-5, 1e-5);
-      batch_norm_gradient_apply(at_once(), type, c.gradient(), c.gamma.data(), sum_dy.data(), sum_dy_xhat.data(),
+      batch_norm_gradient_apply(test_launch(), type, c.gradient(), c.gamma.data(), sum_dy.data(), sum_dy_xhat.data(),
                                 {.counted = counted.data()}, c.positions, c.channels, c.dy.data());
       expect_near(type, expected, c.dy.read(), 1e-5, 1e-5);
     }
@@ -384,7 +387,8 @@ TEST(BatchNorm, GradientFrozen) {
       std::vector<double> expected = c.gradients();
       const std::vector<float> scale = c.inv_std.read();
       for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= static_cast<double>(scale[i % scale.size()]);
-      batch_norm_gradient_frozen(at_once(), type, c.gradient(), c.inv_std.data(), c.positions, c.channels, dx.data());
+      batch_norm_gradient_frozen(test_launch(), type, c.gradient(), c.inv_std.data(), c.positions, c.channels,
+                                 dx.data());
       expect_near(type, expected, dx.read());
     }
   });
@@ -392,22 +396,23 @@ TEST(BatchNorm, GradientFrozen) {
 
 TEST(BatchNorm, NoPositions) {
   Array<double> workspace(batch_norm_workspace(DType::kF16, 0, 3)), message(7);
-  batch_norm_sums(at_once(), DType::kF16, nullptr, 0, 3, workspace.data(), batch_norm_message_sums(message.data(), 3));
+  batch_norm_sums(test_launch(), DType::kF16, nullptr, 0, 3, workspace.data(),
+                  batch_norm_message_sums(message.data(), 3));
   EXPECT_EQ(message.read(), std::vector<double>(7, 0.0));
-  batch_norm_apply(at_once(), DType::kF16, nullptr, {}, 0, 3, nullptr);
+  batch_norm_apply(test_launch(), DType::kF16, nullptr, {}, 0, 3, nullptr);
 }
 
 TEST(BatchNorm, PropagatesNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Array<float> x(std::vector<float>{1, nan, 2, 3}), one(std::vector<float>{1, 1}), zero(std::vector<float>{0, 0});
-  batch_norm_apply(at_once(), DType::kF32, x.data(),
+  batch_norm_apply(test_launch(), DType::kF32, x.data(),
                    {.scale = one.data(), .offset = zero.data(), .addend = nullptr, .relu = true}, 2, 2, x.data());
   EXPECT_TRUE(std::isnan(x.read()[1]));
   Array<double> workspace(batch_norm_workspace(DType::kF32, 2, 2)), sum(2), square(2);
   Array<float> mean(2), variance(2);
-  batch_norm_sums(at_once(), DType::kF32, x.data(), 2, 2, workspace.data(),
+  batch_norm_sums(test_launch(), DType::kF32, x.data(), 2, 2, workspace.data(),
                   {.sum = sum.data(), .product = square.data()});
-  batch_norm_moments(at_once(), sum.data(), square.data(), {.known = 2}, kEpsilon, nullptr, nullptr, 2,
+  batch_norm_moments(test_launch(), sum.data(), square.data(), {.known = 2}, kEpsilon, nullptr, nullptr, 2,
                      {.mean = mean.data(), .variance = variance.data()});
   EXPECT_FALSE(std::isnan(mean.read()[0]));
   EXPECT_TRUE(std::isnan(mean.read()[1]));

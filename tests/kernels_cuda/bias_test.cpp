@@ -21,9 +21,9 @@ TEST(GpuBias, AddsToEveryRow) {
       const std::vector<float> values = x.read(), shifts = bias.read();
       std::vector<double> expected;
       for (std::int64_t i = 0; i < rows * channels; ++i) expected.push_back(at(values, i) + at(shifts, i % channels));
-      bias_add(at_once(), type, x.data(), bias.data(), rows, channels, y.data());
+      bias_add(test_launch(), type, x.data(), bias.data(), rows, channels, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-7);
-      bias_add(at_once(), type, x.data(), bias.data(), rows, channels, x.data());
+      bias_add(test_launch(), type, x.data(), bias.data(), rows, channels, x.data());
       EXPECT_EQ(x.read(), y.read());
     });
   }
@@ -42,11 +42,11 @@ TEST(GpuBias, GradientIsTheSumOverRows) {
       Tensor dy(type, random_floats(rows * channels, 3), offset);
       Array<float> workspace(bias_gradient_workspace(rows, channels)), gradient(channels, offset), again(channels);
       const std::vector<float> before = dy.read();
-      bias_gradient(at_once(), type, dy.data(), rows, channels, workspace.data(), gradient.data());
+      bias_gradient(test_launch(), type, dy.data(), rows, channels, workspace.data(), gradient.data());
       // Sums are always float and not rounded to the type.
       expect_near(DType::kF32, column_sums_of(before, channels), gradient.read(), 1e-5, 1e-4);
       EXPECT_EQ(dy.read(), before);
-      bias_gradient(at_once(7), type, dy.data(), rows, channels, workspace.data(), again.data());
+      bias_gradient(test_launch(7), type, dy.data(), rows, channels, workspace.data(), again.data());
       EXPECT_EQ(again.read(), gradient.read()) << "the sum depends on the device";
     });
   }
@@ -59,7 +59,7 @@ TEST(GpuBias, GradientOfRowsBeyondTheMinimumPerBlock) {
   const Array<float> dy(random_floats(rows, 6));
   Array<float> workspace(bias_gradient_workspace(rows, 1)), gradient(1);
   EXPECT_LE(workspace.size(), 1024);
-  bias_gradient(at_once(), DType::kF32, dy.data(), rows, 1, workspace.data(), gradient.data());
+  bias_gradient(test_launch(), DType::kF32, dy.data(), rows, 1, workspace.data(), gradient.data());
   expect_near(DType::kF32, column_sums_of(dy.read(), 1), gradient.read(), 1e-5, 1e-3);
 }
 
@@ -73,7 +73,7 @@ TEST(GpuBias, GradientAfterAReluMasksInPlace) {
       const std::vector<float> gate = y.read();
       for (std::size_t i = 0; i < expected.size(); ++i)
         if (gate[i] <= 0.0F) expected[i] = 0.0F;
-      relu_bias_gradient(at_once(), type, y.data(), dy.data(), rows, channels, workspace.data(), gradient.data());
+      relu_bias_gradient(test_launch(), type, y.data(), dy.data(), rows, channels, workspace.data(), gradient.data());
       EXPECT_EQ(dy.read(), expected);
       expect_near(DType::kF32, column_sums_of(expected, channels), gradient.read(), 1e-5, 1e-5);
     });
@@ -82,7 +82,7 @@ TEST(GpuBias, GradientAfterAReluMasksInPlace) {
 
 TEST(GpuBias, GradientOfNoRowsIsZero) {
   Array<float> gradient(5), workspace(1);
-  bias_gradient(at_once(), DType::kF32, nullptr, 0, 5, workspace.data(), gradient.data());
+  bias_gradient(test_launch(), DType::kF32, nullptr, 0, 5, workspace.data(), gradient.data());
   EXPECT_EQ(gradient.read(), std::vector<float>(5, 0.0F));
 }
 

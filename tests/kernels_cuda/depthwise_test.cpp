@@ -32,10 +32,10 @@ void expect_agreement(const DepthwiseShape& s, DType type, int offset) {
   const Array<float> weights(random_floats(s.weights(), 3), offset), bias(random_floats(s.out_channels(), 4), offset);
   Tensor y(type, out, offset), rectified(type, out, offset), dx(type, in, offset);
   Array<float> dweights(s.weights(), offset), scratch(depthwise_workspace(type, s, rows));
-  depthwise_forward(at_once(), type, s, x.data(), weights.data(), bias.data(), false, rows, y.data());
-  depthwise_forward(at_once(), type, s, x.data(), weights.data(), nullptr, true, rows, rectified.data());
-  depthwise_backward_data(at_once(), type, s, dy.data(), weights.data(), rows, dx.data());
-  depthwise_backward_weights(at_once(), type, s, x.data(), dy.data(), rows, scratch.data(), dweights.data());
+  depthwise_forward(test_launch(), type, s, x.data(), weights.data(), bias.data(), false, rows, y.data());
+  depthwise_forward(test_launch(), type, s, x.data(), weights.data(), nullptr, true, rows, rectified.data());
+  depthwise_backward_data(test_launch(), type, s, dy.data(), weights.data(), rows, dx.data());
+  depthwise_backward_weights(test_launch(), type, s, x.data(), dy.data(), rows, scratch.data(), dweights.data());
 
   const auto from = x.read(), by = weights.read(), shift = bias.read(), g = dy.read();
   std::vector<double> plain(static_cast<std::size_t>(out)), sums(plain.size()), data(static_cast<std::size_t>(in)),

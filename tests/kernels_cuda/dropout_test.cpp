@@ -30,9 +30,9 @@ TEST(GpuDropout, EqualsTheCpuBitForBit) {
         cpu::dropout_forward({}, DType::kF32, reference, values.data(), rows, width, dropped.data());
         // The CPU's result in float, rounded once.
         const std::vector<float> expected = Tensor(type, dropped).read();
-        dropout_forward(at_once(), type, dropout_, state, x.data(), rows, width, y.data());
+        dropout_forward(test_launch(), type, dropout_, state, x.data(), rows, width, y.data());
         EXPECT_EQ(y.read(), expected);
-        dropout_forward(at_once(), type, dropout_, state, x.data(), rows, width, x.data());
+        dropout_forward(test_launch(), type, dropout_, state, x.data(), rows, width, x.data());
         EXPECT_EQ(x.read(), expected) << "in place";
       });
     }
@@ -56,9 +56,9 @@ TEST(GpuDropout, OfWholeChannelsEqualsTheCpuBitForBit) {
       cpu::spatial_dropout({}, DType::kF32, reference, values.data(), s.rows, s.positions, s.channels, factors.data(),
                            dropped.data());
       const std::vector<float> expected = Tensor(type, dropped).read();
-      spatial_dropout(at_once(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, y.data());
+      spatial_dropout(test_launch(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, y.data());
       EXPECT_EQ(y.read(), expected);
-      spatial_dropout(at_once(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, x.data());
+      spatial_dropout(test_launch(), type, dropout_, state, x.data(), s.rows, s.positions, s.channels, x.data());
       EXPECT_EQ(x.read(), expected) << "in place";
     });
   }
@@ -70,7 +70,8 @@ TEST(GpuDropout, ReadsTheStepWhenItRuns) {
   Array<float> x(std::vector<float>(static_cast<std::size_t>(rows * width), 1.0F)), y(rows * width);
   Array<StepState> state(1);
   const auto mask = [&](std::uint64_t step) {
-    dropout_forward(at_once(), DType::kF32, dropout_, state_at(step, state).data(), x.data(), rows, width, y.data());
+    dropout_forward(test_launch(), DType::kF32, dropout_, state_at(step, state).data(), x.data(), rows, width,
+                    y.data());
     return y.read();
   };
   const std::vector<float> first = mask(7);

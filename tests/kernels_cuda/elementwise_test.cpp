@@ -16,7 +16,7 @@ TEST(GpuElementwise, Fills) {
   for (const std::int64_t n : kSizes) {
     for (const int offset : {0, 1}) {
       Array<float> y(n, offset);
-      fill(at_once(), -2.5F, y.data(), n);
+      fill(test_launch(), -2.5F, y.data(), n);
       EXPECT_EQ(y.read(), std::vector<float>(static_cast<std::size_t>(n), -2.5F));
     }
   }
@@ -24,8 +24,8 @@ TEST(GpuElementwise, Fills) {
 
 TEST(GpuElementwise, AcceptsZeroElements) {
   Array<float> y(3);
-  fill(at_once(), 1.0F, y.data(), 0);
-  copy(at_once(), DType::kF32, y.data() + 1, y.data(), 0);
+  fill(test_launch(), 1.0F, y.data(), 0);
+  copy(test_launch(), DType::kF32, y.data() + 1, y.data(), 0);
   EXPECT_TRUE(std::isnan(y.read()[0]));
 }
 
@@ -34,7 +34,7 @@ TEST(GpuElementwise, CopiesAccumulatesAndScales) {
     for (const std::int64_t n : kSizes) {
       const Tensor x(type, random_floats(n, 1), offset);
       Tensor y(type, n, offset), sum(type, random_floats(n, 2), offset), product(type, n, offset);
-      copy(at_once(), type, x.data(), y.data(), n);
+      copy(test_launch(), type, x.data(), y.data(), n);
       EXPECT_EQ(y.read(), x.read());
 
       const std::vector<float> a = x.read(), b = sum.read();
@@ -43,9 +43,9 @@ TEST(GpuElementwise, CopiesAccumulatesAndScales) {
         sums.push_back(at(a, i) + at(b, i));
         products.push_back(0.3 * at(a, i));
       }
-      accumulate(at_once(), type, x.data(), sum.data(), n);
+      accumulate(test_launch(), type, x.data(), sum.data(), n);
       expect_near(type, sums, sum.read(), 1e-6, 1e-6);
-      scale(at_once(), type, 0.3F, x.data(), product.data(), n);
+      scale(test_launch(), type, 0.3F, x.data(), product.data(), n);
       expect_near(type, products, product.read());
     }
   });
@@ -55,7 +55,7 @@ TEST(GpuElementwise, CopiesToAnAddressOfAnotherAlignment) {
   for (const DType type : {DType::kF32, DType::kBf16}) {
     const Tensor x(type, random_floats(100, 3));
     Tensor y(type, 100, 3);
-    copy(at_once(), type, x.data(), y.data(), 100);
+    copy(test_launch(), type, x.data(), y.data(), 100);
     EXPECT_EQ(y.read(), x.read());
   }
 }
@@ -67,11 +67,11 @@ TEST(GpuElementwise, Casts) {
       const Array<float> x(values, offset);
       const Tensor rounded(type, values, offset);
       Tensor narrow(type, n, offset);
-      cast_from_float(at_once(), x.data(), type, narrow.data(), n);
+      cast_from_float(test_launch(), x.data(), type, narrow.data(), n);
       EXPECT_EQ(narrow.read(), rounded.read());
 
       Array<float> wide(n, offset);
-      cast_to_float(at_once(), type, narrow.data(), wide.data(), n);
+      cast_to_float(test_launch(), type, narrow.data(), wide.data(), n);
       EXPECT_EQ(wide.read(), rounded.read());
     }
   });
@@ -83,7 +83,7 @@ TEST(GpuElementwise, Rescales) {
       Tensor x(type, random_floats(n, 5, 0.0F, 255.0F), offset);
       std::vector<double> expected;
       for (const float value : x.read()) expected.push_back(static_cast<double>(value) / 127.5 - 1.0);
-      scale_offset(at_once(), type, x.data(), 1.0F / 127.5F, -1.0F, x.data(), n);
+      scale_offset(test_launch(), type, x.data(), 1.0F / 127.5F, -1.0F, x.data(), n);
       expect_near(type, expected, x.read(), 1e-6, 2e-7);
     }
   });
@@ -94,7 +94,7 @@ TEST(GpuElementwise, Rescales) {
 std::uint64_t hash_of(const std::vector<float>& values, int multiprocessors = 1, int offset = 0) {
   const Array<float> x(values, offset);
   Array<std::uint64_t> partials(kHashPartials), result(1);
-  hash(at_once(multiprocessors), x.data(), x.size(), partials.data(), result.data());
+  hash(test_launch(multiprocessors), x.data(), x.size(), partials.data(), result.data());
   return result.read()[0];
 }
 
@@ -147,7 +147,7 @@ TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {
         arrays.push_back(std::make_unique<Array<float>>(values.back()));
         pointers.array[rank] = arrays.back()->data();
       }
-      sum_ranks(at_once(), pointers, begin, end);
+      sum_ranks(test_launch(), pointers, begin, end);
       std::vector<float> sums(static_cast<std::size_t>(n), 0.0F);
       for (std::size_t i = 0; i < sums.size(); ++i)
         sums[i] =
@@ -162,11 +162,11 @@ TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {
 }
 
 TEST(GpuSumRanks, RejectsTooManyRanks) {
-  EXPECT_THROW(sum_ranks(at_once(), RankArrays{.array = {}, .ranks = kMaxRanks + 1}, 0, 1), std::invalid_argument);
-  EXPECT_THROW(sum_ranks(at_once(), RankArrays{}, 0, 1), std::invalid_argument);
+  EXPECT_THROW(sum_ranks(test_launch(), RankArrays{.array = {}, .ranks = kMaxRanks + 1}, 0, 1), std::invalid_argument);
+  EXPECT_THROW(sum_ranks(test_launch(), RankArrays{}, 0, 1), std::invalid_argument);
 }
 
-TEST(GpuDelay, IsAKernelLikeAnyOther) { EXPECT_NO_THROW(delay(at_once(), 10)); }
+TEST(GpuDelay, IsAKernelLikeAnyOther) { EXPECT_NO_THROW(delay(test_launch(), 10)); }
 
 }  // namespace
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -14,11 +14,11 @@ void expect_agreement(const GroupNorm& n, std::int64_t rows, DType type, int off
   Tensor y(type, size, offset), dx(type, size, offset);
   Array<float> mean(rows * n.groups), inv_std(rows * n.groups), dgamma(n.channels, offset), dbeta(n.channels, offset),
       scratch(group_norm_workspace(type, n, rows));
-  group_norm_forward(at_once(), type, n, x.data(), gamma.data(), beta.data(), rows, y.data(), mean.data(),
+  group_norm_forward(test_launch(), type, n, x.data(), gamma.data(), beta.data(), rows, y.data(), mean.data(),
                      inv_std.data());
   const GroupNormGradient through{x.data(), dy.data(), gamma.data(), mean.data(), inv_std.data()};
-  group_norm_backward_data(at_once(), type, n, through, rows, dx.data());
-  group_norm_backward_weights(at_once(), type, n, through, rows, scratch.data(), dgamma.data(), dbeta.data());
+  group_norm_backward_data(test_launch(), type, n, through, rows, dx.data());
+  group_norm_backward_weights(test_launch(), type, n, through, rows, scratch.data(), dgamma.data(), dbeta.data());
 
   const auto from = x.read(), g = dy.read(), scale = gamma.read(), shift = beta.read();
   const auto all = static_cast<std::size_t>(size), channels = static_cast<std::size_t>(n.channels);

@@ -26,10 +26,10 @@ TEST(LossScale, UnscaleDividesAndChecks) {
           std::vector<float> values = x;
           if (place >= 0) values[static_cast<std::size_t>(place)] = bad;
           Array<float> g(values, offset);
-          EXPECT_EQ(after({}, [&](LossScale* scale) { find_infinite(at_once(), g.data(), n, scale); }).found_inf,
+          EXPECT_EQ(after({}, [&](LossScale* scale) { find_infinite(test_launch(), g.data(), n, scale); }).found_inf,
                     place >= 0 ? 1 : 0);
           const LossScale found =
-              after({.scale = 4.0F}, [&](LossScale* scale) { unscale(at_once(), scale, n, g.data()); });
+              after({.scale = 4.0F}, [&](LossScale* scale) { unscale(test_launch(), scale, n, g.data()); });
           EXPECT_EQ(found.found_inf, place >= 0 ? 1 : 0);
           EXPECT_EQ(found.scale, 4.0F);
           const std::vector<float> divided = g.read();
@@ -46,17 +46,18 @@ TEST(LossScale, UnscaleDividesAndChecks) {
 
 TEST(LossScale, LargestFloatIsFinite) {
   Array<float> g(std::vector<float>{std::numeric_limits<float>::max(), -std::numeric_limits<float>::max()});
-  EXPECT_EQ(after({}, [&](LossScale* scale) { unscale(at_once(), scale, 2, g.data()); }).found_inf, 0);
+  EXPECT_EQ(after({}, [&](LossScale* scale) { unscale(test_launch(), scale, 2, g.data()); }).found_inf, 0);
 }
 
 TEST(LossScale, UnscaleKeepsAFlagThatIsSet) {
   Array<float> g(std::vector<float>{1, 2});
-  EXPECT_EQ(after({.found_inf = 1}, [&](LossScale* scale) { unscale(at_once(), scale, 2, g.data()); }).found_inf, 1);
+  EXPECT_EQ(after({.found_inf = 1}, [&](LossScale* scale) { unscale(test_launch(), scale, 2, g.data()); }).found_inf,
+            1);
 }
 
 TEST(LossScale, CountsSkippedSteps) {
   const auto count = [](const LossScale& before) {
-    return after(before, [](LossScale* scale) { count_skipped(at_once(), scale); });
+    return after(before, [](LossScale* scale) { count_skipped(test_launch(), scale); });
   };
   EXPECT_EQ(count({.found_inf = 0, .skipped = 2}).skipped, 2);
   const LossScale next = count({.scale = 8.0F, .found_inf = 1, .skipped = 2});
@@ -70,19 +71,19 @@ TEST(LossScale, ANonFiniteLossMarksAGradient) {
                            std::numeric_limits<double>::quiet_NaN()}) {
     Array<double> loss(std::vector<double>{bad});
     Array<float> g(std::vector<float>{1, 2});
-    mark_not_finite(at_once(), loss.data(), g.data());
+    mark_not_finite(test_launch(), loss.data(), g.data());
     EXPECT_TRUE(std::isnan(g.read()[0])) << bad;
     EXPECT_EQ(g.read()[1], 2);
   }
   Array<double> loss(std::vector<double>{1e300});
   Array<float> g(std::vector<float>{1});
-  mark_not_finite(at_once(), loss.data(), g.data());
+  mark_not_finite(test_launch(), loss.data(), g.data());
   EXPECT_EQ(g.read()[0], 1);
 }
 
 TEST(LossScale, HalvedByInfinitiesDoubledByGoodSteps) {
   const auto update = [](const LossScale& before) {
-    return after(before, [](LossScale* scale) { update_loss_scale(at_once(), scale); });
+    return after(before, [](LossScale* scale) { update_loss_scale(test_launch(), scale); });
   };
   LossScale next = update({.scale = 8.0F, .good_steps = 1500, .found_inf = 1, .skipped = 2});
   EXPECT_EQ(next.scale, 4.0F);

@@ -160,12 +160,12 @@ void check(Kernel kernel, const RowLoss& f, float low, float high, Smoothing smo
                               .gradient = gradient.data(),
                               .gradient_scale = kLossScale,
                               .loss_scale = loss_scale.data()};
-          kernel(at_once(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
+          kernel(test_launch(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
           expect_near(DType::kF32, expected.loss, loss.read(), 3e-6, 3e-6);
           expect_near(type, expected.gradient, gradient.read(), 1e-5, 3e-6);
 
           outputs = {.gradient = predictions.data(), .gradient_scale = 8.0F * kLossScale};
-          kernel(at_once(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
+          kernel(test_launch(), type, predictions.data(), shape.rows, shape.width, wanted, outputs);
           EXPECT_EQ(predictions.read(), gradient.read());
         }
       }
@@ -207,9 +207,9 @@ TEST(Loss, LabelsAreOneHotRowsOrNumbers) {
   Array<std::int32_t> labels(std::vector<std::int32_t>{2, 0, 5});  // 5: out of range in a row of three
   Array<float> p(std::vector<float>{0, 0, 0.5F, 1, 0, 0, 0, 0, 0}), loss(3);
   const LossTargets targets{.labels = labels.data()};
-  of_elements<losses::MeanSquaredError>(at_once(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
+  of_elements<losses::MeanSquaredError>(test_launch(), DType::kF32, p.data(), 3, 3, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {0.25 / 3, 0.0, 0.0}, loss.read());
-  of_elements<losses::MeanAbsoluteError>(at_once(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
+  of_elements<losses::MeanAbsoluteError>(test_launch(), DType::kF32, p.data(), 3, 1, targets, {.loss = loss.data()});
   expect_near(DType::kF32, {2.0, 0.0, 4.5}, loss.read());
 }
 
@@ -223,7 +223,7 @@ TEST(Loss, ClipsAndBadLabelsEqualTheCpu) {
                                  {.loss = loss.data(), .gradient = gradient.data(), .hit = hit.data()});
   Array<float> predictions(p), found(4), slope(12);
   Array<std::int32_t> label_memory(labels), hits(4);
-  categorical_cross_entropy(at_once(), DType::kF32, predictions.data(), shape.rows, shape.width,
+  categorical_cross_entropy(test_launch(), DType::kF32, predictions.data(), shape.rows, shape.width,
                             {.labels = label_memory.data()},
                             {.loss = found.data(), .gradient = slope.data(), .hit = hits.data()});
   for (std::size_t row = 0; row < 4; ++row) {
@@ -243,13 +243,13 @@ TEST(Loss, ClipsAndBadLabelsEqualTheCpu) {
   Array<float> targets(y), one(1);
   cpu::element_loss({}, DType::kF32, {p.data(), 1, 12, {.dense = y.data()}, {binary.data(), binary_gradient.data()}},
                     losses::BinaryCrossentropy{{0.0}});
-  element_loss(at_once(), DType::kF32,
+  element_loss(test_launch(), DType::kF32,
                {predictions.data(), 1, 12, {.dense = targets.data()}, {.loss = one.data(), .gradient = slope.data()}},
                losses::BinaryCrossentropy{{0.0}});
   EXPECT_NEAR(binary[0], one.read()[0], 1e-6);
   expect_near(DType::kF32, {binary_gradient.begin(), binary_gradient.end()}, slope.read());
 
-  softmax_cross_entropy(at_once(), DType::kF32, predictions.data(), 4, 3, {.labels = label_memory.data()},
+  softmax_cross_entropy(test_launch(), DType::kF32, predictions.data(), 4, 3, {.labels = label_memory.data()},
                         {.loss = found.data(), .gradient = slope.data()});
   for (std::size_t row = 0; row < 4; ++row) EXPECT_EQ(std::isnan(found.read()[row]), row >= 2);
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(std::isnan(slope.read()[i]), i >= 6);
@@ -259,7 +259,7 @@ TEST(Loss, AcceptsLogitsOfMinusInfinityWithoutTarget) {
   const float inf = std::numeric_limits<float>::infinity();
   Array<float> z(std::vector<float>{1, -inf, 2}), loss(1), gradient(3);
   Array<std::int32_t> label(std::vector<std::int32_t>{0});
-  softmax_cross_entropy(at_once(), DType::kF32, z.data(), 1, 3, {.labels = label.data()},
+  softmax_cross_entropy(test_launch(), DType::kF32, z.data(), 1, 3, {.labels = label.data()},
                         {.loss = loss.data(), .gradient = gradient.data()});
   const double p = 1 / (1 + std::exp(1.0));
   expect_near(DType::kF32, {-std::log(p)}, loss.read());
@@ -293,18 +293,18 @@ TEST(Loss, HitsEqualTheCpu) {
         const LossTargets here{.labels = is_dense ? nullptr : label_memory.data(),
                                .dense = is_dense ? dense_memory.data() : nullptr};
         cpu::categorical_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, there, expected.data());
-        categorical_hits(at_once(), type, s.data(), shape.rows, shape.width, here, hits.data());
+        categorical_hits(test_launch(), type, s.data(), shape.rows, shape.width, here, hits.data());
         expect_hits("argmax");
-        softmax_cross_entropy(at_once(), type, s.data(), shape.rows, shape.width, here, {.hit = hits.data()});
+        softmax_cross_entropy(test_launch(), type, s.data(), shape.rows, shape.width, here, {.hit = hits.data()});
         expect_hits("with the loss");
         cpu::top_k_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, there, 3, expected.data());
-        top_k_hits(at_once(), type, s.data(), shape.rows, shape.width, here, 3, hits.data());
+        top_k_hits(test_launch(), type, s.data(), shape.rows, shape.width, here, 3, hits.data());
         expect_hits("top 3");
       }
       std::vector<std::int32_t> counts(static_cast<std::size_t>(shape.rows));
       cpu::binary_hits({}, DType::kF32, scores.data(), shape.rows, shape.width, {.dense = dense.data()}, 0.5F,
                        counts.data());
-      binary_hits(at_once(), type, s.data(), shape.rows, shape.width, {.dense = dense_memory.data()}, 0.5F,
+      binary_hits(test_launch(), type, s.data(), shape.rows, shape.width, {.dense = dense_memory.data()}, 0.5F,
                   hits.data());
       EXPECT_EQ(hits.read(), counts);
     });
@@ -316,9 +316,9 @@ TEST(Loss, NaNIsNotAHit) {
   Array<float> scores(std::vector<float>{nan, 1, 0, nan, nan, nan});
   Array<std::int32_t> labels(std::vector<std::int32_t>{1, 0}), hits(2);
   const LossTargets targets{.labels = labels.data()};
-  categorical_hits(at_once(), DType::kF32, scores.data(), 2, 3, targets, hits.data());
+  categorical_hits(test_launch(), DType::kF32, scores.data(), 2, 3, targets, hits.data());
   EXPECT_EQ(hits.read(), (std::vector<std::int32_t>{1, 0}));
-  top_k_hits(at_once(), DType::kF32, scores.data(), 2, 3, targets, 3, hits.data());
+  top_k_hits(test_launch(), DType::kF32, scores.data(), 2, 3, targets, 3, hits.data());
   EXPECT_EQ(hits.read(), (std::vector<std::int32_t>{1, 0}));
 }
 
@@ -335,13 +335,13 @@ TEST(Loss, SumsAreAddedInDouble) {
     Array<float> v(values);
     Array<std::int32_t> c(counts);
     Array<double> workspace(add_sum_workspace()), sums(std::vector<double>{1.5, -2.0});
-    add_sum(at_once(), v.data(), n, 2.0, workspace.data(), sums.data());
-    add_sum(at_once(), c.data(), n, 4.0, workspace.data(), sums.data() + 1);
+    add_sum(test_launch(), v.data(), n, 2.0, workspace.data(), sums.data());
+    add_sum(test_launch(), c.data(), n, 4.0, workspace.data(), sums.data() + 1);
     EXPECT_NEAR(sums.read()[0], 1.5 + 0.5 * sum, 1e-10);
     EXPECT_EQ(sums.read()[1], -2.0 + 0.25 * count);
     const double first = sums.read()[0];
     Array<double> again(std::vector<double>{1.5});
-    add_sum(at_once(3), v.data(), n, 2.0, workspace.data(), again.data());
+    add_sum(test_launch(3), v.data(), n, 2.0, workspace.data(), again.data());
     EXPECT_EQ(again.read()[0], first) << "depends on the device";
   }
 }

@@ -54,7 +54,7 @@ TEST(Lrn, Forward) {
     std::vector<double> expected = scales(lrn, shape, values);
     for (std::size_t i = 0; i < expected.size(); ++i)
       expected[i] = static_cast<double>(values[i]) * std::pow(expected[i], -static_cast<double>(lrn.beta));
-    lrn_forward(at_once(), type, lrn, x.data(), shape.pixels, shape.channels, y.data());
+    lrn_forward(test_launch(), type, lrn, x.data(), shape.pixels, shape.channels, y.data());
     expect_near(type, expected, y.read(), 1e-5);  // a window of 1401 squares
   });
 }
@@ -75,7 +75,7 @@ TEST(Lrn, Backward) {
       expected[static_cast<std::size_t>(i)] -=
           2 * static_cast<double>(lrn.alpha) * beta * at(values, i) * spread[static_cast<std::size_t>(j)];
     });
-    lrn_backward(at_once(), type, lrn, x.data(), dy.data(), shape.pixels, shape.channels, dx.data());
+    lrn_backward(test_launch(), type, lrn, x.data(), dy.data(), shape.pixels, shape.channels, dx.data());
     expect_near(type, expected, dx.read(), 1e-5, 5e-6);
   });
 }
@@ -90,16 +90,16 @@ TEST(Lrn, EqualsTheCpu) {
     cpu::lrn_forward(there, x.data(), pixels, channels, workspace.data(), y.data(), nullptr);
     cpu::lrn_backward(there, x.data(), nullptr, dy.data(), pixels, channels, workspace.data(), dx.data());
     Array<float> in(x), gradient(dy), out(n), back(n);
-    lrn_forward(at_once(), DType::kF32, lrn, in.data(), pixels, channels, out.data());
-    lrn_backward(at_once(), DType::kF32, lrn, in.data(), gradient.data(), pixels, channels, back.data());
+    lrn_forward(test_launch(), DType::kF32, lrn, in.data(), pixels, channels, out.data());
+    lrn_backward(test_launch(), DType::kF32, lrn, in.data(), gradient.data(), pixels, channels, back.data());
     expect_near(DType::kF32, {y.begin(), y.end()}, out.read(), 3e-6);
     expect_near(DType::kF32, {dx.begin(), dx.end()}, back.read(), 3e-6, 3e-6);
   }
 }
 
 TEST(Lrn, NoPixels) {
-  lrn_forward(at_once(), DType::kBf16, kLrns[0], nullptr, 0, 3, nullptr);
-  lrn_backward(at_once(), DType::kBf16, kLrns[0], nullptr, nullptr, 0, 3, nullptr);
+  lrn_forward(test_launch(), DType::kBf16, kLrns[0], nullptr, 0, 3, nullptr);
+  lrn_backward(test_launch(), DType::kBf16, kLrns[0], nullptr, nullptr, 0, 3, nullptr);
 }
 
 }  // namespace

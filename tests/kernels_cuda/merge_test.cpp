@@ -95,7 +95,7 @@ TEST(GpuMerge, AddsWithAndWithoutRelu) {
         expected.push_back(relu ? std::max(sum, 0.0) : sum);
       }
       Tensor y(type, n, offset);
-      add_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, relu, y.data());
+      add_forward(test_launch(), type, merge, in.pointers.data(), kMergeRows, relu, y.data());
       expect_near(type, expected, y.read(), 1e-6, 1e-6);
     }
   });
@@ -113,7 +113,7 @@ TEST(GpuMerge, Multiplies) {
       expected.push_back(value);
     }
     Tensor y(type, n, offset);
-    multiply_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
+    multiply_forward(test_launch(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, expected, y.read());
   });
 }
@@ -130,7 +130,7 @@ TEST(GpuMerge, GradientsOfASum) {
         for (std::int64_t o = 0; o < n; ++o)
           if (!relu || at(gate, o) > 0) expected[static_cast<std::size_t>(c.source(i, o))] += at(g, o);
         Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-        add_backward(at_once(), type, merge, static_cast<int>(i), relu ? y.data() : nullptr, dy.data(), kMergeRows,
+        add_backward(test_launch(), type, merge, static_cast<int>(i), relu ? y.data() : nullptr, dy.data(), kMergeRows,
                      dx.data());
         expect_near(type, expected, dx.read(), 1e-5, 1e-4);
       }
@@ -154,7 +154,7 @@ TEST(GpuMerge, GradientsOfAProduct) {
         expected[static_cast<std::size_t>(c.source(i, o))] += value;
       }
       Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-      multiply_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kMergeRows,
+      multiply_backward(test_launch(), type, merge, static_cast<int>(i), in.pointers.data(), dy.data(), kMergeRows,
                         dx.data());
       expect_near(type, expected, dx.read(), 1e-5, 3e-4);
     }
@@ -174,10 +174,10 @@ TEST(GpuMerge, MeansAndDifferences) {
       if (c.inputs.size() == 2) difference.push_back(in.value(c, 0, o) - in.value(c, 1, o));
     }
     Tensor y(type, n, offset);
-    average_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
+    average_forward(test_launch(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, mean, y.read(), 1e-6, 1e-6);
     if (difference.empty()) return;
-    subtract_forward(at_once(), type, merge, in.pointers.data(), kMergeRows, y.data());
+    subtract_forward(test_launch(), type, merge, in.pointers.data(), kMergeRows, y.data());
     expect_near(type, difference, y.read(), 1e-6, 1e-6);
   });
 }
@@ -192,7 +192,7 @@ TEST(GpuMerge, GradientsOfAMultiple) {
       std::vector<double> expected(static_cast<std::size_t>(kMergeRows * product(c.inputs[i])));
       for (std::int64_t o = 0; o < n; ++o) expected[static_cast<std::size_t>(c.source(i, o))] += -0.5 * at(g, o);
       Tensor dx(type, static_cast<std::int64_t>(expected.size()), offset);
-      scaled_backward(at_once(), type, merge, static_cast<int>(i), -0.5F, dy.data(), kMergeRows, dx.data());
+      scaled_backward(test_launch(), type, merge, static_cast<int>(i), -0.5F, dy.data(), kMergeRows, dx.data());
       expect_near(type, expected, dx.read(), 1e-5, 3e-4);
     }
   });
@@ -219,11 +219,11 @@ TEST(GpuMerge, ExtremesAndTheirGradients) {
         gradients[winner][static_cast<std::size_t>(c.source(winner, o))] += at(g, o);
       }
       Tensor y(type, n, offset);
-      extreme_forward(at_once(), type, which, merge, in.pointers.data(), kMergeRows, y.data());
+      extreme_forward(test_launch(), type, which, merge, in.pointers.data(), kMergeRows, y.data());
       expect_near(type, expected, y.read());
       for (std::size_t i = 0; i < c.inputs.size(); ++i) {
         Tensor dx(type, static_cast<std::int64_t>(gradients[i].size()), offset);
-        extreme_backward(at_once(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(),
+        extreme_backward(test_launch(), type, merge, static_cast<int>(i), in.pointers.data(), y.data(), dy.data(),
                          kMergeRows, dx.data());
         expect_near(type, gradients[i], dx.read(), 1e-5, 3e-4);
       }
@@ -235,8 +235,8 @@ TEST(GpuMerge, WorksInPlaceWithoutBroadcasting) {
   const Merge merge({{7, 5}, {5}}, {7, 5});
   Array<float> x(random_floats(kMergeRows * 35, 1)), bias(random_floats(kMergeRows * 5, 2)), y(kMergeRows * 35);
   const void* const inputs[] = {x.data(), bias.data()};
-  add_forward(at_once(), DType::kF32, merge, inputs, kMergeRows, true, y.data());
-  add_forward(at_once(), DType::kF32, merge, inputs, kMergeRows, true, x.data());
+  add_forward(test_launch(), DType::kF32, merge, inputs, kMergeRows, true, y.data());
+  add_forward(test_launch(), DType::kF32, merge, inputs, kMergeRows, true, x.data());
   EXPECT_EQ(x.read(), y.read());
 }
 
@@ -245,7 +245,7 @@ TEST(GpuMerge, AcceptsTheDocumentedNumberOfInputs) {
   const Shapes shapes(most, {3, 4});
   Array<float> x(std::vector<float>(12, 1.0F)), y(12);
   const std::vector<const void*> inputs(most, x.data());
-  add_forward(at_once(), DType::kF32, Merge(shapes, {3, 4}), inputs.data(), 1, false, y.data());
+  add_forward(test_launch(), DType::kF32, Merge(shapes, {3, 4}), inputs.data(), 1, false, y.data());
   EXPECT_EQ(y.read(), std::vector<float>(12, static_cast<float>(most)));
   EXPECT_THROW(Merge(Shapes(most + 1, {3, 4}), {3, 4}), std::invalid_argument);
   EXPECT_THROW(Merge(Shapes{}, {3, 4}), std::invalid_argument);
@@ -263,8 +263,8 @@ TEST(GpuMerge, CopiesColumns) {
       const auto column = [type](auto* tensor, std::int64_t c) {
         return static_cast<unsigned char*>(tensor->data()) + static_cast<std::size_t>(c) * size_of(type);
       };
-      copy_columns(at_once(), type, x.data(), a, joined.data(), total, rows, a);
-      copy_columns(at_once(), type, z.data(), b, column(&joined, a), total, rows, b);
+      copy_columns(test_launch(), type, x.data(), a, joined.data(), total, rows, a);
+      copy_columns(test_launch(), type, z.data(), b, column(&joined, a), total, rows, b);
       const std::vector<float> left = x.read(), right = z.read();
       std::vector<float> expected;
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -272,8 +272,8 @@ TEST(GpuMerge, CopiesColumns) {
         expected.insert(expected.end(), right.begin() + row * b, right.begin() + (row + 1) * b);
       }
       EXPECT_EQ(joined.read(), expected);
-      copy_columns(at_once(), type, joined.data(), total, x_again.data(), a, rows, a);
-      copy_columns(at_once(), type, column(&joined, a), total, z_again.data(), b, rows, b);
+      copy_columns(test_launch(), type, joined.data(), total, x_again.data(), a, rows, a);
+      copy_columns(test_launch(), type, column(&joined, a), total, z_again.data(), b, rows, b);
       EXPECT_EQ(x_again.read(), left);
       EXPECT_EQ(z_again.read(), right);
     });
@@ -289,7 +289,7 @@ TEST(Merge, BothGradientsOfASumWithRelu) {
       std::vector<float> expected = dy.read();
       for (std::size_t i = 0; i < expected.size(); ++i)
         if (gate[i] <= 0.0F) expected[i] = 0.0F;
-      add_relu_backward(at_once(), type, output.data(), dy.data(), n, other.data(), dy.data());
+      add_relu_backward(test_launch(), type, output.data(), dy.data(), n, other.data(), dy.data());
       EXPECT_EQ(other.read(), expected);
       EXPECT_EQ(dy.read(), expected);
     }

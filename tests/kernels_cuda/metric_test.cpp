@@ -48,7 +48,7 @@ TEST(MetricBins, EqualTheCpu) {
         cpu::threshold_bins({}, DType::kF32, scores.data(), shape.rows, shape.width, {.labels = labels.data()}, what,
                             expected.data());
         what.thresholds = threshold_memory.data();
-        threshold_bins(at_once(), type, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, what,
+        threshold_bins(test_launch(), type, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, what,
                        bins.data());
         EXPECT_EQ(bins.read(), expected) << name << " of width " << shape.width;
       };
@@ -72,8 +72,8 @@ TEST(MetricBins, OfLabelsAndPredictionsEqualTheCpu) {
     const std::int64_t size = shape.width > 5 ? shape.width - 1 : shape.width + 1;
     cpu::confusion_bins({}, DType::kF32, scores.data(), shape.rows, shape.width, {.labels = labels.data()}, size, 1,
                         expected.data());
-    confusion_bins(at_once(), DType::kF32, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, size, 1,
-                   bins.data());
+    confusion_bins(test_launch(), DType::kF32, s.data(), shape.rows, shape.width, {.labels = label_memory.data()}, size,
+                   1, bins.data());
     EXPECT_EQ(bins.read(), expected) << shape.width;
   }
 }
@@ -87,7 +87,7 @@ TEST(MetricBins, AreCountedExactlyAndAdded) {
     Array<std::int32_t> bin_memory(bins);
     Array<unsigned> workspace(add_counts_workspace(count));
     Array<double> counts(std::vector<double>(static_cast<std::size_t>(count), 2.5));
-    add_counts(at_once(), bin_memory.data(), static_cast<std::int64_t>(bins.size()), count, workspace.data(),
+    add_counts(test_launch(), bin_memory.data(), static_cast<std::int64_t>(bins.size()), count, workspace.data(),
                counts.data());
     EXPECT_EQ(counts.read(), expected) << count;
   }
@@ -102,7 +102,8 @@ TEST(MetricSums, OfARegressionEqualTheCpu) {
   Array<float> y_memory(y);
   Tensor p_memory(DType::kF32, p, 0);
   Array<double> sums(std::vector<double>(3 * kWidth, 1.0));
-  add_regression_sums(at_once(), DType::kF32, p_memory.data(), kRows, kWidth, {.dense = y_memory.data()}, sums.data());
+  add_regression_sums(test_launch(), DType::kF32, p_memory.data(), kRows, kWidth, {.dense = y_memory.data()},
+                      sums.data());
   const std::vector<double> found = sums.read();
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_NEAR(found[i], expected[i], 1e-9 * std::abs(expected[i]) + 1e-9);

@@ -24,10 +24,10 @@ TEST(GpuNoise, EqualsTheCpu) {
         cpu::add_noise({}, DType::kF32, reference, values.data(), rows, width, noisy.data());
         const std::vector<double> expected(noisy.begin(), noisy.end());
         // Errors in the last places of the functions; in 16 bits, the rounding of the result.
-        add_noise(at_once(), type, noise, state.data(), x.data(), rows, width, y.data());
+        add_noise(test_launch(), type, noise, state.data(), x.data(), rows, width, y.data());
         expect_near(type, expected, y.read(), 1e-6, 3e-6);
         const std::vector<float> apart = y.read();
-        add_noise(at_once(), type, noise, state.data(), x.data(), rows, width, x.data());
+        add_noise(test_launch(), type, noise, state.data(), x.data(), rows, width, x.data());
         EXPECT_EQ(x.read(), apart) << "in place";
       });
     }

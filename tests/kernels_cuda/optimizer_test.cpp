@@ -59,7 +59,7 @@ TEST(Optimizer, Sgd) {
           compare(
               arena, offset,
               [&](const UpdateState& state, const UpdatedWeights& weights) {
-                sgd_update(at_once(), {momentum, nesterov, decay}, state, arena.g.data(), n, weights,
+                sgd_update(test_launch(), {momentum, nesterov, decay}, state, arena.g.data(), n, weights,
                            moves ? m.here.data() : nullptr);
               },
               [&](std::int64_t) {
@@ -87,7 +87,7 @@ TEST(Optimizer, Adam) {
         compare(
             arena, offset,
             [&](const UpdateState& state, const UpdatedWeights& weights) {
-              adam_update(at_once(), pass, state, arena.g.data(), n, weights, m.here.data(), v.here.data(),
+              adam_update(test_launch(), pass, state, arena.g.data(), n, weights, m.here.data(), v.here.data(),
                           amsgrad ? v_max.here.data() : nullptr);
             },
             [&](std::int64_t step) {
@@ -110,8 +110,8 @@ TEST(Optimizer, AdamAfterSkippedSteps) {
     Slot m(33, 0), v(33, 0);
     arena.set(StepState{.step = 6, .learning_rate = kRate, .hyper = {adam_rate(pass, 6)}});
     arena.set(LossScale{.skipped = 4});
-    adam_update(at_once(), pass, arena.state(), arena.g.data(), 33, {.w = arena.w.data()}, m.here.data(), v.here.data(),
-                nullptr);
+    adam_update(test_launch(), pass, arena.state(), arena.g.data(), 33, {.w = arena.w.data()}, m.here.data(),
+                v.here.data(), nullptr);
     cpu::adam_update({}, {.beta_1 = pass.beta_1}, {kRate, 3}, arena.cpu_g.data(), 33, arena.cpu_w.data(),
                      m.there.data(), v.there.data(), nullptr);
     expect_near(DType::kF32, doubles(arena.cpu_w), arena.w.read(), 1e-6, 1e-6);
@@ -134,7 +134,7 @@ struct Relative {
 std::vector<Relative> relatives() {
   return {{"Nadam",
            [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& v) {
-             nadam_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), v.here.data());
+             nadam_update(test_launch(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), v.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
              cpu::nadam_update({}, kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(),
@@ -146,7 +146,7 @@ std::vector<Relative> relatives() {
            }},
           {"Adamax",
            [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& u) {
-             adamax_update(at_once(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), u.here.data());
+             adamax_update(test_launch(), kMoments, state, a.g.data(), a.n, weights, m.here.data(), u.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& u) {
              cpu::adamax_update({}, kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(),
@@ -157,8 +157,8 @@ std::vector<Relative> relatives() {
            [](const UpdateState& state, const UpdatedWeights& weights, Arena& a, Slot& m, Slot& v) {
              const Array<Segment> whole(std::vector<Segment>{{0, a.n}});
              Array<double> workspace(lamb_workspace(1));
-             lamb_update(at_once(), kMoments, state, a.g.data(), a.n, {whole.data(), 1, a.n}, workspace.data(), weights,
-                         m.here.data(), v.here.data());
+             lamb_update(test_launch(), kMoments, state, a.g.data(), a.n, {whole.data(), 1, a.n}, workspace.data(),
+                         weights, m.here.data(), v.here.data());
            },
            [](std::int64_t t, Arena& a, Slot& m, Slot& v) {
              cpu::lamb_step(kMoments, {kRate, t}, a.cpu_g.data(), a.n, a.cpu_w.data(), m.there.data(), v.there.data());
@@ -207,7 +207,7 @@ TEST(Optimizer, Adadelta) {
     compare(
         arena, offset,
         [&](const UpdateState& state, const UpdatedWeights& weights) {
-          adadelta_update(at_once(), {.rho = 0.8, .epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n,
+          adadelta_update(test_launch(), {.rho = 0.8, .epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n,
                           weights, v.here.data(), d.here.data());
         },
         [&](std::int64_t) {
@@ -226,8 +226,8 @@ TEST(Optimizer, Lion) {
     compare(
         arena, offset,
         [&](const UpdateState& state, const UpdatedWeights& weights) {
-          lion_update(at_once(), {.beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.2}, state, arena.g.data(), n, weights,
-                      m.here.data());
+          lion_update(test_launch(), {.beta_1 = 0.8, .beta_2 = 0.9, .weight_decay = 0.2}, state, arena.g.data(), n,
+                      weights, m.here.data());
         },
         [&](std::int64_t) {
           cpu::lion_update({}, {0.8, 0.9, 0.2}, {kRate}, arena.cpu_g.data(), n, arena.cpu_w.data(), m.there.data());
@@ -240,7 +240,7 @@ TEST(Optimizer, Lion) {
   copy_bytes(arena.g.data(), g.data(), g.size() * sizeof(float));
   arena.set(StepState{.learning_rate = kRate});
   const std::vector<float> before = arena.w.read();
-  lion_update(at_once(), {}, arena.state(), arena.g.data(), 5, {.w = arena.w.data()}, m.here.data());
+  lion_update(test_launch(), {}, arena.state(), arena.g.data(), 5, {.w = arena.w.data()}, m.here.data());
   EXPECT_TRUE(std::isnan(arena.w.read()[1]));
   EXPECT_EQ(arena.w.read()[0], before[0]) << "sign(0) is 0";
 }
@@ -255,7 +255,7 @@ TEST(Optimizer, Rmsprop) {
         compare(
             arena, offset,
             [&](const UpdateState& state, const UpdatedWeights& weights) {
-              rmsprop_update(at_once(), pass, state, arena.g.data(), n, weights, v.here.data(),
+              rmsprop_update(test_launch(), pass, state, arena.g.data(), n, weights, v.here.data(),
                              momentum != 0 ? m.here.data() : nullptr, centered ? mean.here.data() : nullptr);
             },
             [&](std::int64_t) {
@@ -277,7 +277,7 @@ TEST(Optimizer, Adagrad) {
     compare(
         arena, offset,
         [&](const UpdateState& state, const UpdatedWeights& weights) {
-          adagrad_update(at_once(), {.epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n, weights,
+          adagrad_update(test_launch(), {.epsilon = 1e-3, .weight_decay = 0.2}, state, arena.g.data(), n, weights,
                          sum.here.data());
         },
         [&](std::int64_t) {
@@ -296,7 +296,7 @@ TEST(Optimizer, EmaInitializesCountsAndOverwrites) {
     const auto run = [&](std::int64_t step, const LossScale& scale) {
       arena.set(StepState{.step = step});
       arena.set(scale);
-      ema_update(at_once(), 0.75, 4, arena.state(), n, {arena.w.data(), copy.data(), DType::kBf16}, average.data());
+      ema_update(test_launch(), 0.75, 4, arena.state(), n, {arena.w.data(), copy.data(), DType::kBf16}, average.data());
     };
     const auto change = [&](std::uint32_t seed) {
       const std::vector<float> w = random_floats(n, seed);
@@ -334,7 +334,7 @@ TEST(Optimizer, EmaWithoutLossScaleNeverOverwrites) {
   Array<float> average(random_floats(5, 3));
   arena.set(StepState{.step = 7});
   const std::vector<float> w = arena.w.read();
-  ema_update(at_once(), 0.5, 0, {.step = arena.step.data()}, 5, {.w = arena.w.data()}, average.data());
+  ema_update(test_launch(), 0.5, 0, {.step = arena.step.data()}, 5, {.w = arena.w.data()}, average.data());
   EXPECT_EQ(arena.w.read(), w);
   const std::vector<float> start = random_floats(5, 3);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_FLOAT_EQ(average.read()[i], 0.5F * start[i] + 0.5F * w[i]);
@@ -350,7 +350,7 @@ TEST(Optimizer, LambByTensor) {
     Tensor copy(type, kArena, 0);
     arena.set(relatives().back().hyper(0).at(0));
     Array<double> workspace(lamb_workspace(table.count));
-    lamb_update(at_once(), kMoments, arena.state(), arena.g.data(), kArena, table, workspace.data(),
+    lamb_update(test_launch(), kMoments, arena.state(), arena.g.data(), kArena, table, workspace.data(),
                 {arena.w.data(), copy.data(), type}, m.here.data(), v.here.data());
     cpu::lamb_step(kMoments, {kRate, 1}, arena.cpu_g.data(), kArena, arena.cpu_w.data(), m.there.data(),
                    v.there.data());
@@ -367,14 +367,14 @@ TEST(Optimizer, LambByTensor) {
 
 TEST(Optimizer, NothingToDo) {
   Arena arena(1, 0);
-  sgd_update(at_once(), {}, arena.state(), nullptr, 0, {}, nullptr);
-  clip_by_value(at_once(), 1.0F, 0, nullptr);
-  clip_by_global_norm(at_once(), 1.0, 0, nullptr, nullptr);
-  clip_by_norm(at_once(), 1.0, {}, nullptr, nullptr);
-  squares_of_segments(at_once(), {}, nullptr, nullptr, nullptr);
-  lamb_update(at_once(), {}, arena.state(), nullptr, 0, {}, nullptr, {}, nullptr, nullptr);
-  add_penalty_gradient(at_once(), {}, nullptr, nullptr);
-  update_statistics(at_once(), {}, nullptr, nullptr, nullptr);
+  sgd_update(test_launch(), {}, arena.state(), nullptr, 0, {}, nullptr);
+  clip_by_value(test_launch(), 1.0F, 0, nullptr);
+  clip_by_global_norm(test_launch(), 1.0, 0, nullptr, nullptr);
+  clip_by_norm(test_launch(), 1.0, {}, nullptr, nullptr);
+  squares_of_segments(test_launch(), {}, nullptr, nullptr, nullptr);
+  lamb_update(test_launch(), {}, arena.state(), nullptr, 0, {}, nullptr, {}, nullptr, nullptr);
+  add_penalty_gradient(test_launch(), {}, nullptr, nullptr);
+  update_statistics(test_launch(), {}, nullptr, nullptr, nullptr);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ TEST(GpuPad, PadsWithZerosAndRemovesThem) {
       const std::int64_t in_size = rows * p.in_h * p.in_w * p.channels, out_size = rows * out_h * out_w * p.channels;
       const Tensor x(type, random_floats(in_size, 1), offset), dy(type, random_floats(out_size, 2), offset);
       Tensor y(type, out_size, offset), dx(type, in_size, offset);
-      zero_pad_forward(at_once(), type, p, x.data(), rows, y.data());
-      zero_pad_backward(at_once(), type, p, dy.data(), rows, dx.data());
+      zero_pad_forward(test_launch(), type, p, x.data(), rows, y.data());
+      zero_pad_backward(test_launch(), type, p, dy.data(), rows, dx.data());
 
       std::vector<float> padded(static_cast<std::size_t>(out_size), 0.0F), cut;
       const std::vector<float> from = x.read(), g = dy.read();

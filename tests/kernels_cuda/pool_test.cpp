@@ -85,10 +85,10 @@ TEST(GpuMaxPool, ReturnsTheFirstLargest) {
     const Largest expected = largest(w, x.read());
     Tensor y(type, size.out, offset), evaluated(type, size.out, offset);
     Array<std::uint8_t> argmax(size.out, offset);
-    max_pool_forward(at_once(), type, w, x.data(), kRows, y.data(), argmax.data());
+    max_pool_forward(test_launch(), type, w, x.data(), kRows, y.data(), argmax.data());
     EXPECT_EQ(y.read(), expected.value);
     EXPECT_EQ(argmax.read(), expected.argmax);
-    max_pool_forward(at_once(), type, w, x.data(), kRows, evaluated.data(), nullptr);
+    max_pool_forward(test_launch(), type, w, x.data(), kRows, evaluated.data(), nullptr);
     EXPECT_EQ(evaluated.read(), expected.value);
   });
 }
@@ -107,7 +107,7 @@ TEST(GpuMaxPool, Backward) {
         if (!relu || forward.value[o] > 0.0F)
           expected[static_cast<std::size_t>(forward.source[o])] += static_cast<double>(g[o]);
       Tensor dx(type, size.in, offset);
-      max_pool_backward(at_once(), type, w, dy.data(), argmax.data(), relu ? y.data() : nullptr, kRows, dx.data());
+      max_pool_backward(test_launch(), type, w, dy.data(), argmax.data(), relu ? y.data() : nullptr, kRows, dx.data());
       expect_near(type, expected, dx.read(), 1e-6, 2e-6);
     }
   });
@@ -129,9 +129,9 @@ TEST(GpuAvgPool, IgnoresPadding) {
       gradient[static_cast<std::size_t>(in)] += at(g, out) / count[static_cast<std::size_t>(out)];
     });
     Tensor y(type, size.out, offset), dx(type, size.in, offset);
-    avg_pool_forward(at_once(), type, w, x.data(), kRows, y.data());
+    avg_pool_forward(test_launch(), type, w, x.data(), kRows, y.data());
     expect_near(type, mean, y.read(), 1e-5, 1e-6);
-    avg_pool_backward(at_once(), type, w, dy.data(), kRows, dx.data());
+    avg_pool_backward(test_launch(), type, w, dy.data(), kRows, dx.data());
     expect_near(type, gradient, dx.read(), 1e-5, 1e-6);
   });
 }
@@ -154,10 +154,10 @@ TEST(GpuGlobalPool, Averages) {
         gradient.push_back(at(g, o) / static_cast<double>(spatial));
       }
       Tensor y(type, out, offset), dx(type, n, offset);
-      global_avg_forward(at_once(), type, x.data(), kRows, spatial, channels, y.data());
+      global_avg_forward(test_launch(), type, x.data(), kRows, spatial, channels, y.data());
       expect_near(type, mean, y.read(), 1e-5, 1e-6);
       EXPECT_EQ(x.read(), values);
-      global_avg_backward(at_once(), type, dy.data(), kRows, spatial, channels, dx.data());
+      global_avg_backward(test_launch(), type, dy.data(), kRows, spatial, channels, dx.data());
       expect_near(type, gradient, dx.read());
     });
   }
@@ -184,12 +184,12 @@ TEST(GpuGlobalPool, ReturnsTheFirstLargest) {
       }
       Tensor y(type, out, offset), evaluated(type, out, offset), dx(type, n, offset);
       Array<std::int32_t> argmax(out, offset);
-      global_max_forward(at_once(), type, x.data(), kRows, spatial, channels, y.data(), argmax.data());
+      global_max_forward(test_launch(), type, x.data(), kRows, spatial, channels, y.data(), argmax.data());
       EXPECT_EQ(y.read(), value);
       EXPECT_EQ(argmax.read(), positions);
-      global_max_forward(at_once(), type, x.data(), kRows, spatial, channels, evaluated.data(), nullptr);
+      global_max_forward(test_launch(), type, x.data(), kRows, spatial, channels, evaluated.data(), nullptr);
       EXPECT_EQ(evaluated.read(), value);
-      global_max_backward(at_once(), type, dy.data(), argmax.data(), kRows, spatial, channels, dx.data());
+      global_max_backward(test_launch(), type, dy.data(), argmax.data(), kRows, spatial, channels, dx.data());
       EXPECT_EQ(dx.read(), gradient);
     });
   }

@@ -52,12 +52,12 @@ TEST(GpuPRelu, ValuesAndGradients) {
         sums[static_cast<std::size_t>(place)] += v < 0 ? v * at(g, i) : 0.0;
       }
       Tensor y(type, n, offset), dx(type, n, offset);
-      prelu_forward(at_once(), type, prelu, x.data(), alpha.data(), c.rows, y.data());
+      prelu_forward(test_launch(), type, prelu, x.data(), alpha.data(), c.rows, y.data());
       expect_near(type, expected, y.read());
-      prelu_input_gradient(at_once(), type, prelu, x.data(), dy.data(), alpha.data(), c.rows, dx.data());
+      prelu_input_gradient(test_launch(), type, prelu, x.data(), dy.data(), alpha.data(), c.rows, dx.data());
       expect_near(type, gradient, dx.read());
       Array<float> workspace(prelu_workspace(prelu, c.rows)), dalpha(alphas);
-      prelu_alpha_gradient(at_once(), type, prelu, x.data(), dy.data(), c.rows, workspace.data(), dalpha.data());
+      prelu_alpha_gradient(test_launch(), type, prelu, x.data(), dy.data(), c.rows, workspace.data(), dalpha.data());
       expect_near(DType::kF32, sums, dalpha.read(), 1e-5, 1e-3);  // sums of products that cancel
       workspace.read();
     });

@@ -33,16 +33,16 @@ TEST(Softmax, ForwardEqualsThatOfDoubles) {
     on_every_type([&](DType type, int offset) {
       const std::int64_t n = shape.rows * shape.classes;
       Tensor x(type, random_floats(n, 1, -9.0F, 9.0F), offset), y(type, n, offset);
-      softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, y.data());
+      softmax_forward(test_launch(), type, x.data(), shape.rows, shape.classes, y.data());
       // e^t of a float t of up to 18 has an error of 18 roundings.
       expect_near(type, softmax_of(x.read(), shape), y.read(), 3e-6, 1e-12);
 
       Array<float> wide(n, offset);
-      softmax_probabilities(at_once(), type, x.data(), shape.rows, shape.classes, wide.data());
+      softmax_probabilities(test_launch(), type, x.data(), shape.rows, shape.classes, wide.data());
       expect_near(DType::kF32, softmax_of(x.read(), shape), wide.read(), 3e-6, 1e-12);
 
       const std::vector<double> expected = softmax_of(x.read(), shape);
-      softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, x.data());
+      softmax_forward(test_launch(), type, x.data(), shape.rows, shape.classes, x.data());
       expect_near(type, expected, x.read(), 3e-6, 1e-12);
     });
   }
@@ -55,7 +55,7 @@ TEST(Softmax, LargeLogitsAndInfinitiesStayFinite) {
     x[1] = 30000.0F;
     x[2] = 29984.0F;
     Tensor logits(DType::kF32, x), y(DType::kF32, classes);
-    softmax_forward(at_once(), DType::kF32, logits.data(), 1, classes, y.data());
+    softmax_forward(test_launch(), DType::kF32, logits.data(), 1, classes, y.data());
     std::vector<double> expected(x.size(), 0.0);
     expected[1] = 1.0 / (1.0 + std::exp(-16.0));
     expected[2] = 1.0 - expected[1];
@@ -78,9 +78,9 @@ TEST(Softmax, BackwardEqualsThatOfDoubles) {
         for (std::int64_t i = row * shape.classes; i < (row + 1) * shape.classes; ++i)
           expected.push_back(at(p, i) * (at(g, i) - dot));
       }
-      softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dx.data());
+      softmax_backward(test_launch(), type, y.data(), dy.data(), shape.rows, shape.classes, dx.data());
       expect_near(type, expected, dx.read(), 1e-6, 1e-6);
-      softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dy.data());
+      softmax_backward(test_launch(), type, y.data(), dy.data(), shape.rows, shape.classes, dy.data());
       expect_near(type, expected, dy.read(), 1e-6, 1e-6);
     });
   }
@@ -93,9 +93,9 @@ TEST(LogSoftmax, EqualsThatOfDoubles) {
       Tensor x(type, random_floats(n, 6, -9.0F, 9.0F), offset), y(type, n, offset);
       std::vector<double> expected = softmax_of(x.read(), shape);
       for (double& value : expected) value = std::log(value);
-      log_softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, y.data());
+      log_softmax_forward(test_launch(), type, x.data(), shape.rows, shape.classes, y.data());
       expect_near(type, expected, y.read(), 3e-7, 5e-7);  // two subtractions, and the logarithm of a sum near 1
-      log_softmax_forward(at_once(), type, x.data(), shape.rows, shape.classes, x.data());
+      log_softmax_forward(test_launch(), type, x.data(), shape.rows, shape.classes, x.data());
       expect_near(type, expected, x.read(), 3e-7, 5e-7);
 
       Tensor dy(type, random_floats(n, 7), offset), dx(type, n, offset);
@@ -107,9 +107,9 @@ TEST(LogSoftmax, EqualsThatOfDoubles) {
         for (std::int64_t i = row; i < row + shape.classes; ++i)
           gradient.push_back(at(g, i) - std::exp(at(at_y, i)) * sum);
       }
-      log_softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dx.data());
+      log_softmax_backward(test_launch(), type, y.data(), dy.data(), shape.rows, shape.classes, dx.data());
       expect_near(type, gradient, dx.read(), 1e-6, 5e-6);  // of a sum of 300
-      log_softmax_backward(at_once(), type, y.data(), dy.data(), shape.rows, shape.classes, dy.data());
+      log_softmax_backward(test_launch(), type, y.data(), dy.data(), shape.rows, shape.classes, dy.data());
       expect_near(type, gradient, dy.read(), 1e-6, 5e-6);
     });
   }
@@ -121,7 +121,7 @@ TEST(Softmax, EqualsTheCpu) {
   std::vector<float> expected(x.size());
   cpu::softmax_forward({}, DType::kF32, x.data(), shape.rows, shape.classes, expected.data());
   Tensor y(DType::kF32, x);
-  softmax_forward(at_once(), DType::kF32, y.data(), shape.rows, shape.classes, y.data());
+  softmax_forward(test_launch(), DType::kF32, y.data(), shape.rows, shape.classes, y.data());
   expect_near(DType::kF32, {expected.begin(), expected.end()}, y.read(), 1e-6, 0.0);
 }
 
@@ -129,7 +129,7 @@ TEST(Softmax, SigmoidProbabilities) {
   on_every_type([](DType type, int offset) {
     Tensor x(type, random_floats(333, 5, -120.0F, 120.0F), offset);
     Array<float> y(333, offset);
-    sigmoid_probabilities(at_once(), type, x.data(), 333, y.data());
+    sigmoid_probabilities(test_launch(), type, x.data(), 333, y.data());
     std::vector<double> expected;
     for (const float value : x.read()) expected.push_back(1.0 / (1.0 + std::exp(-static_cast<double>(value))));
     expect_near(DType::kF32, expected, y.read(), 1e-6, 1e-37);
@@ -138,11 +138,11 @@ TEST(Softmax, SigmoidProbabilities) {
 
 TEST(Softmax, AcceptsZeroRows) {
   Tensor none(DType::kF32, 0);
-  softmax_forward(at_once(), DType::kF32, none.data(), 0, 5, none.data());
-  softmax_backward(at_once(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
-  log_softmax_forward(at_once(), DType::kF32, none.data(), 0, 5, none.data());
-  log_softmax_backward(at_once(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
-  sigmoid_probabilities(at_once(), DType::kF32, none.data(), 0, nullptr);
+  softmax_forward(test_launch(), DType::kF32, none.data(), 0, 5, none.data());
+  softmax_backward(test_launch(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
+  log_softmax_forward(test_launch(), DType::kF32, none.data(), 0, 5, none.data());
+  log_softmax_backward(test_launch(), DType::kF32, none.data(), none.data(), 0, 5, none.data());
+  sigmoid_probabilities(test_launch(), DType::kF32, none.data(), 0, nullptr);
 }
 
 }  // namespace

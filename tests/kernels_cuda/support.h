@@ -32,7 +32,7 @@ namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 
 /// Launches at once on the emulator, on the default stream on a GPU. With few multiprocessors, grid-stride loops
 /// iterate.
-inline Launch at_once(int multiprocessors = 1) { return {.stream = nullptr, .multiprocessors = multiprocessors}; }
+inline Launch test_launch(int multiprocessors = 1) { return {.stream = nullptr, .multiprocessors = multiprocessors}; }
 
 // --- Memory ---
 

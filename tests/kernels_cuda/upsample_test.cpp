@@ -25,8 +25,8 @@ TEST(GpuUpsample, EqualsTheNaiveSums) {
       const std::int64_t in = rows * in_pixels * s.channels, out = rows * out_pixels * s.channels;
       const Tensor x(type, random_floats(in, 1), offset), dy(type, random_floats(out, 2), offset);
       Tensor y(type, out, offset), dx(type, in, offset);
-      upsample_forward(at_once(), type, s, x.data(), rows, y.data());
-      upsample_backward(at_once(), type, s, dy.data(), rows, dx.data());
+      upsample_forward(test_launch(), type, s, x.data(), rows, y.data());
+      upsample_backward(test_launch(), type, s, dy.data(), rows, dx.data());
 
       const auto from = x.read(), g = dy.read();
       std::vector<double> sums(static_cast<std::size_t>(out)), gradient(static_cast<std::size_t>(in));
@@ -53,8 +53,8 @@ TEST(GpuUpsample, LongAxes) {
     ASSERT_FALSE(fits_32_bits(s));
     const Tensor x(DType::kF32, random_floats(s.in_w, 1), 0), dy(DType::kF32, random_floats(s.out_w, 2), 0);
     Tensor y(DType::kF32, s.out_w, 0), dx(DType::kF32, s.in_w, 0);
-    upsample_forward(at_once(), DType::kF32, s, x.data(), 1, y.data());
-    upsample_backward(at_once(), DType::kF32, s, dy.data(), 1, dx.data());
+    upsample_forward(test_launch(), DType::kF32, s, x.data(), 1, y.data());
+    upsample_backward(test_launch(), DType::kF32, s, dy.data(), 1, dx.data());
 
     const auto from = x.read(), g = dy.read();
     std::vector<double> values(static_cast<std::size_t>(s.out_w)), gradient(static_cast<std::size_t>(s.in_w));

@@ -141,7 +141,7 @@ layers:
   EXPECT_EQ(loss.mask, step_named(plan, "words").outputs[1]);
   EXPECT_EQ(loss.masked_positions, 5);
   EXPECT_TRUE(loss.metrics[0].masked);
-  EXPECT_FALSE(loss.metrics[1].masked) << "Keras's counts heed no mask";
+  EXPECT_FALSE(loss.metrics[1].masked) << "Keras's counts ignore masks";
   EXPECT_EQ(plan.sums(), loss.valid_sum() + 1);
   const Lifetime lives = tensor_lifetimes(plan, Mode::kTraining)[at(loss.mask)];
   EXPECT_EQ(lives.last, static_cast<int>(plan.steps.size())) << "until the loss";

@@ -65,7 +65,7 @@ TEST(SlotPlan, CopiesTensorsAndFetchesGradients) {
   EXPECT_EQ(step_named(plan, "other").slot, 1);
   EXPECT_EQ(step_named(plan, "other to a").slot, 0);
   EXPECT_TRUE(step_named(plan, "other to a").copies);
-  EXPECT_EQ(step_named(plan, "same").slot, 0) << "without a word it is on the first";
+  EXPECT_EQ(step_named(plan, "same").slot, 0) << "without a device it is on the first slot";
   // Slot a computes its own branch before it waits for b's gradients, whose order in the sums is that of one slot.
   EXPECT_THAT(items(plan), ElementsAre("same", "merged", "d other <-", "other", "twice", "once", "encoder/kernel <-",
                                        "encoder/bias <-",
@@ -181,8 +181,8 @@ TEST(SlotPlan, RequiresSynchronizedNormalizationOnTheFirstSlot) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "model.yaml:2:4: error: BatchNormalization 'bn': synchronized with the other replicas it runs on the "
-                 "first slot, a, found device b; put it there, or leave synchronized out");
+                 "model.yaml:2:4: error: BatchNormalization 'bn': synchronized requires the first slot, a, "
+                 "found device b; set device: a, or remove synchronized");
   }
 }
 

@@ -40,8 +40,8 @@ class AttentionOp final : public Op {
   plan::Need need() const override {
     kernels::cpu::WorkspaceParts scratch(nullptr);
     allocate_scratch(scratch);
-    const std::int64_t saved_tensors = has_backward_ ? kernels::cpu::attention_saved_floats(scores_.shape, rows_) : 0;
-    return {.saved = static_cast<std::uint64_t>(saved_tensors) * sizeof(float),
+    const std::int64_t saved_floats = has_backward_ ? kernels::cpu::attention_saved_floats(scores_.shape, rows_) : 0;
+    return {.saved = static_cast<std::uint64_t>(saved_floats) * sizeof(float),
             .scratch = static_cast<std::uint64_t>(scratch.taken()) * sizeof(float)};
   }
 

@@ -206,7 +206,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
                                                .addend = adds_ ? a.in(1) : nullptr,
                                                .relu = activation_ != nn::Activation::kLinear,
                                                .ceiling = ceiling(),
-                                               .kept = a.training};
+                                               .non_temporal = a.training};
     last_ = {affine, a.in(), a.out()};
     if (!a.defers_last_pass) kernels::cpu::batch_norm_apply(a.in(), affine, a.rows * spatial_, channels_, a.out());
   }
@@ -224,7 +224,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     if (replicas_ == 1) return positions;
     if (a.collective == nullptr || a.collective->size() != replicas_)
       throw Error(ErrorKind::kInternal,
-                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                  fmt::format("synchronized BatchNormalization was made for {} replicas, found {}", replicas_,
                               a.collective == nullptr ? 1 : a.collective->size()));
     const std::int64_t size = message_doubles();
     buffers.mine[0] = static_cast<double>(positions);

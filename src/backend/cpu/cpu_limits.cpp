@@ -14,8 +14,8 @@
 namespace dptrain::backend {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;  // limits of the buffer for measuring memory
-constexpr std::uint64_t kLeastBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{2} << 30;  // limits of the buffer for measuring memory
+constexpr std::uint64_t kMinBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kStep = 4096;  // each thread's part is a multiple: whole pages
 
 /// Held by a measurement, because concurrent ones would slow each other down.
@@ -57,7 +57,7 @@ std::vector<MemoryLevel> measure_levels(int threads) {
   const auto each = static_cast<std::uint64_t>(threads);
   std::uint64_t nearer = 0;  // bytes of the previous level
   for (const machine::Cache& cache : machine::caches()) {
-    const std::uint64_t bytes = cache.reached_by(threads);
+    const std::uint64_t bytes = cache.bytes_for_threads(threads);
     // Half of the level, so that other data does not evict it, but more than the previous level holds.
     const std::uint64_t used = std::max(bytes / 2, nearer + nearer / 2);
     if (used >= bytes) continue;  // hardly larger than the previous level
@@ -66,8 +66,8 @@ std::vector<MemoryLevel> measure_levels(int threads) {
       levels.push_back(*level);
   }
   const std::uint64_t available = machine::memory().available;  // 0: not reported
-  const std::uint64_t most = available > 0 ? std::min(kMostBytes, available / 4) : kMostBytes;
-  const std::uint64_t used = std::min(most, std::max(kLeastBytes, 3 * nearer));
+  const std::uint64_t most = available > 0 ? std::min(kMaxBytes, available / 4) : kMaxBytes;
+  const std::uint64_t used = std::min(most, std::max(kMinBytes, 3 * nearer));
   if (!levels.empty() && used >= nearer + nearer / 2)
     if (auto memory = measured({.name = "memory"}, used / each, threads)) levels.push_back(*memory);
   // Corrects measurements that other programs have slowed down: a nearer level is not slower.
@@ -83,7 +83,7 @@ double known_peak(int threads) {
   const auto [entry, is_new] = known.try_emplace(threads, 0);
   if (is_new) {
     const Threads busy(threads);
-    entry->second = kernels::cpu::measure_fma_peak_gflops_side_by_side();
+    entry->second = kernels::cpu::measure_fma_peak_gflops_of_all_threads();
   }
   return entry->second;
 }

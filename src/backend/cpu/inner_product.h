@@ -49,8 +49,9 @@ class InnerProduct {
     const auto pd = present(describe<dnnl::inner_product_forward>(dnnl, attributes(), dnnl::prop_kind::forward_training,
                                                                   x_factor_, weights_factor_, bias_, y_));
     const bool few_rows = !rounds && positions <= kernels::cpu::kFewRows;
-    own_forward_ = few_rows && in * units >= kLeastOfForward && (positions >= kRowsOfAnyWidth || units % kAligned == 0);
-    own_data_ = few_rows && wants_dx && in * units >= kLeastOfData;
+    own_forward_ =
+        few_rows && in * units >= kMinForwardWeights && (positions >= kRowsOfAnyWidth || units % kAligned == 0);
+    own_data_ = few_rows && wants_dx && in * units >= kMinDataWeights;
     if (own_forward_)
       name_ = std::string("forward rows ") + kernels::cpu::isa_name();
     else
@@ -167,7 +168,7 @@ class InnerProduct {
   /// Minimum size of weights, in floats, for packing many rows.
   static constexpr std::int64_t kPackedWeights = 256 << 10;
   /// Minimum sizes of weights, in floats, for the kernels of few rows.
-  static constexpr std::int64_t kLeastOfForward = 16 << 10, kLeastOfData = 128 << 10;
+  static constexpr std::int64_t kMinForwardWeights = 16 << 10, kMinDataWeights = 128 << 10;
   /// With fewer rows, oneDNN's forward is faster (1.1 to 1.2 times) if rows of the weights do not start at cache lines.
   static constexpr std::int64_t kRowsOfAnyWidth = 3;
   /// Minimum number of positions (steps of a batch of sequences) for which the rules of a processor do not apply.

@@ -37,8 +37,8 @@ class Broadcast {
   /// y = the larger (smaller) of y and broadcast x; NaN where one of them is.
   void maximum(const float* x, std::int64_t rows, float* y) const;
   void minimum(const float* x, std::int64_t rows, float* y) const;
-  /// kernels::cpu::take_where_equal of broadcast x and y.
-  void take_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const;
+  /// kernels::cpu::move_where_equal of broadcast x and y.
+  void move_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const;
   /// dx = dy summed over the broadcast axes.
   void reduce(const float* dy, std::int64_t rows, float* dx) const;
 
@@ -135,8 +135,8 @@ void Broadcast::minimum(const float* x, std::int64_t rows, float* y) const {
   spread(x, rows, y, [](float old, float value) { return old <= value || std::isnan(old) ? old : value; });
 }
 
-void Broadcast::take_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const {
-  if (trivial()) return kernels::cpu::take_where_equal(x, y, left, taken, rows * to_elements_);
+void Broadcast::move_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const {
+  if (trivial()) return kernels::cpu::move_where_equal(x, y, left, taken, rows * to_elements_);
   kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
     const float* const source = x + row * from_elements_;
     each_run(0, 0, row * to_elements_, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
@@ -343,7 +343,7 @@ class ExtremeOp final : public Op {
       float* const dx = a.dx(i);
       const bool full = inputs_[i].trivial();
       float* const taken = dx == nullptr || full ? dx : spread;
-      inputs_[i].take_where_equal(static_cast<const float*>(x[i]), a.out(), a.rows, a.dy(), taken);
+      inputs_[i].move_where_equal(static_cast<const float*>(x[i]), a.out(), a.rows, a.dy(), taken);
       if (dx != nullptr && !full) inputs_[i].reduce(taken, a.rows, dx);
     }
   }

@@ -147,8 +147,8 @@ class RecurrentOp : public RecurrentPasses {
 
   const Spec spec_;
   const std::int64_t rows_, gates_, scratch_;
-  const bool has_backward_;  ///< for backward
-  const bool has_states_;    ///< the initial state is an input
+  const bool has_backward_;
+  const bool has_states_;  ///< the initial state is an input
   RecurrentInputs inputs_;
   ValidSteps valid_;
   RecurrentWeights recurrent_;

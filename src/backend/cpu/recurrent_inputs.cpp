@@ -148,9 +148,9 @@ void RecurrentInputs::draw_state_factors(const OpArgs& a, float* factors) const 
   }
 }
 
-void RecurrentInputs::drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* memory, float* to) const {
+void RecurrentInputs::drop_state(const OpArgs& a, std::int64_t gate, const float* of, float* scratch, float* to) const {
   kernels::cpu::spatial_dropout({}, DType::kF32, dropout(a, draws_.state_rate(), draws_.of_state(gate)), of, a.rows,
-                                steps_, units_, memory, to);
+                                steps_, units_, scratch, to);
 }
 
 using kernels::cpu::copy_columns;

@@ -31,7 +31,7 @@ std::vector<DeviceInfo> list_cuda() {
     info.memory_bytes = facts.memory_bytes;
     info.details = fmt::format("{}, compute capability {}, {}", facts.bus_id, facts.compute_capability,
                                human_bytes(facts.memory_bytes));
-    if (facts.knows_used) info.details += fmt::format(", {} in use", human_bytes(facts.used_bytes));
+    if (facts.has_used_bytes) info.details += fmt::format(", {} in use", human_bytes(facts.used_bytes));
   }
   return all;
 }

@@ -38,7 +38,7 @@ const char* advice(cudaError_t status) {
 
 }  // namespace
 
-std::string cuda_words(cudaError_t status) {
+std::string cuda_message(cudaError_t status) {
   return fmt::format("{} ({})", cudaGetErrorString(status), static_cast<int>(status));
 }
 
@@ -52,7 +52,7 @@ void check_cuda(cudaError_t status, const char* call, const std::string& where) 
   cudaGetLastError();  // clears recoverable errors, which the next kernel launch would report otherwise
   throw Error(
       ErrorKind::kDevice,
-      fmt::format("{}: {}: {}{}{}", where, call, cuda_words(status), advice(status),
+      fmt::format("{}: {}: {}{}{}", where, call, cuda_message(status), advice(status),
                   loses_the_device(status) ? ", by this call or by work queued before it; the device is lost to this "
                                              "process (CUDA_LAUNCH_BLOCKING=1 shows which)"
                                            : ""));

@@ -9,7 +9,7 @@
 namespace dptrain::backend::cuda {
 
 /// "out of memory (2)"
-std::string cuda_words(cudaError_t status);
+std::string cuda_message(cudaError_t status);
 
 /// Throws Error{kDevice} "<where>: <call>: out of memory (2)" unless the status is success; where: "gpu:0". For errors
 /// after which the device is unusable, the message adds that earlier work may have caused them.

@@ -134,9 +134,9 @@ double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Sto
 
 int runs_of_window(double microseconds) {
   constexpr double kWindow = 300;  // in microseconds; events resolve 0.5, and a launch may be late by several
-  constexpr int kFewest = 3, kMost = 100;
-  return microseconds > 0 ? static_cast<int>(std::clamp(std::ceil(kWindow / microseconds), 1.0 * kFewest, 1.0 * kMost))
-                          : kMost;
+  constexpr int kMin = 3, kMax = 100;
+  return microseconds > 0 ? static_cast<int>(std::clamp(std::ceil(kWindow / microseconds), 1.0 * kMin, 1.0 * kMax))
+                          : kMax;
 }
 
 CudnnTuner::CudnnTuner(std::shared_ptr<gpu::Runtime> runtime, std::shared_ptr<CudnnHandle> handle, int id)

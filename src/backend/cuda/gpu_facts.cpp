@@ -109,7 +109,7 @@ std::vector<GpuFacts> gpu_facts() {
     if (const ManagementLibrary* library = ManagementLibrary::get())
       if (const auto used = library->used(facts.bus_id)) {
         facts.used_bytes = *used;
-        facts.knows_used = true;
+        facts.has_used_bytes = true;
       }
     all.push_back(facts);
   }

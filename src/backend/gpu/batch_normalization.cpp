@@ -164,7 +164,7 @@ class BatchNormalizationOp final : public GpuOp {
     if (replicas_ == 1) return {.counted = nullptr, .known = positions};
     if (a.collective == nullptr || a.collective->size() != replicas_)
       throw Error(ErrorKind::kInternal,
-                  fmt::format("synchronised BatchNormalization was made for {} replicas, found {}", replicas_,
+                  fmt::format("synchronized BatchNormalization was made for {} replicas, found {}", replicas_,
                               a.collective == nullptr ? 1 : a.collective->size()));
     a.collective->all_gather(buffers.message,
                              static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),

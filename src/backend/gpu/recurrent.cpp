@@ -70,14 +70,14 @@ class LSTMOp final : public RecurrentCellOp<LSTMOp, nn::LSTMSpec> {
   };
 
   SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
-    const std::int64_t all = states(most_rows()) * this->steps();
+    const std::int64_t all = states(max_rows()) * this->steps();
     SavedTensors saved{};
     saved.gates = parts.take(4 * all, type_);
     if (!for_backward) return saved;
     saved.hidden = parts.take(all, type_);
     saved.cell = parts.floats(all);
     saved.squashed = parts.floats(all);
-    if (has_states()) saved.c0 = parts.floats(states(most_rows()));
+    if (has_states()) saved.c0 = parts.floats(states(max_rows()));
     return saved;
   }
 };
@@ -148,7 +148,7 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
   };
 
   SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
-    const std::int64_t all = states(most_rows()) * this->steps();
+    const std::int64_t all = states(max_rows()) * this->steps();
     SavedTensors saved{};
     saved.gates = parts.take(3 * all, type_);
     if (!for_backward) return saved;
@@ -159,10 +159,9 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
 
   CellScratch allocate_cell_scratch(Parts& parts) const {
     CellScratch own{};
-    own.reset = parts.take(states(most_rows()), type_);
-    own.operand = parts.take(states(most_rows()), type_);
-    own.recurrent =
-        parts.take(has_backward() && spec_.reset_after ? 3 * states(most_rows()) * this->steps() : 0, type_);
+    own.reset = parts.take(states(max_rows()), type_);
+    own.operand = parts.take(states(max_rows()), type_);
+    own.recurrent = parts.take(has_backward() && spec_.reset_after ? 3 * states(max_rows()) * this->steps() : 0, type_);
     return own;
   }
 
@@ -232,7 +231,7 @@ class SimpleRNNOp final : public RecurrentCellOp<SimpleRNNOp, nn::SimpleRNNSpec>
   };
 
   SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
-    const std::int64_t all = states(most_rows()) * this->steps();
+    const std::int64_t all = states(max_rows()) * this->steps();
     SavedTensors saved{};
     saved.sums = parts.take(all, type_);
     if (!for_backward) return saved;

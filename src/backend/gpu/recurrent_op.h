@@ -81,7 +81,7 @@ class RecurrentOp : public GpuOp {
   std::int64_t steps() const { return steps_; }
   bool has_backward() const { return has_backward_; }
   bool has_states() const { return has_states_; }
-  std::int64_t most_rows() const { return rows_; }
+  std::int64_t max_rows() const { return rows_; }
 
  private:
   /// Convolutions with `columns` output columns: all gates or one gate.

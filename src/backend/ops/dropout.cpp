@@ -49,8 +49,8 @@ class DropoutOp final : public RandomOp {
   DropoutOp(const nn::DropoutSpec& spec, const OpContext& context, Device& device)
       : DropoutOp(spec.rate, spread_axes(spec, context.input(0)), context, device) {}
   DropoutOp(const nn::StochasticDepthSpec& spec, const OpContext& context, Device& device)
-      : DropoutOp(spec.drop_path_rate, kernels::SpreadAxes{.axes = 1, .extent = {context.input(0).elements()}}, context,
-                  device) {}
+      : DropoutOp(spec.drop_path_rate, kernels::BroadcastAxes{.axes = 1, .extent = {context.input(0).elements()}},
+                  context, device) {}
 
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
 
@@ -58,7 +58,7 @@ class DropoutOp final : public RandomOp {
   void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
 
  private:
-  DropoutOp(float rate, std::optional<kernels::SpreadAxes> spread, const OpContext& context, Device& device)
+  DropoutOp(float rate, std::optional<kernels::BroadcastAxes> spread, const OpContext& context, Device& device)
       : RandomOp(Purpose::kDropout, context, device),
         rate_(rate),
         width_(context.output().elements()),
@@ -67,10 +67,10 @@ class DropoutOp final : public RandomOp {
 
   /// The axes of a Dropout's noise_shape; nullopt if every element has its own draw. Adjacent axes of one kind are
   /// joined.
-  static std::optional<kernels::SpreadAxes> spread_axes(const nn::DropoutSpec& spec, const Shape& in) {
+  static std::optional<kernels::BroadcastAxes> spread_axes(const nn::DropoutSpec& spec, const Shape& in) {
     const std::optional<nn::SampleNoise> noise = nn::sample_noise(spec, in);
     if (!noise) return std::nullopt;
-    kernels::SpreadAxes all{.axes = 1, .extent = {1}, .numbers = noise->shape.elements(), .one_row = noise->one_row};
+    kernels::BroadcastAxes all{.axes = 1, .extent = {1}, .numbers = noise->shape.elements(), .one_row = noise->one_row};
     std::int64_t stride = all.numbers;
     bool drawn = false;  // along the last axis of `all`
     for (int axis = 0; axis < in.rank(); ++axis) {
@@ -91,16 +91,16 @@ class DropoutOp final : public RandomOp {
       if (!spread_)
         kernel::dropout_forward(launch(a), type_, dropout, state..., x, a.rows, width_, y);
       else if constexpr (kIsCpu)
-        kernel::spread_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows, static_cast<float*>(a.scratch),
-                               y);
+        kernel::broadcast_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows,
+                                  static_cast<float*>(a.scratch), y);
       else
-        kernel::spread_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows, y);
+        kernel::broadcast_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows, y);
     });
   }
 
   float rate_;
   std::int64_t width_;
-  std::optional<kernels::SpreadAxes> spread_;
+  std::optional<kernels::BroadcastAxes> spread_;
   std::uint64_t scratch_;
 };
 

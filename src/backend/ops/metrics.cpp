@@ -157,7 +157,7 @@ class CountingMetric : public RowMetric {
 /// Counts values above thresholds.
 class ThresholdMetric final : public CountingMetric {
  public:
-  ThresholdMetric(const nn::CountedAbove& spec, const MetricContext& context, Device& device)
+  ThresholdMetric(const nn::ThresholdMetricSpec& spec, const MetricContext& context, Device& device)
       : ThresholdMetric({.top_k = spec.top_k.value_or(0), .class_id = spec.class_id.value_or(-1)}, spec.ascending(),
                         context, device) {}
   ThresholdMetric(const nn::AUCSpec& spec, const MetricContext& context, Device& device)

@@ -14,6 +14,8 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
+static_assert(nn::kMaxPoolWindow == kernels::kMaxPoolWindow);
+
 /// `Spec`: MaxPooling2DSpec or AveragePooling2DSpec.
 template <class Spec>
 kernels::PoolWindow pool_window(const Spec& spec, const OpContext& context) {

@@ -12,7 +12,7 @@ namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
 /// `inside`: the image that `sides` are around.
-kernel::Padding sides_padding(const nn::Sides& sides, const Shape& inside) {
+kernel::Padding sides_padding(const nn::Margins2D& sides, const Shape& inside) {
   return {.in_h = inside[0],
           .in_w = inside[1],
           .channels = inside[2],

@@ -13,7 +13,7 @@ namespace dptrain::backend::cpu {
 namespace {
 
 constexpr double kProducts = 1e8;  // for all samples of a pass: half a second at most
-constexpr std::int64_t kFewest = 100, kMost = 2000;
+constexpr std::int64_t kMin = 100, kMax = 2000;
 
 /// Single elements of a pass in double. Indices as in ConvShape's layouts.
 class ReferenceConvolution {
@@ -106,7 +106,7 @@ class ReferenceConvolution {
 /// ||result - exact|| / ||exact|| over some of the `elements`. exact(index) computes `products` products.
 template <class F>
 double distance(const float* result, std::int64_t elements, std::int64_t products, const F& exact) {
-  const auto samples = std::clamp(static_cast<std::int64_t>(kProducts / static_cast<double>(products)), kFewest, kMost);
+  const auto samples = std::clamp(static_cast<std::int64_t>(kProducts / static_cast<double>(products)), kMin, kMax);
   double difference = 0, size = 0;
   for (std::int64_t k = 0; k < samples; ++k) {
     constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;  // spreads samples over all channels and positions

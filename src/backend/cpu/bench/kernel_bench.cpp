@@ -119,7 +119,7 @@ void bench_kernels(const ConvChoices& convolutions, const KernelBenchOptions& op
                                    state.counters[kBytes] = kernel.bytes;
                                    state.counters[kError] = current.error();
                                  })
-        ->MinTime(options.least_seconds)
+        ->MinTime(options.min_seconds)
         ->UseRealTime();
   Reporter reporter(done);
   benchmark::RunSpecifiedBenchmarks(&reporter, ".");

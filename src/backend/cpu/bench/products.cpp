@@ -32,8 +32,8 @@ void add_dense(Suite& suite, std::int64_t rows, std::int64_t in, std::int64_t un
   const auto with = [&](const char* pass, auto run) {
     suite.push_back({fmt::format("dense/{}x{}x{}/{}", rows, in, units, pass), [=] {
                        const auto product = std::make_shared<Product>(rows, in, units);
-                       const auto aligned_scratch = std::make_shared<Arrays>();
-                       return Kernel{.run = [=] { run(*product, *aligned_scratch); }, .flops = flops, .bytes = bytes};
+                       const auto arrays = std::make_shared<Arrays>();
+                       return Kernel{.run = [=] { run(*product, *arrays); }, .flops = flops, .bytes = bytes};
                      }});
   };
   with("forward", [=](Product& p, Arrays& r) {

@@ -46,7 +46,7 @@ void add(Suite& suite, std::string name, double bytes, double flops, std::functi
 
 void add_convolutions(Suite& suite, const ConvChoices& asked);
 void add_flat_kernels(Suite& suite);    ///< activations, elementwise passes, sums over replicas, optimizers
-void add_layer_kernels(Suite& suite);   ///< normalisation, softmax, losses, dropout, LRN
+void add_layer_kernels(Suite& suite);   ///< normalization, softmax, losses, dropout, LRN
 void add_products(Suite& suite);        ///< dense layers of large weights
 void add_window_kernels(Suite& suite);  ///< pooling, depthwise convolution, padding
 

@@ -9,12 +9,12 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-constexpr std::int64_t kMostKernel = 7;
-constexpr std::int64_t kMostStride = 2;
+constexpr std::int64_t kMaxKernel = 7;
+constexpr std::int64_t kMaxStride = 2;
 
 bool fits_first(const ConvShape& s) {
   return s.groups == 1 && !s.dilated() && s.in_channels <= kernels::cpu::kFirstConvChannels &&
-         std::max(s.kernel_h, s.kernel_w) <= kMostKernel && std::max(s.stride_h, s.stride_w) <= kMostStride;
+         std::max(s.kernel_h, s.kernel_w) <= kMaxKernel && std::max(s.stride_h, s.stride_w) <= kMaxStride;
 }
 
 class FirstConv : public ConvPass {

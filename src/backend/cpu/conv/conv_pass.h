@@ -24,8 +24,8 @@ struct ConvShape : kernels::ConvWindow {
   /// A 2x2 max-pooling follows bias and ReLU. y and dy are then [rows, out_h / 2, out_w / 2, out_channels], and an odd
   /// last row or column is ignored.
   bool pool = false;
-  bool next_to_normalization =
-      false;              ///< forward may run passes of an adjacent normalization (ConvTensors::prologue, epilogue)
+  /// Forward may run passes of an adjacent normalization (ConvTensors::prologue, epilogue).
+  bool next_to_normalization = false;
   bool bfloat16 = false;  ///< as RuntimeOptions::bfloat16_products: a pass may round its factors
 };
 

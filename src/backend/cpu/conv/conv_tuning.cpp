@@ -14,13 +14,13 @@
 namespace dptrain::backend {
 namespace {
 
-constexpr double kMostFlops = 8e9;      // in a run; larger batches are cut
-constexpr double kLeastSeconds = 0.03;  // per algorithm, on average
-constexpr int kLeastRounds = 5;
+constexpr double kMaxFlops = 8e9;     // in a run; larger batches are cut
+constexpr double kMinSeconds = 0.03;  // per algorithm, on average
+constexpr int kMinRounds = 5;
 constexpr double kMargin = 0.97;  // smaller gains are within the timing error
 
 ConvTiming time_pass(const ConvChoices::Pass& pass, ConvChoice choice, cpu::Dnnl& dnnl) {
-  cpu::ConvTrial trial(pass.kind, cpu::with_rows_for(pass.shape, kMostFlops));
+  cpu::ConvTrial trial(pass.kind, cpu::with_rows_for(pass.shape, kMaxFlops));
   const cpu::ConvShape& shape = trial.shape();
   std::vector<cpu::ChosenConv> algorithms = cpu::conv_candidates(pass.kind, shape, choice, dnnl);
   ConvTiming timing{.key = cpu::conv_key(pass.kind, shape), .rows = shape.rows, .flops = trial.flops()};
@@ -31,7 +31,7 @@ ConvTiming time_pass(const ConvChoices::Pass& pass, ConvChoice choice, cpu::Dnnl
     timing.seconds.emplace_back(algorithm.name, std::numeric_limits<double>::infinity());
   }
   double spent = 0;
-  for (int round = 0; round < kLeastRounds || spent < kLeastSeconds * static_cast<double>(algorithms.size()); ++round)
+  for (int round = 0; round < kMinRounds || spent < kMinSeconds * static_cast<double>(algorithms.size()); ++round)
     for (std::size_t i = 0; i < algorithms.size(); ++i) {
       const Stopwatch watch;
       trial.run(*algorithms[i].pass);

@@ -17,7 +17,7 @@ namespace dptrain::kernels::cpu {
 /// Calls f(slot) once on each thread of the calling thread, slots being [0, thread_count()), all starting together;
 /// returns seconds until the last one ends. Must not be called within a piece.
 template <class F>
-double seconds_side_by_side(const F& f) {
+double seconds_on_all_threads(const F& f) {
   using Clock = std::chrono::steady_clock;
   const int threads = thread_count();
   std::vector<Clock::time_point> begin(static_cast<std::size_t>(threads)), end(begin);
