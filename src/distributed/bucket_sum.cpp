@@ -25,11 +25,11 @@ std::size_t bytes_of(const plan::Bucket& part) { return static_cast<std::size_t>
 
 }  // namespace
 
-std::vector<SumTree::Node> RankLayout::nodes(int of_process) const {
-  return SumTree(ranks()).nodes(first_ranks[at(of_process)], first_ranks[at(of_process + 1)]);
+std::vector<SumTree::Node> RankLayout::nodes(int process_index) const {
+  return SumTree(ranks()).nodes(first_ranks[at(process_index)], first_ranks[at(process_index + 1)]);
 }
 
-int RankLayout::leader(int of_process) const { return leaders.empty() ? of_process : leaders[at(of_process)]; }
+int RankLayout::leader(int process_index) const { return leaders.empty() ? process_index : leaders[at(process_index)]; }
 
 BucketSum::BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
                      std::function<bool()> ready, std::function<void(const Error* failed)> done)
@@ -50,8 +50,8 @@ BucketSum::BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, 
     if (p == rank_layout.process) continue;
     other.part = part_of(bucket, p, rank_layout.processes());
     other.sending.resize(nodes_.size());
-    other.coming.resize(nodes.size());
-    other.theirs.assign(nodes.size(), std::vector<float>(static_cast<std::size_t>(size_of(own_))));
+    other.receiving.resize(nodes.size());
+    other.received.assign(nodes.size(), std::vector<float>(static_cast<std::size_t>(size_of(own_))));
     for (const SumTree::Node& node : nodes_)
       other.sums.emplace_back(node.end - node.begin > 1 ? static_cast<std::size_t>(size_of(other.part)) : 0);
   }
@@ -83,9 +83,10 @@ void BucketSum::begin(Transport& transport) {
   for (int p = 0; p < rank_layout_.processes(); ++p) {
     if (p == rank_layout_.process) continue;
     Other& other = others_[at(p)];
-    other.sum_is_sending = other.sum_is_coming = other.has_sum = false;
-    for (std::size_t i = 0; i < other.coming.size(); ++i)
-      other.coming[i] = transport.receive(other.theirs[i].data(), bytes_of(own_), rank_layout_.leader(p), nodes_tag_);
+    other.sum_is_sending = other.sum_is_receiving = other.has_sum = false;
+    for (std::size_t i = 0; i < other.receiving.size(); ++i)
+      other.receiving[i] =
+          transport.receive(other.received[i].data(), bytes_of(own_), rank_layout_.leader(p), nodes_tag_);
   }
   for (int step = 1; step < rank_layout_.processes(); ++step)  // start with different receivers
     send_nodes(transport, (rank_layout_.process + step) % rank_layout_.processes());
@@ -105,7 +106,7 @@ void BucketSum::add_own_part(Transport& transport) {
   std::vector<const float*> in;
   for (int p = 0; p < rank_layout_.processes(); ++p) {
     if (p != rank_layout_.process) {
-      for (const std::vector<float>& sum : others_[at(p)].theirs) in.push_back(sum.data());
+      for (const std::vector<float>& sum : others_[at(p)].received) in.push_back(sum.data());
       continue;
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -141,16 +142,16 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
   for (int p = 0; p < rank_layout_.processes(); ++p) {
     if (p == rank_layout_.process) continue;
     Other& other = others_[at(p)];
-    all_came = forget_done(other.coming) && all_came;
-    if (!other.has_sum && !other.sum_is_coming && forget_done(other.sending)) {
+    all_came = forget_done(other.receiving) && all_came;
+    if (!other.has_sum && !other.sum_is_receiving && forget_done(other.sending)) {
       // Not before the arena is sent: the sum overwrites it.
-      other.sum_comes =
+      other.sum_receive =
           transport.receive(arenas_.front() + other.part.begin, bytes_of(other.part), rank_layout_.leader(p), sum_tag_);
-      other.sum_is_coming = moved = true;
+      other.sum_is_receiving = moved = true;
     }
-    if (other.sum_is_coming && transport.done(other.sum_comes)) {
+    if (other.sum_is_receiving && transport.done(other.sum_receive)) {
       copy_to_local_ranks(other.part);
-      other.sum_is_coming = false;
+      other.sum_is_receiving = false;
       other.has_sum = moved = true;
     }
     if (other.sum_is_sending && transport.done(other.sum_sent)) other.sum_is_sending = false, moved = true;
@@ -161,7 +162,7 @@ Exchange::Progress BucketSum::advance(Transport& transport) {
   begun_ = false;
   for (int p = 0; p < rank_layout_.processes(); ++p) {
     others_[at(p)].sending.resize(nodes_.size());
-    others_[at(p)].coming.resize(others_[at(p)].theirs.size());
+    others_[at(p)].receiving.resize(others_[at(p)].received.size());
   }
   done_(nullptr);
   return Progress::kDone;

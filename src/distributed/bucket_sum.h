@@ -26,14 +26,14 @@ struct RankLayout {
 
   int processes() const { return static_cast<int>(first_ranks.size()) - 1; }
   int ranks() const { return first_ranks.back(); }
-  int leader(int of_process) const;
-  std::vector<kernels::SumTree::Node> nodes(int of_process) const;
+  int leader(int process_index) const;
+  std::vector<kernels::SumTree::Node> nodes(int process_index) const;
 };
 
 class BucketSum final : public Exchange {
  public:
   /// `arenas`: gradients of the replicas of this process, by local rank. The sum begins when `ready` returns true.
-  /// `done` gets null when all arenas hold the sum, else the error. Both are called on the communication thread.
+  /// `done` gets null when all arenas hold the sum, else the error. advance() calls both; cancel() calls `done`.
   BucketSum(const RankLayout& rank_layout, const plan::Bucket& bucket, int number, std::vector<float*> arenas,
             std::function<bool()> ready, std::function<void(const Error* failed)> done);
 
@@ -42,12 +42,12 @@ class BucketSum final : public Exchange {
 
  private:
   struct Other {
-    plan::Bucket part;                       ///< part of the bucket that the other process owns
-    std::vector<std::vector<float>> sums;    ///< sums of own nodes over `part`; empty where an arena is sent
-    std::vector<std::vector<float>> theirs;  ///< sums of its nodes over the part that this process owns
-    std::vector<Ticket> sending, coming;
-    Ticket sum_sent = 0, sum_comes = 0;
-    bool sum_is_sending = false, sum_is_coming = false, has_sum = false;
+    plan::Bucket part;                         ///< part of the bucket that the other process owns
+    std::vector<std::vector<float>> sums;      ///< sums of own nodes over `part`; empty where an arena is sent
+    std::vector<std::vector<float>> received;  ///< sums of its nodes over the part that this process owns
+    std::vector<Ticket> sending, receiving;
+    Ticket sum_sent = 0, sum_receive = 0;
+    bool sum_is_sending = false, sum_is_receiving = false, has_sum = false;
   };
 
   void begin(Transport& transport);

@@ -57,8 +57,8 @@ class Exchange {
   virtual ~Exchange() = default;
   /// Called repeatedly on the communication thread, which flushes subnormals. An exception ends all processes.
   virtual Progress advance(Transport& transport) = 0;
-  /// Replaces all further calls of advance() after this or another process has failed, on the communication thread.
-  /// Must wake the threads that wait for the exchange. Messages from and to its memory may still be pending.
+  /// Replaces all further calls of advance() after a failure of any process. Called on the communication thread, or by
+  /// Processes::post() after the failure. Must wake waiting threads. Messages to and from its memory may be pending.
   virtual void cancel(const Error& why) noexcept = 0;
 };
 

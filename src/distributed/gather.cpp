@@ -27,11 +27,11 @@ void Gather::begin(Transport& transport) {
   for (int p = 0; p < transport.processes(); ++p) {
     if (p == transport.process()) continue;
     Other& other = others_[at(p)];
-    other.head_comes = transport.receive(other.head.data(), kHeadBytes, p, head_tag_);
-    other.sends_head = transport.send(mine_.data(), kHeadBytes, p, head_tag_);
+    other.head_receive = transport.receive(other.head.data(), kHeadBytes, p, head_tag_);
+    other.head_send = transport.send(mine_.data(), kHeadBytes, p, head_tag_);
     other.head_due = other.sending_head = true;
     if (kept.size() <= kInHead) continue;
-    other.sends_rest = transport.send(kept.data() + kInHead, kept.size() - kInHead, p, rest_tag_);
+    other.rest_send = transport.send(kept.data() + kInHead, kept.size() - kInHead, p, rest_tag_);
     other.sending_rest = true;
   }
 }
@@ -41,7 +41,7 @@ void Gather::read_head(Transport& transport, int process) {
   std::string& given = all_[at(process)];
   std::uint64_t size = 0;
   std::memcpy(&size, other.head.data(), sizeof(size));
-  if (size > kInHead + kMostBytes)
+  if (size > kInHead + kMaxMessageBytes)
     throw Error(
         ErrorKind::kDevice,
         fmt::format("process {} announces a message of {} bytes; run the same version of dptrain in all processes",
@@ -49,7 +49,7 @@ void Gather::read_head(Transport& transport, int process) {
   given.resize(size);
   std::memcpy(given.data(), other.head.data() + sizeof(size), std::min(given.size(), kInHead));
   if (given.size() <= kInHead) return;
-  other.rest_comes = transport.receive(given.data() + kInHead, given.size() - kInHead, process, rest_tag_);
+  other.rest_receive = transport.receive(given.data() + kInHead, given.size() - kInHead, process, rest_tag_);
   other.rest_due = true;
 }
 
@@ -63,10 +63,10 @@ Exchange::Progress Gather::advance(Transport& transport) {
   };
   for (int p = 0; p < static_cast<int>(others_.size()); ++p) {
     Other& other = others_[at(p)];
-    is_done(other.sending_head, other.sends_head);
-    is_done(other.sending_rest, other.sends_rest);
-    if (is_done(other.head_due, other.head_comes)) read_head(transport, p);
-    is_done(other.rest_due, other.rest_comes);
+    is_done(other.sending_head, other.head_send);
+    is_done(other.sending_rest, other.rest_send);
+    if (is_done(other.head_due, other.head_receive)) read_head(transport, p);
+    is_done(other.rest_due, other.rest_receive);
     open = open || other.is_open();
   }
   if (open) return moved ? Progress::kMoved : Progress::kWaits;

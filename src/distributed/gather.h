@@ -16,7 +16,7 @@ namespace dptrain::distributed {
 class Gather final : public Exchange {
  public:
   using Result = std::vector<std::string>;  ///< by process
-  /// Called once on the communication thread: with the bytes of all processes, or with the error and an empty result.
+  /// Called once: by advance() with the bytes of all processes, or by cancel() with the error and an empty result.
   using Done = std::function<void(Result all, const Error* failed)>;
 
   Gather(std::string mine, Tag head, Tag rest, Done done);
@@ -32,7 +32,7 @@ class Gather final : public Exchange {
   /// Messages to and from one other process.
   struct Other {
     Head head{};
-    Ticket sends_head = 0, sends_rest = 0, head_comes = 0, rest_comes = 0;
+    Ticket head_send = 0, rest_send = 0, head_receive = 0, rest_receive = 0;
     bool sending_head = false, sending_rest = false, head_due = false, rest_due = false;
     bool is_open() const { return sending_head || sending_rest || head_due || rest_due; }
   };

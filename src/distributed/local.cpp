@@ -32,7 +32,7 @@ struct Shared {
   /// Inputs of all_gather by rank, in two alternating sets. Before a rank begins round g + 2, all ranks have arrived in
   /// round g + 1, so no rank still uses the set of round g.
   std::vector<std::vector<std::byte>> gathered;
-  EventCounts::PaddedCounter given;
+  EventCounts::PaddedCounter inputs_written;
 };
 
 /// Sinks of several ranks are adjacent in memory, and each is written for every bucket.
@@ -105,8 +105,8 @@ class LocalCollective final : public backend::Collective {
     set[rank_].assign(static_cast<const std::byte*>(mine), static_cast<const std::byte*>(mine) + bytes);
     ++rounds_;
     shared_.counts.throw_if_aborted();
-    shared_.counts.signal(shared_.given.count);
-    shared_.counts.wait(shared_.given.count, rounds_ * at(shared_.ranks));
+    shared_.counts.signal(shared_.inputs_written.count);
+    shared_.counts.wait(shared_.inputs_written.count, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       if (static_cast<std::int64_t>(set[r].size()) != bytes)
         throw Error(ErrorKind::kInternal, fmt::format("rank {} passed {} bytes to a gather, rank {} passed {}", r,

@@ -55,7 +55,7 @@ struct SharedStreams {
   std::vector<std::atomic<bool>> waits;       ///< per rank: its thread waits (for the watchdog)
   std::vector<EventCounts::Counter> arrived;  ///< per bucket: arrivals of ranks over all steps
   EventCounts::Counter queued = 0;            ///< ranks that queued all their parts, over all steps
-  EventCounts::Counter given = 0;             ///< ranks that queued their input, over all gathers
+  EventCounts::Counter inputs_written = 0;    ///< ranks that queued their input, over all gathers
   std::mutex attaching;                       ///< guards the size of `arrived`
 };
 
@@ -152,9 +152,9 @@ class StreamCollective final : public backend::Collective {
   void all_gather(const void* mine, std::int64_t bytes, void* all, backend::Stream& stream) override {
     const std::size_t set = rounds_++ % 2;
     shared_.counts.throw_if_aborted();
-    give(shared_.rank_states[at(rank_)].slots[set], mine, bytes, stream);
-    shared_.counts.signal(shared_.given);
-    shared_.wait(rank_, shared_.given, rounds_ * at(shared_.ranks));
+    write_input(shared_.rank_states[at(rank_)].slots[set], mine, bytes, stream);
+    shared_.counts.signal(shared_.inputs_written);
+    shared_.wait(rank_, shared_.inputs_written, rounds_ * at(shared_.ranks));
     for (int r = 0; r < shared_.ranks; ++r) {
       const RankState::GatherSlot& slot = shared_.rank_states[at(r)].slots[set];
       if (slot.bytes != bytes)
@@ -167,7 +167,7 @@ class StreamCollective final : public backend::Collective {
   }
 
  private:
-  void give(RankState::GatherSlot& slot, const void* mine, std::int64_t bytes, backend::Stream& stream) {
+  void write_input(RankState::GatherSlot& slot, const void* mine, std::int64_t bytes, backend::Stream& stream) {
     const auto size = static_cast<std::size_t>(bytes);
     if (!slot.memory || slot.memory->bytes() < size) {
       if (slot.memory) shared_.rank_states[at(rank_)].outgrown.push_back(std::move(slot.memory));

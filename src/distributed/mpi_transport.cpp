@@ -95,10 +95,10 @@ class MpiTransport final : public Transport {
   int process() const override { return process_; }
   int processes() const override { return processes_; }
   std::string host() const override {
-    return words([&](char* text, int size) { api_->host(text, size); });
+    return read_text([&](char* text, int size) { api_->host(text, size); });
   }
   std::string library() const override {
-    return words([&](char* text, int size) { api_->library(text, size); });
+    return read_text([&](char* text, int size) { api_->library(text, size); });
   }
 
   bool shares_memory() const override { return shares_memory_; }
@@ -128,23 +128,23 @@ class MpiTransport final : public Transport {
 
  private:
   template <class Call>
-  static std::string words(const Call& call) {
+  static std::string read_text(const Call& call) {
     std::array<char, 512> text{};
     call(text.data(), static_cast<int>(text.size()));
     return text.data();
   }
 
   static void check_size(std::size_t bytes) {
-    if (bytes > kMostBytes || (bytes % sizeof(float) != 0 && bytes > kMostBytes / sizeof(float)))
+    if (bytes > kMaxMessageBytes || (bytes % sizeof(float) != 0 && bytes > kMaxMessageBytes / sizeof(float)))
       throw Error(ErrorKind::kInternal, fmt::format("a message of {} bytes is too large for MPI", bytes));
   }
 
   void check(int code, const char* call, int other = -1) const {
     if (code == 0) return;
     const std::string whom = other < 0 ? "" : fmt::format(" (process {})", other);
-    throw Error(
-        ErrorKind::kDevice,
-        fmt::format("{}{}: {}", call, whom, words([&](char* text, int size) { api_->describe(code, text, size); })));
+    throw Error(ErrorKind::kDevice, fmt::format("{}{}: {}", call, whom, read_text([&](char* text, int size) {
+                                                  api_->describe(code, text, size);
+                                                })));
   }
 
   const DynamicLibrary library_;

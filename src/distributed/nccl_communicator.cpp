@@ -46,7 +46,7 @@ Communicator::~Communicator() {
 
 template <class Call>
 void Communicator::run(const std::string& what, const Call& call) {
-  doing_ = what;
+  operation_ = what;
   Result result = kSuccess;
   {
     const std::lock_guard lock(mutex_);
@@ -68,8 +68,8 @@ void Communicator::open(const UniqueId& id, int blocks) {
     counts_.throw_if_aborted();
     result = api_.init_rank(&handle_, ranks_, id, rank_, &config);
   }
-  if (result != kSuccess && result != kInProgress) fail(result, doing_);
-  wait_until_complete(doing_);
+  if (result != kSuccess && result != kInProgress) fail(result, operation_);
+  wait_until_complete(operation_);
 }
 
 void Communicator::close() noexcept {
@@ -114,7 +114,7 @@ void Communicator::begin_recording() {
 void Communicator::end_recording() { calls_recorded_ += calls(); }
 
 void Communicator::replay(const std::string& what) {
-  doing_ = what;
+  operation_ = what;
   calls_.fetch_add(calls_recorded_, std::memory_order_relaxed);
 }
 
@@ -150,7 +150,7 @@ void Communicator::poll() {
 
 void Communicator::check_errors() {
   counts_.throw_if_aborted();
-  if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, doing_);
+  if (const Result now = state(); now != kSuccess && now != kInProgress) fail(now, operation_);
 }
 
 void Communicator::wait_until_complete(const std::string& what) {
@@ -167,7 +167,7 @@ void Communicator::wait_until_complete(const std::string& what) {
 
 void Communicator::wait(const std::string& what, const std::function<bool()>& reached) {
   const Waiting waiting(waits_);
-  doing_ = what;
+  operation_ = what;
   for (int polls = 0; !reached(); ++polls) {
     poll();
     pause(polls);
@@ -179,7 +179,7 @@ void Communicator::throw_if_late() const {
   throw Error(ErrorKind::kDeadline,
               fmt::format("NCCL {}: no progress for {:g} s{}; {}; a replica hangs or a link is down: continue from the "
                           "last checkpoint with --resume, or raise parallel.watchdog",
-                          doing_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
+                          operation_, limit_seconds_, report_ ? " (" + report_() + ")" : "", last_error()));
 }
 
 void Communicator::fail(Result result, const std::string& what) {
@@ -190,8 +190,9 @@ void Communicator::fail(Result result, const std::string& what) {
 
 std::string Communicator::last_error() const {
   // NCCL stores it per thread and process, and ignores the handle.
-  const char* const words = api_.last_error(nullptr);
-  return words == nullptr || *words == '\0' ? "NCCL reports no details" : fmt::format("last error: {}", words);
+  const char* const full_text = api_.last_error(nullptr);
+  return full_text == nullptr || *full_text == '\0' ? "NCCL reports no details"
+                                                    : fmt::format("last error: {}", full_text);
 }
 
 }  // namespace dptrain::distributed::nccl

@@ -26,8 +26,8 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Returns when all ranks have joined. The caller's device must be current. `blocks`: most thread blocks that a
-  /// collective may use; 0: NCCL's choice.
+  /// Returns when all ranks have joined. The caller's device must be current. `blocks`: maximum number of thread blocks
+  /// of a collective; 0: NCCL's choice.
   void open(const UniqueId& id, int blocks = 0);
   /// Called by all ranks, each on its thread, when no work is queued and all recordings are destroyed. Joins a pending
   /// abort. Aborts the communicator if finalizing fails or the other ranks do not join within ten seconds.
@@ -89,7 +89,7 @@ class Communicator {
   std::atomic<std::int64_t> calls_ = 0;
   std::atomic<bool> waits_ = false;
   std::function<std::string()> report_;
-  std::string doing_ = "initialisation";  ///< the last operation, for messages
+  std::string operation_ = "initialization";  ///< the last operation, for messages
   std::optional<Clock::time_point> deadline_;
   double limit_seconds_ = 0;
 };

@@ -39,7 +39,7 @@ struct SharedState {
   std::vector<plan::Bucket> buckets;             ///< set when all local ranks are attached
   std::vector<std::shared_ptr<BucketSum>> sums;  ///< per bucket; only in the leader of its group
   std::uint64_t posted = 0;                      ///< number of sums posted over all steps; guarded by `posting`
-  std::vector<std::uint64_t> arrived;            ///< per local rank: buckets ready over all steps; as `posted`
+  std::vector<std::uint64_t> arrived;            ///< per local rank: buckets ready; guarded by `posting`
   std::mutex posting;
 
   // all_gather over several groups: each rank writes its input to its part of `inputs`, and the last rank of this

@@ -89,7 +89,7 @@ void Processes::set_silence(double seconds) {
 
 std::vector<std::string> Processes::gather(std::string mine) {
   if (shared_gather_) {
-    throw_if_failed();  // a gather that need not wait would not check
+    throw_if_failed();  // gather() checks only while it waits
     std::vector<std::string> all(at(count_));
     const auto place = [&all](int process, std::size_t bytes) {
       all[at(process)].resize(bytes);
@@ -160,9 +160,9 @@ void Processes::on_failure(std::function<void(const Error& why)> listener) {
   if (failure_ && listener_) listener_(*failure_);
 }
 
-bool Processes::is_echo() {
+bool Processes::is_duplicate_failure() {
   const std::lock_guard lock(mutex_);
-  return echo_;
+  return duplicate_failure_;
 }
 
 void Processes::wait_until_drained() {
@@ -207,23 +207,23 @@ std::vector<std::string> Processes::exchange(Transport& transport, std::string m
   return found;
 }
 
-/// Finds out which processes can open the memory of which. If all can, gathers use the memory of process 0.
+/// Finds the processes that can open each other's memory. If all can, gathers use the memory of process 0.
 void Processes::join_shared_memory(Transport& transport) {
   std::shared_ptr<SharedMemory> mine;
   if (transport.shares_memory()) mine = SharedMemory::make(is_first() ? SharedGather::bytes(count_) : 1);
   const std::vector<std::string> made =
-      exchange(transport, SharedMemory::packed({mine ? mine->handle() : SharedMemory::Handle{}}));
+      exchange(transport, SharedMemory::to_bytes({mine ? mine->handle() : SharedMemory::Handle{}}));
   std::vector<std::shared_ptr<SharedMemory>> opened;
   std::string reach;
   for (int p = 0; p < count_; ++p) {
     const bool here = host(p) == host(process_);
-    opened.push_back(here ? SharedMemory::open(SharedMemory::unpacked(made[at(p)]).front()) : nullptr);
+    opened.push_back(here ? SharedMemory::open(SharedMemory::from_bytes(made[at(p)]).front()) : nullptr);
     reach += opened.back() ? '1' : '0';
   }
   groups_ = memory_groups(exchange(transport, reach));
   if (count_ == 1 || groups_.size() != 2) return;
-  gathers_in_ = opened.front();
-  shared_gather_.emplace(gathers_in_->data(), count_, process_);
+  gather_memory_ = opened.front();
+  shared_gather_.emplace(gather_memory_->data(), count_, process_);
 }
 
 void Processes::pause(int idle_polls) {
@@ -297,15 +297,15 @@ void Processes::cancel_all(const Error& why) {
   active_.clear();
 }
 
-/// Notifies the others. Sets echo_ if process 0 failed for the same reason, such as a wrong config.
+/// Notifies the others. Sets duplicate_failure_ if process 0 failed for the same reason, such as a wrong config.
 void Processes::spread_failure(const Error& why) {
   constexpr double kEchoSeconds = 0.3;
   const Stopwatch watch;
   status_->send_failure(why);
   for (int polls = 1; watch.seconds() < timeouts_.shutdown_seconds / 2; ++polls) {
     const auto found = status_->poll(timeouts_.shutdown_seconds);
-    if (found && found->process == 0 && StatusMessages::shown(why) == found->why.what()) echo_ = true;
-    if (status_->all_sent() && (is_first() || echo_ || watch.seconds() > kEchoSeconds)) return;
+    if (found && found->process == 0 && StatusMessages::shown(why) == found->why.what()) duplicate_failure_ = true;
+    if (status_->all_sent() && (is_first() || duplicate_failure_ || watch.seconds() > kEchoSeconds)) return;
     pause(polls);
   }
 }

@@ -98,7 +98,7 @@ class Processes {
   /// For threads that wait for other processes in shared memory: throws the same error as gather(). Any thread.
   void throw_if_failed();
   /// After fail(): process 0 has failed for the same reason, so this process need not report it.
-  bool is_echo();
+  bool is_duplicate_failure();
   /// After a failure of any process: returns when MPI no longer accesses any memory of this process.
   void wait_until_drained();
 
@@ -122,14 +122,14 @@ class Processes {
   std::string library_;
   std::vector<std::string> hosts_;
   std::vector<int> groups_;
-  std::shared_ptr<SharedMemory> gathers_in_;  ///< null: not all processes share memory, gathers use messages
+  std::shared_ptr<SharedMemory> gather_memory_;  ///< null: not all processes share memory, gathers use messages
   std::optional<SharedGather> shared_gather_;
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_, wake_;
   std::vector<std::shared_ptr<Exchange>> posted_;
   std::optional<Error> own_failure_, failure_;
-  bool opened_ = false, closing_ = false, asked_ = false, echo_ = false;
+  bool opened_ = false, closing_ = false, asked_ = false, duplicate_failure_ = false;
   State state_ = State::kRunning;
   std::exception_ptr open_error_;
   std::function<void(const Error& why)> listener_;

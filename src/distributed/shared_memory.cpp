@@ -86,11 +86,11 @@ SharedMemory::~SharedMemory() {
   if (own != made().by_mark.end() && own->second.expired()) made().by_mark.erase(own);
 }
 
-std::string SharedMemory::packed(const std::vector<Handle>& handles) {
+std::string SharedMemory::to_bytes(const std::vector<Handle>& handles) {
   return {reinterpret_cast<const char*>(handles.data()), handles.size() * sizeof(Handle)};
 }
 
-std::vector<SharedMemory::Handle> SharedMemory::unpacked(const std::string& bytes) {
+std::vector<SharedMemory::Handle> SharedMemory::from_bytes(const std::string& bytes) {
   std::vector<Handle> handles(bytes.size() / sizeof(Handle));
   if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * sizeof(Handle));
   return handles;
@@ -151,9 +151,9 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-void SharedEventCounts::signal(SharedCounter& counter, std::uint64_t by) {
+void SharedEventCounts::signal(SharedCounter& counter) {
   // Sequentially consistent on both sides: this thread finds the sleeper, or the sleeper reads the new count.
-  counter.count.fetch_add(by, std::memory_order_seq_cst);
+  counter.count.fetch_add(1, std::memory_order_seq_cst);
   notify();
 }
 
@@ -184,16 +184,17 @@ void SharedEventCounts::wait(const std::function<bool()>& ready, const std::func
 }
 
 std::size_t SharedGather::bytes(int members) {
-  return sizeof(SharedEventCounts::Place) + static_cast<std::size_t>(members) * sizeof(Slot);
+  return sizeof(SharedEventCounts::State) + static_cast<std::size_t>(members) * sizeof(Slot);
 }
 
 SharedGather::SharedGather(std::byte* memory, int members, int member)
-    : counts_(*reinterpret_cast<SharedEventCounts::Place*>(memory)),
-      slots_(reinterpret_cast<Slot*>(memory + sizeof(SharedEventCounts::Place))),
+    : counts_(*reinterpret_cast<SharedEventCounts::State*>(memory)),
+      slots_(reinterpret_cast<Slot*>(memory + sizeof(SharedEventCounts::State))),
       members_(members),
       member_(member) {}
 
-void SharedGather::gather(const void* mine, std::size_t bytes, const Place& place, const std::function<void()>& check) {
+void SharedGather::gather(const void* mine, std::size_t bytes, const Destination& place,
+                          const std::function<void()>& check) {
   std::vector<std::byte*> places(static_cast<std::size_t>(members_));
   Slot& own = slots_[member_];
   std::size_t most = 0;

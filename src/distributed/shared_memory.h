@@ -22,8 +22,8 @@ class SharedMemory {
     std::uint64_t bytes = 0, mark = 0;
   };
 
-  static std::string packed(const std::vector<Handle>& handles);
-  static std::vector<Handle> unpacked(const std::string& bytes);
+  static std::string to_bytes(const std::vector<Handle>& handles);
+  static std::vector<Handle> from_bytes(const std::string& bytes);
 
   /// Zero-filled and page-aligned. Throws Error{kMemory}, or Error{kDevice} if the system cannot make it.
   static std::shared_ptr<SharedMemory> make(std::size_t bytes);
@@ -62,13 +62,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 class SharedEventCounts {
  public:
   /// The part in shared memory, initially zero.
-  struct alignas(64) Place {
+  struct alignas(64) State {
     std::atomic<std::uint32_t> notified = 0, sleepers = 0;
   };
 
-  explicit SharedEventCounts(Place& place) : place_(place) {}
+  explicit SharedEventCounts(State& place) : place_(place) {}
 
-  void signal(SharedCounter& counter, std::uint64_t by = 1);
+  void signal(SharedCounter& counter);
   static bool is_reached(const SharedCounter& counter, std::uint64_t target) {
     return counter.count.load(std::memory_order_seq_cst) >= target;
   }
@@ -79,7 +79,7 @@ class SharedEventCounts {
   void wait(const std::function<bool()>& ready, const std::function<void()>& check);
 
  private:
-  Place& place_;
+  State& place_;
 };
 
 // SharedGather: an all-gather of bytes through shared memory. Members are threads of any process. All call gather() in
@@ -93,9 +93,9 @@ class SharedGather {
   SharedGather(std::byte* memory, int members, int member);
 
   /// Called once for each member, in order: returns the destination of its bytes.
-  using Place = std::function<std::byte*(int member, std::size_t bytes)>;
+  using Destination = std::function<std::byte*(int member, std::size_t bytes)>;
   /// `check`: as in SharedEventCounts::wait.
-  void gather(const void* mine, std::size_t bytes, const Place& place, const std::function<void()>& check);
+  void gather(const void* mine, std::size_t bytes, const Destination& place, const std::function<void()>& check);
 
  private:
   /// Larger inputs take several rounds.

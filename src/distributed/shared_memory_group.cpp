@@ -21,7 +21,7 @@ class SharedBuffer final : public backend::Buffer {
 };
 
 /// Throws if the memory, which was reachable when the processes joined, has gone.
-std::shared_ptr<SharedMemory> reach(const SharedMemory::Handle& handle, const std::string& whose) {
+std::shared_ptr<SharedMemory> open_or_throw(const SharedMemory::Handle& handle, const std::string& whose) {
   auto memory = SharedMemory::open(handle);
   if (memory == nullptr)
     throw Error(ErrorKind::kDevice, fmt::format("the memory of {} is no longer accessible", whose));
@@ -63,9 +63,10 @@ void SharedMemoryGroup::make_shared_memory() {
     shared_memory_ = SharedMemory::make(gathers + (has_all_ranks() ? SharedGather::bytes(members_) : 0));
     made = shared_memory_->handle();
   }
-  const std::vector<std::string> all = processes_.gather(SharedMemory::packed({made}));
+  const std::vector<std::string> all = processes_.gather(SharedMemory::to_bytes({made}));
   if (!is_leader_)
-    shared_memory_ = reach(SharedMemory::unpacked(all[at(first_process_)]).front(), processes_.name(first_process_));
+    shared_memory_ =
+        open_or_throw(SharedMemory::from_bytes(all[at(first_process_)]).front(), processes_.name(first_process_));
   processes_.gather("");  // all have opened the shared memory, so the leader may release it
   auto& header = *shared_memory_->as<SharedHeader>();
   counts_.emplace(header.place);
@@ -96,12 +97,12 @@ void SharedMemoryGroup::open_peer_arenas() {
   std::vector<SharedMemory::Handle> made;
   for (const auto& memory : own_memory_)
     if (memory) made.push_back(memory->handle());
-  const std::vector<std::string> all = processes_.gather(SharedMemory::packed(made));
+  const std::vector<std::string> all = processes_.gather(SharedMemory::to_bytes(made));
   int member = 0;
   for (int p = first_process_; p < end_process_ && end_process_ - first_process_ > 1; ++p)
-    for (const SharedMemory::Handle& handle : SharedMemory::unpacked(all[at(p)])) {
+    for (const SharedMemory::Handle& handle : SharedMemory::from_bytes(all[at(p)])) {
       if (p != processes_.process()) {
-        peer_memory_.push_back(reach(handle, processes_.name(p)));
+        peer_memory_.push_back(open_or_throw(handle, processes_.name(p)));
         arenas_[at(member)] = peer_memory_.back()->as<float>();
       }
       ++member;

@@ -68,7 +68,7 @@ class SharedMemoryGroup {
     SharedCounter ready, summed;
   };
   struct SharedHeader {
-    SharedEventCounts::Place place;
+    SharedEventCounts::State place;
     SharedCounter exchanged;
   };  // followed by RankCounters per member, then the memory of a SharedGather
 

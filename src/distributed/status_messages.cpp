@@ -24,7 +24,7 @@ StatusMessages::StatusMessages(Transport& transport, std::function<double()> clo
 
 void StatusMessages::receive(int process) {
   Other& other = others_[at(process)];
-  other.receives = transport_.receive(&other.comes, sizeof(Message), process, kStatus);
+  other.receive_ticket = transport_.receive(&other.incoming, sizeof(Message), process, kStatus);
 }
 
 void StatusMessages::send(const Message& message, int to) {
@@ -49,8 +49,8 @@ bool StatusMessages::all_ended() const {
 
 void StatusMessages::send_failure(const Error& why) {
   Message message{.kind = Kind::kFailed, .code = why.exit_code()};
-  const std::string words = shown(why);
-  std::memcpy(message.text.data(), words.data(), words.size());
+  const std::string full_text = shown(why);
+  std::memcpy(message.text.data(), full_text.data(), full_text.size());
   send_to_all(message);
 }
 
@@ -66,11 +66,11 @@ std::optional<StatusMessages::Failure> StatusMessages::poll(double silence_secon
   for (int p = 0; p < static_cast<int>(others_.size()); ++p) {
     Other& other = others_[at(p)];
     if (p == transport_.process() || other.ended) continue;
-    if (transport_.done(other.receives)) {
+    if (transport_.done(other.receive_ticket)) {
       other.last_received = now;
-      if (other.comes.kind == Kind::kFailed && !failure)
-        failure = {p, Error(static_cast<ErrorKind>(other.comes.code), other.comes.text.data())};
-      other.ended = other.comes.kind != Kind::kAlive;
+      if (other.incoming.kind == Kind::kFailed && !failure)
+        failure = {p, Error(static_cast<ErrorKind>(other.incoming.code), other.incoming.text.data())};
+      other.ended = other.incoming.kind != Kind::kAlive;
       if (!other.ended) receive(p);
     } else if (other.neighbour && now - other.last_received > silence_seconds && !failure) {
       failure = {p, Error(ErrorKind::kDeadline,

@@ -48,8 +48,8 @@ class StatusMessages {
   static_assert(sizeof(Message) == 1024);
 
   struct Other {
-    Message comes;
-    Ticket receives = 0;
+    Message incoming;
+    Ticket receive_ticket = 0;
     bool ended = false, neighbour = false;
     double last_received = 0;
   };

@@ -57,7 +57,7 @@ class ParameterArenas {
   float* written() const { return written_ ? floats(written_) : gradients(); }
   bool accumulates() const { return written_ != nullptr; }
   std::size_t bytes() const;
-  /// Hash of [0, total) of the parameters, pending updates of tables included.
+  /// Hash of the parameters [0, total), including pending updates of tables.
   std::uint64_t hash();
 
   /// One per parameter, null for parameters that are not tables; empty without an optimizer.

@@ -28,7 +28,8 @@ double step_seconds(const std::vector<std::int64_t>& rows, const std::vector<dou
 }  // namespace
 
 Balance::Balance(BalanceOptions options) : options_(options), seconds_(static_cast<std::size_t>(options.ranks)) {
-  from_.push_back({0, split_rows(options.batch, std::vector<double>(static_cast<std::size_t>(options.ranks), 1.0))});
+  decisions_.push_back(
+      {0, split_rows(options.batch, std::vector<double>(static_cast<std::size_t>(options.ranks), 1.0))});
 }
 
 std::int64_t Balance::max_rows() const {
@@ -48,23 +49,23 @@ std::vector<double> Balance::weights_at(std::int64_t number) const {
 }
 
 const std::vector<std::int64_t>& Balance::rows_at(std::int64_t number) const {
-  const auto behind = std::ranges::find_if(from_, [&](const From& from) { return from.number > number; });
-  return behind == from_.begin() ? from_.front().rows : std::prev(behind)->rows;
+  const auto behind = std::ranges::find_if(decisions_, [&](const Decision& from) { return from.number > number; });
+  return behind == decisions_.begin() ? decisions_.front().rows : std::prev(behind)->rows;
 }
 
 std::optional<NewShares> Balance::add(std::int64_t number, std::int64_t positions, std::span<const double> seconds) {
   if (options_.batch < 2 * options_.ranks || positions != options_.batch) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (number < from_.back().number) {  // cut before the last decision, or the run went back
-    const bool waits = from_.back().number - number <= ahead_;
+  if (number < decisions_.back().number) {  // cut before the last decision, or the run went back
+    const bool waits = decisions_.back().number - number <= ahead_;
     if (waits) return std::nullopt;
-    while (from_.size() > 1 && from_.back().number > number) from_.pop_back();
+    while (decisions_.size() > 1 && decisions_.back().number > number) decisions_.pop_back();
     for (std::vector<double>& of_rank : seconds_) of_rank.clear();
   }
-  while (from_.size() > 1 && from_[1].number <= number) from_.pop_front();
+  while (decisions_.size() > 1 && decisions_[1].number <= number) decisions_.pop_front();
   for (std::size_t r = 0; r < seconds_.size(); ++r) seconds_[r].push_back(seconds[r]);
   if (std::cmp_less(seconds_.front().size(), options_.steps)) return std::nullopt;
-  const std::vector<std::int64_t> rows = from_.back().rows;
+  const std::vector<std::int64_t> rows = decisions_.back().rows;
   std::vector<double> medians, per_row;
   for (std::size_t r = 0; r < seconds_.size(); ++r) {
     medians.push_back(median(std::move(seconds_[r])));
@@ -75,7 +76,7 @@ std::optional<NewShares> Balance::add(std::int64_t number, std::int64_t position
   if (step_seconds(better, per_row) > (1 - options_.min_gain) * step_seconds(rows, per_row)) return std::nullopt;
   NewShares shares{.from = number + ahead_, .rows = std::move(better), .milliseconds = std::move(medians)};
   for (double& time : shares.milliseconds) time *= 1e3;
-  from_.push_back({shares.from, shares.rows});
+  decisions_.push_back({shares.from, shares.rows});
   return shares;
 }
 

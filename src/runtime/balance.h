@@ -20,7 +20,7 @@ struct BalanceOptions {
   std::int64_t batch = 1;  ///< rows of a whole batch
   /// Number of steps per decision. It uses the median, so one slow step has no effect.
   int steps = 16;
-  /// Least relative gain of a step's time that justifies new shares.
+  /// Minimum relative reduction of the step time for which shares change.
   double min_gain = 0.05;
 };
 
@@ -35,7 +35,7 @@ class Balance {
  public:
   explicit Balance(BalanceOptions options);
 
-  /// Limits of a share relative to an even one. A replica without rows could not be measured any more.
+  /// Limits of a share relative to an even one. A replica without rows could no longer be measured.
   static constexpr double kMaxShare = 2, kMinShare = 0.125;
   /// Rows of a whole batch that a rank may get.
   std::int64_t max_rows() const;
@@ -49,7 +49,7 @@ class Balance {
   std::optional<NewShares> add(std::int64_t number, std::int64_t positions, std::span<const double> seconds);
 
  private:
-  struct From {
+  struct Decision {
     std::int64_t number;
     std::vector<std::int64_t> rows;
   };
@@ -60,7 +60,7 @@ class Balance {
   const BalanceOptions options_;
   mutable std::mutex mutex_;
   std::int64_t ahead_ = 1;
-  std::deque<From> from_;  ///< ascending; the first also applies to earlier batches; outdated ones are removed
+  std::deque<Decision> decisions_;  ///< ascending; the first also applies to earlier batches; outdated ones are removed
   std::vector<std::vector<double>> seconds_;  ///< by rank, for steps with the current shares
 };
 

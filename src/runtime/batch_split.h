@@ -1,8 +1,8 @@
 #pragma once
 
-// Division of a global batch into a share per replica, and of a share into micro-batches. By position, so that a cut
-// depends on the size of the batch alone; missing samples leave their position empty (BatchView in core/batch_view.h
-// maps positions to rows). Pure functions; any thread.
+// Division of a global batch into a share per replica, and of a share into micro-batches. Positions are divided, so the
+// result depends only on the size of the batch. Missing samples leave their position empty; BatchView
+// (core/batch_view.h) maps positions to rows. Pure functions; any thread.
 
 #include <cstdint>
 #include <vector>

@@ -47,7 +47,7 @@ class Bindings {
 
   const BoundStep& step(std::size_t s) const { return steps_[s]; }
   void* scratch() const { return scratch_; }
-  /// Scratch of ops that run concurrently with the op that uses scratch().
+  /// Scratch of an op whose first pass runs in the call of the step before it. Does not overlap scratch().
   void* first_pass_scratch() const { return first_pass_scratch_; }
   /// Memory of a tensor or view in the slot; null for kAbsent and for inputs that are not yet bound.
   void* tensor(int index) const;

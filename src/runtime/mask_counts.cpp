@@ -14,7 +14,7 @@ MaskCounts::MaskCounts(const plan::Plan& plan, backend::Device& device, backend:
       scales_(device.allocate(plan.losses.size() * sizeof(float))) {}
 
 void MaskCounts::clear() {
-  // zeros, a double as two floats
+  // A double of zero is two floats of zero.
   device_.fill(mine_->as<float>(), static_cast<std::int64_t>(mine_->bytes() / sizeof(float)), 0, stream_);
 }
 

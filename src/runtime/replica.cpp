@@ -162,7 +162,7 @@ struct Replica::Impl {
     accumulate(number, begin, end);
     if (begin == 0) runner.mark_gradients_not_finite();
     beat("passing gradients to the all-reduce");
-    const trace::Span span("all-reduce", "handing over bucket", bucket);
+    const trace::Span span("all-reduce", "passing bucket", bucket);
     const Stopwatch watch;
     sink.bucket_ready(bucket, *stream);
     times.comm_exposed += watch.seconds();
@@ -219,8 +219,8 @@ struct Replica::Impl {
     const std::array now{slice.rows, slice.first_row, in.global_samples};
     if (built_in.value_or(now) != now)
       throw Error(ErrorKind::kInternal,
-                  fmt::format("a whole step of rows {} of {} from {}, recorded were {} of {} from {}", now[0], now[2],
-                              now[1], (*built_in)[0], (*built_in)[2], (*built_in)[1]));
+                  fmt::format("a step of {} of {} rows from row {} cannot replay {} of {} rows from row {}", now[0],
+                              now[2], now[1], (*built_in)[0], (*built_in)[2], (*built_in)[1]));
     built_in = now;
   }
 
@@ -416,13 +416,14 @@ StepSums Replica::step(const std::vector<BatchView>& micro_batches, const StepIn
   return collect();
 }
 
-StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::int64_t valid, std::int64_t number) {
+StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::int64_t global_samples,
+                            std::int64_t number) {
   Impl& r = *impl_;
   check_micro_batches(r.options, micro_batches.size(), r.arenas.accumulates());
   r.times = {};
   r.arenas.clear_tables();
   r.clear_accumulated();
-  const StepInputs in{.number = number, .global_samples = valid};
+  const StepInputs in{.number = number, .global_samples = global_samples};
   std::int64_t rows = 0;
   for (const BatchView& slice : micro_batches) rows += slice.rows;
   r.with_secondary_slots(micro_batches, in, {.step = number}, 0, [&] {

@@ -75,8 +75,8 @@ struct ReplicaOptions {
   int rank = 0;
   int replicas = 1;
   bool accumulate = false;  ///< more than one micro-batch per step, which needs a second gradient arena
-  /// A power of two. If more than 1, the micro-batches of a step and the slices of an evaluation, in equal numbers, are
-  /// the shards. Gradients and sums are then added in the order of kernels/sum_tree.h.
+  /// A power of two. If more than 1, each micro-batch of a step is a shard, and an evaluation has the same number of
+  /// slices for every shard. Gradients and sums are then added in the order of kernels/sum_tree.h.
   int shards = 1;
   backend::Graphs graphs = backend::Graphs::kAuto;
   bool continue_after_nonfinite = false;  ///< see UpdateContext::continue_after_nonfinite
@@ -150,7 +150,7 @@ class Replica {
   /// any type as float32, ids as int32, masks as bytes.
   void predict(const BatchView& slice, const std::vector<void*>& outputs);
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
-  StepSums gradients(const std::vector<BatchView>& micro_batches, std::int64_t valid, std::int64_t number);
+  StepSums gradients(const std::vector<BatchView>& micro_batches, std::int64_t global_samples, std::int64_t number);
 
   /// Finds the first non-finite value of a step by running forward and backward again; weights stay unchanged. All
   /// replicas call it together; nothing may be queued.

@@ -76,7 +76,7 @@ enum class Progress { kRunning, kDone, kFailed };
 
 struct ReplicaSet::Impl {
   /// The properties of a batch that determine how it is cut.
-  struct Whole {
+  struct BatchKey {
     std::int64_t positions = 0;
     std::int64_t number = -1;  ///< BatchView::number
   };
@@ -88,7 +88,7 @@ struct ReplicaSet::Impl {
         secondary_devices(take_secondary_devices(devices, at(plan.slot_count()))),
         connector(connector_),
         options(std::move(options_)),
-        world(options.world.value_or(World::of_one_process(static_cast<int>(devices.size())))),
+        world(options.world.value_or(World::single_process(static_cast<int>(devices.size())))),
         sums(devices.size()),
         replicas(devices.size()),
         workers(static_cast<int>(devices.size()),
@@ -209,7 +209,7 @@ struct ReplicaSet::Impl {
     if (failure) throw as_error(failure).within(name(workers.failed_worker()) + where);
   }
 
-  void weigh(const Whole& step, const std::vector<StepSums>& of_all) {
+  void add_to_balance(const BatchKey& step, const std::vector<StepSums>& of_all) {
     std::vector<double> seconds;
     for (const StepSums& of_rank : of_all) seconds.push_back(of_rank.seconds);
     if (std::optional<NewShares> decided = options.balance->add(step.number, step.positions, seconds))
@@ -217,10 +217,10 @@ struct ReplicaSet::Impl {
   }
 
   /// Sums of all processes. `step`: the batch if it is a training batch.
-  StepSums total(const Whole& step) {
+  StepSums total(const BatchKey& step) {
     sums.front().control_requests = local_requests ? local_requests() : 0;
     const std::vector<StepSums> of_all = connector.all_sums(sums);
-    if (options.balance != nullptr && step.number >= 0) weigh(step, of_all);
+    if (options.balance != nullptr && step.number >= 0) add_to_balance(step, of_all);
     StepSums sum = sum_steps(of_all);
     control_requests |= sum.control_requests;
     mean_over_valid(sum);
@@ -269,7 +269,7 @@ struct ReplicaSet::Impl {
   /// Queued and not yet collected.
   struct Queued {
     std::string where;  ///< ", step 412"; "" for an evaluation
-    Whole step{};       ///< its batch
+    BatchKey step{};    ///< its batch
   };
   std::deque<Queued> queued;
   std::optional<NewShares> new_shares;  ///< for take_new_shares()
@@ -366,10 +366,11 @@ StepSums ReplicaSet::evaluate(const BatchView& batch) {
   return collect();
 }
 
-StepSums ReplicaSet::gradients(const BatchView& batch, std::int64_t valid, std::int64_t number) {
+StepSums ReplicaSet::gradients(const BatchView& batch, std::int64_t global_samples, std::int64_t number) {
   Impl& set = *impl_;
   set.run("", [&](int local_rank) {
-    set.sums[at(local_rank)] = set.replicas[at(local_rank)]->gradients(set.slices(batch, local_rank), valid, number);
+    set.sums[at(local_rank)] =
+        set.replicas[at(local_rank)]->gradients(set.slices(batch, local_rank), global_samples, number);
   });
   return set.total({});
 }

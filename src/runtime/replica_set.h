@@ -113,7 +113,7 @@ class ReplicaSet {
   StepSums evaluate(const BatchView& batch);
   /// Forward and backward of a batch on each replica, without reduction and update. Returns the sums. Nothing may be
   /// queued.
-  StepSums gradients(const BatchView& batch, std::int64_t valid, std::int64_t number);
+  StepSums gradients(const BatchView& batch, std::int64_t global_samples, std::int64_t number);
   /// Repeats this step with the current weights and returns the first non-finite value of the first replica that has
   /// one. If all gradients are finite, also checks their sum. Changes no weight. Nothing may be queued.
   std::optional<NotFinite> find_not_finite(const BatchView& batch, const StepInputs& in);

@@ -28,7 +28,7 @@ bool Shares::has_equal_shares() const {
 
 int Shares::shards() const { return std::max(1, options_.virtual_shards / world_.ranks); }
 
-std::vector<RowRange> Shares::shares(const Whole& batch, int rank) const {
+std::vector<RowRange> Shares::shares(const BatchKey& batch, int rank) const {
   const std::vector<RowRange> all =
       batch.number < 0 || options_.balance == nullptr
           ? parts_of(batch.positions, options_.weights, options_.virtual_shards)
@@ -37,7 +37,7 @@ std::vector<RowRange> Shares::shares(const Whole& batch, int rank) const {
   return {first, first + shards()};
 }
 
-std::vector<RowRange> Shares::pieces_of(const Whole& batch, int rank, std::int64_t pieces) const {
+std::vector<RowRange> Shares::pieces_of(const BatchKey& batch, int rank, std::int64_t pieces) const {
   std::vector<RowRange> all;
   for (const RowRange share : shares(batch, rank))
     for (const RowRange piece : cut(share, pieces)) all.push_back(piece);
@@ -51,10 +51,10 @@ std::vector<RowRange> Shares::prepared(std::int64_t batch, int rank) const {
 
 std::int64_t Shares::max_positions(std::int64_t batch, int rank) const {
   return options_.virtual_shards > 0 ? cut({0, batch}, options_.virtual_shards).front().count
-                                     : cut({0, most_of_share(batch, rank)}, options_.accumulate_steps).front().count;
+                                     : cut({0, max_share(batch, rank)}, options_.accumulate_steps).front().count;
 }
 
-std::int64_t Shares::most_of_share(std::int64_t batch, int rank) const {
+std::int64_t Shares::max_share(std::int64_t batch, int rank) const {
   const std::int64_t most = runtime::max_rows(batch, options_.weights, has_equal_shares() ? 0 : at(rank));
   return options_.balance == nullptr ? most : std::min(batch, std::max(most, options_.balance->max_rows()));
 }

@@ -29,7 +29,7 @@ class Shares {
   /// A rank's slices of a batch, `pieces` per share, in row order. Slices may be empty but are never missing.
   std::vector<BatchView> slices(const BatchView& batch, int rank, std::int64_t pieces) const;
   /// Pieces per share without gradients, where rows are independent, so that no slice exceeds `capacity` rows. Equal
-  /// shares use the number of the first and largest one, so any number of replicas computes the same slices.
+  /// shares use the number of the first and largest one, so N virtual shards have the same slices as N replicas.
   std::int64_t inference_pieces(const BatchView& batch, int rank, std::int64_t capacity) const;
   /// As StepInputs::is_full_batch: a batch of the largest size without missing rows, fixed shares, and rows for every
   /// rank. `global_samples`: as StepInputs::global_samples.
@@ -39,7 +39,7 @@ class Shares {
 
  private:
   /// The properties of a batch that determine how it is cut.
-  struct Whole {
+  struct BatchKey {
     std::int64_t positions = 0;
     std::int64_t number = -1;  ///< BatchView::number
   };
@@ -47,17 +47,17 @@ class Shares {
   void check_shards() const;
   bool has_equal_shares() const;
   /// Rows of a rank: its share, or its shards.
-  std::vector<RowRange> shares(const Whole& batch, int rank) const;
+  std::vector<RowRange> shares(const BatchKey& batch, int rank) const;
   /// Each share in `pieces` parts, in row order.
-  std::vector<RowRange> pieces_of(const Whole& batch, int rank, std::int64_t pieces) const;
+  std::vector<RowRange> pieces_of(const BatchKey& batch, int rank, std::int64_t pieces) const;
   /// The pieces for which a rank prepares its ops: with shards all of them, so that all replicas prepare the same.
   std::vector<RowRange> prepared(std::int64_t batch, int rank) const;
   std::int64_t max_positions(std::int64_t batch, int rank) const;
-  std::int64_t most_of_share(std::int64_t batch, int rank) const;
+  std::int64_t max_share(std::int64_t batch, int rank) const;
 
   const SetOptions& options_;
   const World& world_;
-  std::set<std::pair<int, std::int64_t>> trained_rows_;  ///< rank and rows of earlier slices; others load kernels
+  std::set<std::pair<int, std::int64_t>> trained_rows_;  ///< rank and rows of earlier slices
 };
 
 }  // namespace dptrain::runtime

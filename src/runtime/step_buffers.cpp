@@ -27,7 +27,7 @@ void StepBuffers::send_state(std::size_t host_index) {
 }
 
 void StepBuffers::clear_sums() {
-  // zeros, a double as two floats
+  // A double of zero is two floats of zero.
   device_.fill(sums_->as<float>(), static_cast<std::int64_t>(sums_->bytes() / sizeof(float)), 0, stream_);
 }
 

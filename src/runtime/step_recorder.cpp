@@ -18,7 +18,7 @@ backend::Recording* StepRecorder::recording(std::size_t host_index, const std::f
                                                       : std::optional(options_.rank);
   if (!without) return recording.get();
   if (why && *without == options_.rank)
-    log::warn(fmt::format("{}: a step cannot be recorded ({}); steps are launched piece by piece{}", device_.name(),
+    log::warn(fmt::format("{}: a step cannot be recorded ({}); its kernels are launched one by one{}", device_.name(),
                           why->what(), options_.replicas > 1 ? ", by all replicas" : ""));
   able_ = false;
   if (sink_ != nullptr) drop();

@@ -58,7 +58,7 @@ void Watchdog::check(const std::vector<bool>& busy) {
   late_.emplace(ErrorKind::kDeadline,
                 fmt::format("{}{}: no progress for {:.3g} s in {}; a call of the driver or of a library does not "
                             "return: continue from the last checkpoint with --resume, or raise parallel.watchdog",
-                            stuck->name, where_, now - stuck->since, stuck->heartbeat.doing()));
+                            stuck->name, where_, now - stuck->since, stuck->heartbeat.activity()));
   late_since_ = now;
   stop_(late_->what());
 }

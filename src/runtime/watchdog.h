@@ -32,7 +32,7 @@ class Heartbeat {
 
   std::uint64_t beats() const noexcept { return beats_.load(std::memory_order_acquire); }
   /// "forward of layer conv2"
-  std::string doing() const {
+  std::string activity() const {
     const std::string* whose = whose_.load(std::memory_order_relaxed);
     return what_.load(std::memory_order_relaxed) + (whose != nullptr ? " " + *whose : "");
   }

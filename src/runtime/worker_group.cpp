@@ -52,7 +52,7 @@ void WorkerGroup::run(const Command& command) {
 }
 
 void WorkerGroup::begin(const Command& command) {
-  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "a lane of the caller's runs in run() alone");
+  if (first_ == First::kCaller) throw Error(ErrorKind::kInternal, "begin() needs a thread of the group for worker 0");
   const std::lock_guard lock(mutex_);
   start(command);
 }
@@ -99,7 +99,7 @@ void WorkerGroup::run_worker(int worker) {
     on_failure_(worker, failure);
     lock.lock();
   }
-  failure = nullptr;  // before the command ends: only the caller may destroy what it reads
+  failure = nullptr;  // before the command ends, so that only the caller's copy of the exception remains
   busy_[static_cast<std::size_t>(worker)] = false;
   if (--running_ == 0) done_.notify_one();
 }

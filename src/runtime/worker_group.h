@@ -3,7 +3,7 @@
 // WorkerGroup: long-lived threads that all run the same command; the caller waits for all of them. Between commands the
 // threads spin for a moment, then sleep. Owned and used by one thread, which can be one of the workers.
 //
-//   WorkerGroup workers(replicas, WorkerGroup::First::kCaller, abort_communication);
+//   WorkerGroup workers(size, WorkerGroup::First::kCaller, abort_communication);
 //   workers.run([&](int worker) { replicas[worker].step(); });
 
 #include <atomic>

@@ -54,7 +54,7 @@ int processes_here(const distributed::Processes* processes) {
   return here;
 }
 
-data::AgreeOnBad agree_on_bad(distributed::Processes& processes) {
+data::BadRowExchange agree_on_bad(distributed::Processes& processes) {
   return [&processes](const std::vector<data::BadRow>& own) {
     const std::vector<std::byte> bytes = data::to_bytes(own);
     std::string all;

@@ -34,7 +34,7 @@ distributed::RankLayout make_rank_layout(distributed::Processes* processes, int 
 World world_of(const distributed::RankLayout& rank_layout);
 
 /// All processes skip a sample that one of them cannot read.
-data::AgreeOnBad agree_on_bad(distributed::Processes& processes);
+data::BadRowExchange agree_on_bad(distributed::Processes& processes);
 
 /// Checksum of all weights that have values, for a Fact.
 std::string checksum_of(const graph::Model& model);

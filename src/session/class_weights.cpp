@@ -29,10 +29,10 @@ std::optional<std::size_t> find_class(const std::string& key, const std::vector<
 }
 
 std::string expected(const std::vector<std::string>& names, std::size_t classes, const std::string& key) {
-  constexpr std::size_t kMostListed = 20;
+  constexpr std::size_t kMaxListed = 20;
   const std::string numbers = fmt::format("0..{}", classes - 1);
   if (names.empty()) return "expected " + numbers + "; the data set has no class names";
-  if (names.size() > kMostListed) return "expected a class name or " + numbers + did_you_mean(key, names);
+  if (names.size() > kMaxListed) return "expected a class name or " + numbers + did_you_mean(key, names);
   return "expected " + join(names, ", ") + " or " + numbers + did_you_mean(key, names);
 }
 
@@ -87,11 +87,11 @@ std::vector<float> class_weights(const experiment::ClassWeight& setting, const C
 
 std::string describe_class_weights(const experiment::ClassWeight& setting, const std::vector<float>& weights,
                                    const std::vector<std::string>& names) {
-  constexpr std::size_t kMostListed = 20;
+  constexpr std::size_t kMaxListed = 20;
   std::vector<std::string> parts;
-  for (std::size_t c = 0; c < std::min(weights.size(), kMostListed); ++c)
+  for (std::size_t c = 0; c < std::min(weights.size(), kMaxListed); ++c)
     parts.push_back(fmt::format("{} {:.4g}", c < names.size() ? names[c] : std::to_string(c), weights[c]));
-  if (weights.size() > kMostListed) parts.emplace_back("...");
+  if (weights.size() > kMaxListed) parts.emplace_back("...");
   return (setting.balanced ? "balanced: " : "of classes: ") + join(parts, ", ");
 }
 

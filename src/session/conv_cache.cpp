@@ -35,7 +35,7 @@ std::string this_machine() {
 
 /// Throws json::exception if the text is not such a file.
 Machines parse(const std::string& text) {
-  const json whole = json::parse(json_nests_deeper(text) ? std::string() : text);
+  const json whole = json::parse(exceeds_json_depth(text) ? std::string() : text);
   if (whole.at("format").get<int>() != kFormat) return {};  // another version is not damaged
   return whole.at("machines").get<Machines>();
 }
@@ -86,7 +86,7 @@ std::shared_ptr<backend::ConvChoices> open_conv_choices(const experiment::Runtim
   return std::make_shared<backend::ConvChoices>(std::move(machines[this_machine()]));
 }
 
-void keep_conv_choices(const std::string& file, const Names& names) {
+void save_conv_choices(const std::string& file, const Names& names) {
   Machines machines = read(file, "it is replaced");
   for (const auto& [key, name] : names) machines[this_machine()][key] = name;
   const fs::path folder = fs::absolute(file).parent_path();

@@ -25,7 +25,7 @@ std::shared_ptr<backend::ConvChoices> open_conv_choices(const experiment::Runtim
                                                         const DeviceRequest& devices);
 
 /// Adds choices for this machine to the file, atomically. Replaces a damaged file. Throws Error{kWrite}.
-void keep_conv_choices(const std::string& file, const backend::ConvChoices::Names& names);
+void save_conv_choices(const std::string& file, const backend::ConvChoices::Names& names);
 
 /// "17 convolution passes: 5 tuned (FILE), 12 by rule"; "" if there are none.
 std::string conv_choices_line(const backend::ConvChoices& choices, const experiment::RuntimeSection& runtime);

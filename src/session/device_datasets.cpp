@@ -86,7 +86,7 @@ std::vector<std::string> add_device_datasets(const experiment::Experiment& exper
   for (SessionData::Set& set : data.sets()) {
     std::optional<Candidate> candidate = candidate_of(data, set, experiment.config.seed);
     if (!candidate) continue;
-    const std::uint64_t share = replicas.device(0).memory_available() / sharers_of_a_gpu(devices);
+    const std::uint64_t share = replicas.device(0).memory_available() / max_slots_per_gpu(devices);
     const auto placed = place(*candidate, set.name, global_batch, share);
     if (!placed) continue;
     candidate->dataset.resident = placed->resident;

@@ -31,7 +31,7 @@ std::string names(const std::vector<GpuId>& gpus) {
 }
 
 /// First GPU of each replica, which communicates with the other replicas.
-std::vector<GpuId> homes(const DeviceRequest& request) {
+std::vector<GpuId> primary_gpus(const DeviceRequest& request) {
   std::vector<GpuId> all;
   for (std::size_t i = 0; i < request.gpus.size(); i += static_cast<std::size_t>(request.slots))
     all.push_back(request.gpus[i]);
@@ -115,7 +115,7 @@ DType compute_type(experiment::DtypePolicy policy, const DeviceRequest& request)
 std::optional<std::int64_t> tables_from(const experiment::TrainSection& train, const DeviceRequest& request) {
   // Updating a smaller table as a whole is faster than finding the rows that were read.
   constexpr std::int64_t kFloats = std::int64_t{1} << 16;
-  if (compute_type(train.dtype_policy, request) != DType::kF32 || !nn::updates_by_element(train.optimizer))
+  if (compute_type(train.dtype_policy, request) != DType::kF32 || !nn::is_elementwise(train.optimizer))
     return std::nullopt;
   return kFloats;
 }
@@ -134,7 +134,7 @@ void check_allreduce_dtype(const DeviceRequest& request, const experiment::Paral
                                                ranks, where));
   };
   if (!request.on_gpus()) refuse("on CPUs");
-  const std::vector<GpuId> gpus = homes(request);
+  const std::vector<GpuId> gpus = primary_gpus(request);
   if (emulated(gpus.front())) refuse("on the emulator");
   if (ranks == request.replicas && all_the_same(gpus)) refuse("on one GPU");
 }
@@ -197,7 +197,7 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    const experiment::ParallelSection& parallel, bool deterministic) {
   check_connectable(request);
   if (request.replicas == 1 || !request.on_gpus()) return distributed::make_local(request.replicas);
-  const std::vector<GpuId> gpus = homes(request);
+  const std::vector<GpuId> gpus = primary_gpus(request);
   if (emulated(gpus.front()) || all_the_same(gpus)) return distributed::make_local_streams(request.replicas);
   const distributed::NcclOptions options = nccl_options(parallel, deterministic);
   if (distinct(gpus) == gpus.size()) return distributed::make_nccl(ids_of(gpus), options);
@@ -219,11 +219,11 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
     throw Error(
         ErrorKind::kUsage,
         fmt::format("{}: the emulator's devices are in one process; start it without a launcher", names(request.gpus)));
-  return distributed::make_nccl(ids_of(homes(request)), nccl_options(parallel, deterministic),
+  return distributed::make_nccl(ids_of(primary_gpus(request)), nccl_options(parallel, deterministic),
                                 {rank_layout, processes});
 }
 
-std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {
+std::uint64_t max_slots_per_gpu(const DeviceRequest& request) {
   std::ptrdiff_t most = 1;
   for (const GpuId& gpu : request.gpus) most = std::max(most, std::ranges::count(request.gpus, gpu));
   return static_cast<std::uint64_t>(most);
@@ -232,7 +232,7 @@ std::uint64_t sharers_of_a_gpu(const DeviceRequest& request) {
 std::uint64_t memory_share(const DeviceRequest& request, const backend::Device& device) {
   if (!request.on_gpus()) return backend::cpu_memory_available() / static_cast<std::uint64_t>(request.replicas);
   if (request.gpus.empty()) return 0;
-  return device.memory_available() / sharers_of_a_gpu(request);
+  return device.memory_available() / max_slots_per_gpu(request);
 }
 
 }  // namespace dptrain::session

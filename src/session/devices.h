@@ -99,7 +99,7 @@ std::unique_ptr<runtime::Connector> make_connector(const DeviceRequest& request,
                                                    distributed::Processes& processes);
 
 /// Largest number of replicas or slots on one GPU; at least 1.
-std::uint64_t sharers_of_a_gpu(const DeviceRequest& request);
+std::uint64_t max_slots_per_gpu(const DeviceRequest& request);
 
 /// Bytes available to one replica: free memory of the device, divided among the replicas that share it. 0: unknown.
 std::uint64_t memory_share(const DeviceRequest& request, const backend::Device& device);

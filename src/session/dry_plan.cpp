@@ -121,7 +121,8 @@ std::uint64_t weight_bytes(const DryPlan& result, bool trains, int gradient_aren
 
 /// Bytes of the batch on a device that cannot read host memory: inputs, before and after conversion, and labels.
 /// Doubled where copies of the next batch overlap.
-std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& device, std::int64_t rows, bool in_turns) {
+std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& device, std::int64_t rows,
+                            bool double_buffered) {
   if (device.reads_host_memory()) return 0;
   std::uint64_t bytes = 0, arriving = 0;
   for (const int input : plan.inputs) {
@@ -134,13 +135,13 @@ std::uint64_t staging_bytes(const plan::Plan& plan, const backend::Device& devic
     bytes += floats(rows * (loss.labels == nn::LabelKind::kClass ? 1 : width));
   }
   if (plan.has_loss()) bytes += floats(rows);  // sample weights
-  return bytes * (in_turns ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
+  return bytes * (double_buffered ? 2 : 1) + (plan.compute == DType::kF32 ? 0 : arriving);
 }
 
 /// Fills `result.inputs`: memory on the device for the data sets that can be opened.
 void plan_device_datasets(const experiment::Experiment& experiment, const DeviceRequest& request,
                           const backend::Device& device, std::int64_t rows, DryPlan& result) {
-  const std::uint64_t share = device.memory_available() / sharers_of_a_gpu(request);
+  const std::uint64_t share = device.memory_available() / max_slots_per_gpu(request);
   // The whole batch, as in the decision at the start of a run.
   const std::int64_t batch =
       rows * request.replicas * slices_of_replica(experiment.config, request.replicas, result.micro_batches);
@@ -249,7 +250,7 @@ plan::CacheShare cache_of_replica(const std::vector<machine::Cache>& caches, int
   constexpr std::uint64_t kPartOfLast = 8;
   if (caches.size() < 2) return {};
   const auto of_one = [&](const machine::Cache& cache) {
-    return cache.reached_by(replicas * threads) / static_cast<std::uint64_t>(replicas);
+    return cache.bytes_for_threads(replicas * threads) / static_cast<std::uint64_t>(replicas);
   };
   const std::uint64_t last = of_one(caches.back());
   return {.wanted = std::max(of_one(caches[1]), last / kPartOfLast), .last = last};

@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, co
 
 /// Runs a whole loader in inference mode.
 runtime::StepSums evaluate(Session& session, data::Loader& loader);
-/// Calls `should_continue` before each batch. If it returns false, stops within the epoch of the loader and returns
-/// nothing.
+/// Calls `should_continue` before each batch. If it returns false, stops in the middle of the loader's epoch and
+/// returns nothing.
 std::optional<runtime::StepSums> evaluate(Session& session, data::Loader& loader,
                                           const std::function<bool()>& should_continue);
 

@@ -41,7 +41,7 @@ std::string obstacle(const experiment::ConfigFile& config, const plan::FrozenPre
   return "";
 }
 
-std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheQuestion& question,
+std::string describe(const graph::Graph& graph, const CacheDecision& decision, const CacheInputs& question,
                      std::uint64_t bytes) {
   std::vector<std::string> names, shapes;
   for (const graph::Port& port : decision.prefix.border) {
@@ -56,7 +56,7 @@ std::string describe(const graph::Graph& graph, const CacheDecision& decision, c
 }
 
 /// Why `auto` does not cache; "" if it does.
-std::string not_worth_it(const CacheQuestion& question, std::uint64_t bytes) {
+std::string reason_not_to_cache(const CacheInputs& question, std::uint64_t bytes) {
   if (question.epochs <= 1) return "the run has no second epoch";
   if (bytes > question.free_memory / kShareOfMemory)
     return fmt::format(
@@ -107,7 +107,7 @@ class FeatureWriter {
     }
     replicas_.predict(batch.view(), outputs);
     for (const std::int64_t index : batch.own_indices()) {
-      features.keep(index, row);
+      features.store(index, row);
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += plan::host_row_bytes(plan_.tensors[at(plan_.outputs[i])]);
     }
   }
@@ -121,7 +121,7 @@ class FeatureWriter {
 }  // namespace
 
 CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Model& model,
-                           const CacheQuestion& question) {
+                           const CacheInputs& question) {
   const experiment::CachePrefix& setting = config.runtime.cache_frozen_prefix;
   CacheDecision decision;
   if (setting.kind == Kind::kOff) return decision;
@@ -139,7 +139,7 @@ CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Mo
                 fmt::format("runtime.cache_frozen_prefix: memory: features take {}, {} are free; use auto or "
                             "{{disk: FOLDER}}",
                             human_bytes(bytes), human_bytes(question.free_memory)));
-  if (!asked && why.empty()) why = not_worth_it(question, bytes);
+  if (!asked && why.empty()) why = reason_not_to_cache(question, bytes);
   decision.on = why.empty();
   if (decision.on)
     decision.line = describe(model.graph, decision, question, bytes);

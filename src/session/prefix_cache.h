@@ -21,7 +21,7 @@
 namespace dptrain::session {
 
 /// Inputs of the decision other than the config and the model.
-struct CacheQuestion {
+struct CacheInputs {
   std::int64_t samples = 0;       ///< samples of all data sets whose features are needed
   double epochs = 0;              ///< number of epochs of the run
   std::uint64_t free_memory = 0;  ///< free bytes of host memory
@@ -38,7 +38,7 @@ struct CacheDecision {
 
 /// Throws Error{kUsage} (kMemory if memory is too small) if the config requires a cache that is impossible.
 CacheDecision decide_cache(const experiment::ConfigFile& config, const graph::Model& model,
-                           const CacheQuestion& question);
+                           const CacheInputs& question);
 
 /// The inputs of the remaining network: name and shape of the prefix's outputs.
 std::vector<data::FeatureInput> border_inputs(const graph::Graph& graph, const plan::FrozenPrefix& prefix);

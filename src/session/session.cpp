@@ -167,8 +167,8 @@ void Session::decide_prefix_for_several() {
   const Kind kind = experiment_.config.runtime.cache_frozen_prefix.kind;
   if (kind == Kind::kMemory || kind == Kind::kDisk)
     throw Error(ErrorKind::kUsage,
-                "runtime.cache_frozen_prefix: features are kept in runs of one process; leave it out, "
-                "and the frozen layers run in every step");
+                "runtime.cache_frozen_prefix: features can be cached only in runs of one process; remove the key, "
+                "so that the frozen layers run in every step");
 }
 
 void Session::make_plan(const SessionOptions& options, const backend::Device& device) {
@@ -203,8 +203,8 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
   }
   if (config.train.accumulate_steps.value_or(1) > 1 && !plan::rows_are_independent(*plan_))
     log::warn(
-        fmt::format("train.accumulate_steps: {} parts of a batch do not make the update of the whole batch: "
-                    "BatchNormalization, or a loss with a mask, computes its mean over each part",
+        fmt::format("train.accumulate_steps: {} micro-batches change the update: BatchNormalization, or a loss with a "
+                    "mask, computes its mean per micro-batch",
                     micro_batches_));
   set.accumulate_steps = micro_batches_;
   set.virtual_shards = virtual_shards(config.parallel, world_.ranks);
@@ -237,7 +237,7 @@ void Session::make_replicas(const SessionOptions& options, Devices devices) try 
 bool Session::compute_features(const std::function<bool(std::int64_t done)>& should_continue) {
   const auto features = session::compute_features(experiment_, *model_, devices_, conv_choices_, cache_, global_batch_,
                                                   data_->feature_jobs(), should_continue);
-  data_->take_features(features, border_inputs(model_->graph, cache_.prefix));
+  data_->set_features(features, border_inputs(model_->graph, cache_.prefix));
   return features.has_value();
 }
 
@@ -258,7 +258,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string what_to_try(const std::string& file) {
-  const std::string near = what_to_try_for(file);
+  const std::string near = missing_file_advice(file);
   return near.empty() ? "; give a .h5 or .keras file of Keras, or a checkpoint" : near;
 }
 

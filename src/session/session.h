@@ -75,8 +75,6 @@ class Session {
   void warn_about_bad_samples(const std::string& listed_in = "") {
     if (world_.is_first()) data_->warn_about_bad_samples(listed_in);
   }
-  /// With `split: auto`: makes new shares apply only from batches that no process has begun.
-  void start_balance();
   /// In a run of several processes: makes a loader deliver this process's share of every batch.
   void share_batches(data::LoaderOptions& options) const;
   std::vector<double> split_weights() const;  ///< one per replica of all processes
@@ -102,6 +100,8 @@ class Session {
   using Devices = std::vector<std::unique_ptr<backend::Device>>;
 
   void join_processes(const SessionOptions& options);
+  /// With `split: auto`: makes new shares apply only from batches that no process has begun.
+  void start_balance();
   SessionData::Setting data_setting(backend::Device& device) const;
   void decide_prefix_for_several();
   void decide_prefix(const SessionOptions& options);

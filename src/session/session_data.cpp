@@ -238,8 +238,8 @@ std::vector<FeatureJob> SessionData::feature_jobs() {
   return jobs;
 }
 
-void SessionData::take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
-                                std::vector<data::FeatureInput> inputs) {
+void SessionData::set_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
+                               std::vector<data::FeatureInput> inputs) {
   border_ = std::move(inputs);
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     Set& set = sets_[i];
@@ -272,8 +272,8 @@ void SessionData::warn_about_bad_samples(const std::string& listed_in) {
     last = account->all().back().str();
     word = word.empty() || word == account->word() ? account->word() : "samples";
   }
-  if (count == bad_samples_told_) return;
-  bad_samples_told_ = count;
+  if (count == bad_samples_reported_) return;
+  bad_samples_reported_ = count;
   log::warn(fmt::format("{} with errors {} skipped: {}{}{}",
                         count == 1 ? "a " + word.substr(0, word.size() - 1) : fmt::format("{} {}", count, word),
                         count == 1 ? "is" : "are", count == 1 ? "" : "the last one ", last,

@@ -112,12 +112,12 @@ class SessionData {
   std::unique_ptr<data::Loader> make_loader(const std::shared_ptr<const data::Source>& source,
                                             const LoaderPlan& plan) const;
 
-  /// For compute_features: every set in its own order, without labels. Removes the loaders until take_features().
+  /// For compute_features: every set in its own order, without labels. Removes the loaders until set_features().
   std::vector<FeatureJob> feature_jobs();
   /// The loaders read `features` from now on, one source per set; `inputs` are the inputs of the remaining network.
   /// Empty: they read the data as before.
-  void take_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
-                     std::vector<data::FeatureInput> inputs);
+  void set_features(const std::optional<std::vector<std::shared_ptr<const data::Source>>>& features,
+                    std::vector<data::FeatureInput> inputs);
 
   void on_bad_sample(const std::function<void(const data::BadSample&)>& listener);
   void warn_about_bad_samples(const std::string& listed_in);
@@ -143,7 +143,7 @@ class SessionData {
   std::vector<Set> sets_;
   std::vector<data::FeatureInput> border_;  // inputs of the remaining network, if features are cached
   ClassNames class_names_;
-  std::size_t bad_samples_told_ = 0;
+  std::size_t bad_samples_reported_ = 0;
 };
 
 }  // namespace dptrain::session

@@ -40,7 +40,7 @@ SharedFile::SharedFile(distributed::Processes* processes, const std::string& pat
   } else {
     memory_ = memfd_create("dptrain", MFD_CLOEXEC);
     if (memory_ < 0)
-      throw Error(ErrorKind::kMemory, fmt::format("no room for {} of process 0: {}", name, std::strerror(errno)));
+      throw Error(ErrorKind::kMemory, fmt::format("not enough memory for {}: {}", name, std::strerror(errno)));
     path_ = fmt::format("/proc/self/fd/{}", memory_);
   }
   while (true) {
@@ -49,7 +49,7 @@ SharedFile::SharedFile(distributed::Processes* processes, const std::string& pat
     for (std::size_t done = 0; memory_ >= 0 && done < block.size();) {
       const ssize_t written = write(memory_, block.data() + done, block.size() - done);
       if (written < 0)
-        throw Error(ErrorKind::kMemory, fmt::format("no room for {} of process 0: {}", name, std::strerror(errno)));
+        throw Error(ErrorKind::kMemory, fmt::format("not enough memory for {}: {}", name, std::strerror(errno)));
       done += static_cast<std::size_t>(written);
     }
   }

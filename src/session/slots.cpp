@@ -44,9 +44,9 @@ std::string devices_of(const DeviceRequest& request, int slot) {
     names.push_back(request.gpus[static_cast<std::size_t>(r * request.slots + slot)].name());
   for (int r = 0; r < request.replicas && request.gpus.empty(); ++r)
     names.push_back(fmt::format("cpu:{}", r * request.slots + slot));
-  constexpr std::size_t kMostNamed = 4;
-  const bool many = names.size() > kMostNamed;
-  if (many) names.resize(kMostNamed);
+  constexpr std::size_t kMaxNamed = 4;
+  const bool many = names.size() > kMaxNamed;
+  if (many) names.resize(kMaxNamed);
   return join(names, "/") + (many ? "/..." : "");
 }
 

@@ -63,17 +63,17 @@ graph::Model balanced_training(runtime::Connector& connector, const World& world
 
 graph::Model unbalanced() {
   const std::unique_ptr<runtime::Connector> connector = make_local(1);
-  return balanced_training(*connector, World::of_one_process(1), 1, nullptr);
+  return balanced_training(*connector, World::single_process(1), 1, nullptr);
 }
 
 TEST(BalanceReplicas, AreOneBigBatchWhileRowsMove) {
   const std::unique_ptr<runtime::Connector> connector = make_local(kBalancedRanks);
-  EXPECT_LT(distance(unbalanced(), balanced_training(*connector, World::of_one_process(kBalancedRanks), kBalancedRanks,
+  EXPECT_LT(distance(unbalanced(), balanced_training(*connector, World::single_process(kBalancedRanks), kBalancedRanks,
                                                      moving_balance())),
             1e-5);
 }
 
-TEST(BalanceReplicas, OfTwoProcessesAlikeAndOneBigBatch) {
+TEST(BalanceReplicas, OfTwoProcessesMatchOneBigBatch) {
   const graph::Model one = unbalanced();
   FakeNetwork network(2, 7);
   in_processes(network, [&](Processes& processes) {

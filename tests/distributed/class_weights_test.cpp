@@ -93,7 +93,7 @@ TEST_P(ClassWeights, TrainAsInKerasAndDoNotCountInEvaluation) {
       EXPECT_NEAR(sums.outputs[1] / n, c.at("accuracy")[s].get<double>(), 1e-6) << "step " << step;
     }
     const runtime::StepSums evaluated = set.evaluate(batch(0, 12));
-    EXPECT_NEAR(evaluated.loss / 12, c.at("evaluated").get<double>(), 3e-6) << "validation knows no weights";
+    EXPECT_NEAR(evaluated.loss / 12, c.at("evaluated").get<double>(), 3e-6) << "evaluation uses no class weights";
     set.pull(model);
     for (std::size_t w = 0; w < model.weights.size(); ++w)
       for (std::size_t i = 0; i < model.weights[w].values.size(); ++i)

@@ -21,7 +21,7 @@ long sleeps() {
 
 void doze(int microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
 
-TEST(EventCounts, WakesOnlyTheThreadWhoseTargetIsReached) {
+TEST(EventCounts, WakesAThreadOnlyAtItsTarget) {
   constexpr std::uint64_t kTarget = 200;
   EventCounts counts;
   EventCounts::Counter counter = 0, other = 0;

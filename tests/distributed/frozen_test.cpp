@@ -163,7 +163,7 @@ TEST_P(Frozen, LayersKeepTheirBitsWhileOthersTrain) {
       << "as in Keras, low1's regularizer does not count";
 }
 
-TEST_P(Frozen, APrefixRunOnceIsTheWholeNetwork) {
+TEST_P(Frozen, APrefixRunOnceMatchesTheWholeNetwork) {
   const auto [device, replicas] = GetParam();
   const FrozenOutcome whole = train_whole(device, replicas), cached = train_on_features(device, replicas);
   EXPECT_EQ(cached.losses, whole.losses);  // the same operations on the same bits

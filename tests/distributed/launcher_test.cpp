@@ -39,7 +39,7 @@ TEST(Launcher, OfOneProcessIsNone) {
 }
 
 /// A Slurm batch script has the job's variables but no step of its own.
-TEST(Launcher, IsNotTheJobThatAScriptBelongsTo) {
+TEST(Launcher, IgnoresTheVariablesOfASlurmJob) {
   EXPECT_FALSE(launch_of({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}));
 }
 
@@ -56,13 +56,13 @@ TEST(Launcher, CanBeNamed) {
   }
 }
 
-TEST(Launcher, MayLeaveAllToMpi) {
+TEST(Launcher, CanDisableSharedMemory) {
   EXPECT_TRUE(launch_of({{"PMIX_RANK", "0"}})->shares_memory);
   EXPECT_FALSE(launch_of({{"PMIX_RANK", "0"}, {"DPTRAIN_SHARED_MEMORY", "none"}})->shares_memory);
   EXPECT_THROW(launch_of({{"PMIX_RANK", "0"}, {"DPTRAIN_SHARED_MEMORY", "no"}}), Error);
 }
 
-TEST(Launcher, ThatKeepsProcessesApartIsAnError) {
+TEST(Launcher, WithUnconnectedProcessesIsAnError) {
   try {
     launch_of({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}});
     FAIL();

@@ -76,15 +76,15 @@ TEST(LocalStreams, SumInTreeOrderWhateverTheTiming) {
 /// Number of floats, over many gathers, that differ from the rank's input.
 std::int64_t wrong_gathers(int ranks, int devices, std::uint64_t seed, Forget forget) {
   backend::emu::reseed(seed);
-  constexpr int kRounds = 10, kMost = 11;
+  constexpr int kRounds = 10, kMax = 11;
   std::vector<std::int64_t> wrong(at(ranks));
   on_ranks(ranks, devices, forget, [&](StreamRank& mine, runtime::Connector& connector) {
     backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), ranks);
-    const auto given = mine.device.allocate(kMost * sizeof(float));
-    const auto gathered = mine.device.allocate(kRounds * kMost * at(ranks) * sizeof(float));
-    const auto place = [&](int round) { return gathered->as<float>() + round * kMost * ranks; };
+    const auto given = mine.device.allocate(kMax * sizeof(float));
+    const auto gathered = mine.device.allocate(kRounds * kMax * at(ranks) * sizeof(float));
+    const auto place = [&](int round) { return gathered->as<float>() + round * kMax * ranks; };
     const auto count_of = [](int round) { return at(1 + round % 3 * 5); };
     for (int round = 0; round < kRounds; ++round) {
       // The same memory in every round, overwritten as soon as the gather lets the stream continue.

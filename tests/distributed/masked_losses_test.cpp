@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MaskedLosses,
                                            MaskedRun{"cpu", 2, 2}, MaskedRun{"emu:0", 1, 1}, MaskedRun{"emu:0", 3, 2}));
 
 /// A batch without valid positions has no loss and changes no weight, as in Keras, which divides by an epsilon.
-TEST(MaskedBatches, WithoutAValidStepNothingIsTrained) {
+TEST(MaskedBatches, WithoutValidStepsDoNotTrain) {
   graph::Model model = test::model_of(R"(
 layers:
   - Input: {name: x, shape: [5], dtype: int32}

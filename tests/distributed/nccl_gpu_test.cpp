@@ -40,7 +40,7 @@ NcclGpuOutcome train(runtime::Connector& connector, backend::Graphs graphs) {
   return outcome;
 }
 
-TEST(NcclOnAGpu, AWorldOfOneTrainsLikeNoWorld) {
+TEST(NcclOnAGpu, AWorldOfOneTrainsAsWithoutNccl) {
   DPTRAIN_NEED_GPU();
   const auto alone = make_local(1);
   const NcclGpuOutcome expected = train(*alone, backend::Graphs::kOff);

@@ -126,7 +126,7 @@ TEST(Nccl, TrainsAsReplicasOfOneProcessDo) {
     }
 }
 
-TEST(Nccl, AddsInTheOrderOfTheTreeWhereAsked) {
+TEST(Nccl, AddsInTreeOrderOnRequest) {
   NcclOptions options = kPatient;
   options.tree_order = true;
   for (const int replicas : {4, 5, 8}) {
@@ -135,7 +135,7 @@ TEST(Nccl, AddsInTheOrderOfTheTreeWhereAsked) {
     Fixture f(replicas, nccl, options);
     for (int number = 0; number < 4; ++number) f.step(number);
     EXPECT_EQ(distance(f.pulled(), trained_locally(replicas, 4)), 0) << replicas << " replicas";
-    EXPECT_TRUE(nccl.sums.empty()) << "NCCL adds in an order of its own";
+    EXPECT_TRUE(nccl.sums.empty()) << "NCCL's all-reduce has another order";
   }
 }
 
@@ -156,7 +156,7 @@ TEST(Nccl, SumsBucketsInPlanOrderOnAllRanks) {
   });
 }
 
-TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
+TEST(Nccl, SumsOnlyGradientsInBfloat16) {
   NcclOptions options = kPatient;
   options.sums_in_bfloat16 = true;
   FakeNccl nccl;
@@ -188,7 +188,7 @@ TEST(Nccl, SumsGradientsInBfloat16WhereAskedAndStatisticsNever) {
   EXPECT_EQ(in_float32, 2 * (f.plan.statistics_end - f.plan.trainable_end));
 }
 
-TEST(Nccl, GathersOnTheComputeStreamWithACommunicatorOfTheirOwn) {
+TEST(Nccl, HasASeparateCommunicatorForGathers) {
   FakeNccl nccl;
   nccl.polls = 1;
   Fixture f(3, nccl);
@@ -201,7 +201,7 @@ TEST(Nccl, GathersOnTheComputeStreamWithACommunicatorOfTheirOwn) {
     EXPECT_NE(sums.stream, gathers.stream);
     EXPECT_EQ(gathers.stream, replica.stream().native());
   });
-  EXPECT_GT(nccl.max_blocks, 0) << "bounded, so that a sum finds room beside a gather";
+  EXPECT_GT(nccl.max_blocks, 0) << "bounded, so that a sum can run concurrently with a gather";
 }
 
 TEST(Nccl, AnErrorOfACallEndsAllWithItsReason) {
@@ -374,7 +374,7 @@ TEST(Nccl, StartsTogetherOrNotAtAll) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
-    EXPECT_THAT(error.what(), HasSubstr("replica 1 (toy:1): NCCL initialisation: unhandled system error"));
+    EXPECT_THAT(error.what(), HasSubstr("replica 1 (toy:1): NCCL initialization: unhandled system error"));
   }
   EXPECT_EQ(refusing.used_after_end, 0);
 
@@ -418,7 +418,7 @@ TEST(Nccl, IsDeterministicUnlessTheUserOverridesIt) {
   clear();
 }
 
-TEST(Nccl, RefusesAGpuTwiceAndALibraryThatIsNotThere) {
+TEST(Nccl, RejectsARepeatedGpuAndAMissingLibrary) {
   FakeNccl nccl;
   try {
     make_nccl({1, 0, 1}, {}, nccl.api());
@@ -428,12 +428,12 @@ TEST(Nccl, RefusesAGpuTwiceAndALibraryThatIsNotThere) {
     EXPECT_THAT(error.what(), HasSubstr("gpu:1 is named twice"));
   }
   try {
-    nccl::open_library("libnccl-of-nobody.so.2");
+    nccl::open_library("libnccl-missing.so.2");
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDevice);
     EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("NCCL cannot be opened (libnccl-of-nobody.so.2"), HasSubstr("install NCCL 2")));
+                AllOf(HasSubstr("NCCL cannot be opened (libnccl-missing.so.2"), HasSubstr("install NCCL 2")));
   }
 }
 

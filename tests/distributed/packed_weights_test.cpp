@@ -255,7 +255,7 @@ TEST_P(PackedWeights, FollowTheWeightsFromTheStartOn) {
   nets.expect_same_forward("at the start");
   for (int i = 0; i < 6; ++i) {  // on one emulated GPU the last ones are recorded
     nets.expect_same_step("step by step");
-    nets.expect_same_forward("behind a step");
+    nets.expect_same_forward("after a step");
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(nets.packed.step(), nets.plain.step()) << "with nothing between two steps";
   EXPECT_EQ(nets.packed.replayed(), GetParam() == std::vector<std::string>{"emu:0"});
@@ -263,15 +263,15 @@ TEST_P(PackedWeights, FollowTheWeightsFromTheStartOn) {
   nets.expect_same_weights("at the end");
 }
 
-TEST_P(PackedWeights, FollowWeightsThatAreBroughtBack) {
+TEST_P(PackedWeights, FollowRestoredWeights) {
   Pair nets(GetParam());
   nets.both([](Trained& net) { net.set().push(net.model); });
   nets.both([](Trained& net) { net.step(), net.step(); });
   const graph::Model kept = nets.packed.pulled();
   const auto state = nets.packed.set().pull_state();
   nets.both([](Trained& net) { net.step(), net.step(), net.step(); });
-  nets.both([](Trained& net) { EXPECT_TRUE(net.step(true).second) << "a step that is not finite is left out"; });
-  nets.expect_same_forward("behind a step that was left out");
+  nets.both([](Trained& net) { EXPECT_TRUE(net.step(true).second) << "a step that is not finite is skipped"; });
+  nets.expect_same_forward("after a skipped step");
 
   nets.both([&](Trained& net) {
     net.set().push(kept);
@@ -325,7 +325,7 @@ TEST_P(PackedWeights, AreCopiedOnceForEachChange) {
   EXPECT_EQ(trained_packs, 5 * local_ranks);
 }
 
-TEST_P(PackedWeights, AreAmongAReplicasMemory) {
+TEST_P(PackedWeights, CountInTheMemoryOfAReplica) {
   Pair nets({GetParam().front()});
   std::size_t bytes[2] = {};
   const auto measure = [](Trained& net, std::size_t& to) {

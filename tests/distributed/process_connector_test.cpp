@@ -41,7 +41,7 @@ float spread_gradient(int rank, std::int64_t step, std::int64_t i) {
   return std::ldexp(static_cast<float>((i * 7919 + step * 104729 + rank * 31) % 1009 - 500), rank % 5 - 2) / 3.0F;
 }
 
-/// Runs some steps of a lane's sink. Returns its arena after each step, concatenated.
+/// Runs some steps of a local rank's sink. Returns its arena after each step, concatenated.
 std::vector<float> local_rank_steps(runtime::Connector& connector, int local_rank, int rank, const plan::Plan& plan,
                                     float* arena) {
   std::vector<float> seen;
@@ -70,7 +70,7 @@ std::vector<float> local_rank_steps(runtime::Connector& connector, int local_ran
   return seen;
 }
 
-/// Arenas of the lanes of one process, in memory from the connector, all attached.
+/// Arenas of the local ranks of one process, in memory from the connector, all attached.
 std::vector<std::unique_ptr<backend::Buffer>> attached(runtime::Connector& connector, int local_ranks,
                                                        backend::Device& device, backend::Stream& stream,
                                                        const plan::Plan& plan) {
@@ -238,7 +238,7 @@ TEST(ProcessConnector, FindsAReplicaWhoseWeightsDiffer) {
   });
 }
 
-/// A failing lane ends all lanes of all processes with its reason, with any kind of connection.
+/// A failing replica ends all replicas of all processes with its reason, with any kind of connection.
 TEST(ProcessConnector, AFailureEndsAllProcesses) {
   const plan::Plan plan = small_buckets();
   for (const int per_host : {0, 2, 3}) {

@@ -84,7 +84,7 @@ TEST(QueuedSteps, GiveTheSumsAndWeightsOfStepsOneByOne) {
       }
 }
 
-TEST(QueuedSteps, NeedNoSynchronisationOfAStream) {
+TEST(QueuedSteps, DoNotSynchronizeStreams) {
   // Eager or recorded, the host waits only for the event of the oldest step when kMaxQueued are queued, so the device
   // still has the newer ones to do.
   for (const backend::Graphs graphs : {backend::Graphs::kOff, backend::Graphs::kOn}) {

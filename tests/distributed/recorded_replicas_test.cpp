@@ -106,7 +106,7 @@ struct Recorded {
 
 void expect_kept_rules(const StreamNccl& nccl) {
   EXPECT_EQ(nccl.used_after_end, 0);
-  EXPECT_EQ(nccl.recorded_beside_others, 0);
+  EXPECT_EQ(nccl.recorded_during_collective, 0);
   EXPECT_EQ(nccl.replayed_early, 0);
   EXPECT_EQ(nccl.ended_beside_recordings, 0);
 }
@@ -133,7 +133,7 @@ TEST(RecordedReplicas, GiveTheBitsOfEagerOnes) {
         Recorded eager(run);
         eager.train(12);
         EXPECT_THAT(eager.replayed, Each(false));
-        // The first three steps load kernels; the sixth batch is short; every post has its own recording.
+        // The first three steps load kernels; the sixth batch is short; each HostBuffers has a recording.
         EXPECT_THAT(recorded.replayed,
                     ElementsAre(false, false, false, true, true, false, true, true, true, true, true, true));
         expect_same(recorded, eager);
@@ -182,7 +182,7 @@ TEST(RecordedReplicas, DoNotReplayIfOneCannotRecord) {
   recorded.train(7);
   const std::string message = testing::internal::GetCapturedStderr();
   EXPECT_THAT(message, AllOf(HasSubstr("emu:1: a step cannot be recorded (NCCL all-reduce of bucket"),
-                             HasSubstr("invalid usage"), HasSubstr("launched piece by piece, by all replicas")));
+                             HasSubstr("invalid usage"), HasSubstr("launched one by one, by all replicas")));
   EXPECT_EQ(message.find("cannot be recorded"), message.rfind("cannot be recorded")) << "once";
   EXPECT_THAT(recorded.replayed, Each(false));
   expect_same(recorded, eager);

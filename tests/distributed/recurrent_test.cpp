@@ -1,5 +1,5 @@
 // Networks of sequences, with recurrent layers or attention, against Keras 3 (five steps of SGD with momentum, or of
-// Adam; files in tests/golden): one replica, replicas with uneven shares, and the emulated GPU. The files contain last
+// Adam; files in tests/golden). One replica, replicas with uneven shares, and the emulated GPU. The files contain last
 // steps, all steps, reversed and masked steps, initial and final states, and a layer shared by two inputs. Queries,
 // values and keys are from one tensor and from several.
 

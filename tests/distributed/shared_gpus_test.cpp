@@ -81,7 +81,7 @@ float shared_gradient(int local_rank, std::int64_t step, std::int64_t i) {
   return static_cast<float>((i * 7919 + step * 104729 + local_rank * 31) % 41 - 20);
 }
 
-/// Runs `work` with the connector on a thread per lane. The fake NCCL computes on the caller's thread, after the work
+/// Runs `work` with the connector on a thread per rank. The fake NCCL computes on the caller's thread, after the work
 /// queued on the rank's stream. Sums are in bfloat16, so that the stream writes their results.
 template <class Work>
 void on_shared_gpus(const std::vector<int>& gpus, Forget forget, const Work& work) {
@@ -112,17 +112,17 @@ std::int64_t wrong_of_shared(const std::vector<int>& gpus, std::uint64_t seed, F
     backend::Collective& collective = *connector.collective(mine.rank);
     EXPECT_EQ(collective.rank(), mine.rank);
     EXPECT_EQ(collective.size(), local_ranks);
-    constexpr std::size_t kMost = 16;
-    const auto given = mine.device.allocate(kMost * sizeof(float));
-    const auto gathered = mine.device.allocate(2 * kMost * gpus.size() * sizeof(float));
+    constexpr std::size_t kMax = 16;
+    const auto given = mine.device.allocate(kMax * sizeof(float));
+    const auto gathered = mine.device.allocate(2 * kMax * gpus.size() * sizeof(float));
     const auto end = static_cast<std::size_t>(mine.plan.statistics_end);
     const auto kept = mine.device.allocate(3 * end * sizeof(float));
     std::size_t count = 0;
-    const auto place = [&](int which) { return gathered->as<float>() + at(which) * kMost * gpus.size(); };
+    const auto place = [&](int which) { return gathered->as<float>() + at(which) * kMax * gpus.size(); };
     for (std::int64_t step = 0; step < 6; ++step) {
       // Two gathers, then three steps. Only the last step is awaited, so the device may lag.
       if (step % 3 == 0) {
-        count = step == 0 ? 3 : kMost;
+        count = step == 0 ? 3 : kMax;
         for (int which = 0; which < 2; ++which) {
           const std::vector<float> values(count, static_cast<float>(100 * (step + which) + mine.rank));
           mine.device.copy_to_device(given->data(), values.data(), count * sizeof(float), *mine.stream);

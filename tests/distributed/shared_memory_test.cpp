@@ -39,12 +39,12 @@ class Child {
 };
 
 struct Counters {
-  SharedEventCounts::Place place;
+  SharedEventCounts::State place;
   SharedCounter here, there;
 };
 
 void within_ten_seconds(const Stopwatch& watch) {
-  if (watch.seconds() > 10) throw Error(ErrorKind::kDeadline, "nobody came");
+  if (watch.seconds() > 10) throw Error(ErrorKind::kDeadline, "timed out");
 }
 
 TEST(SharedMemory, OpensInAnotherProcess) {
@@ -127,10 +127,10 @@ TEST(SharedMemory, DoesNotOpenOtherFiles) {
 
 TEST(SharedMemory, HandlesAreBytes) {
   const std::vector<SharedMemory::Handle> handles{{1, 2, 3, 4}, {5, 6, 7, 8}};
-  const auto back = SharedMemory::unpacked(SharedMemory::packed(handles));
+  const auto back = SharedMemory::from_bytes(SharedMemory::to_bytes(handles));
   ASSERT_EQ(back.size(), 2U);
   EXPECT_EQ(back[1].mark, 8U);
-  EXPECT_TRUE(SharedMemory::unpacked("").empty());
+  EXPECT_TRUE(SharedMemory::from_bytes("").empty());
 }
 
 TEST(SharedMemory, ThrowsIfThereIsNotEnough) {

@@ -23,8 +23,8 @@ using Slots = std::vector<std::vector<std::string>>;
 
 const Slots kOneSlot{{"a", "b", "c"}}, kTwoSlots{{"a", "c"}, {"b"}}, kThreeSlots{{"a"}, {"b"}, {"c"}};
 
-/// A shared layer called three times in two slots, statistics and random numbers outside the home slot, a view that
-/// another slot reads, a tensor read in all slots, a merge, frozen weights, a penalty.
+/// A shared layer called three times in two slots. Statistics and random numbers in secondary slots. A view that
+/// another slot reads, and a tensor read in all slots. A merge, frozen weights and a penalty.
 constexpr const char* kCrossing = R"(
 shared:
   encoder: {Dense: {units: 6, activation: tanh, kernel_regularizer: {L2: 0.01}}}
@@ -210,13 +210,13 @@ TEST(SlotsOfCpu, InReplicasAndMicroBatches) {
   }
 }
 
-TEST(SlotsOfCpu, WithWhateverTheUpdateDoes) {
+TEST(SlotsOfCpu, GiveTheBitsOfOneWithEveryUpdate) {
   for (const char* optimizer : {"SGD: {momentum: 0.9, clipnorm: 0.5}", "Adam: {global_clipnorm: 0.1, use_ema: true}",
                                 "AdamW: {weight_decay: 0.1}"})
     expect_same({.optimizer = optimizer}, {kTwoSlots, kThreeSlots}, optimizer);
 }
 
-TEST(SlotsOfCpu, TrainWhatOneDoes) {
+TEST(SlotsOfCpu, TrainAllButFrozenWeights) {
   const SlotOutcome before = train_slots({.slots = kThreeSlots}, 1), after = train_slots({.slots = kThreeSlots}, 4);
   const graph::Model model = model_of(kCrossing);
   for (std::size_t w = 0; w < model.weights.size(); ++w) {

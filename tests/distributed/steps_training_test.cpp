@@ -35,7 +35,7 @@ void expect_values(const std::vector<float>& found, const json& expected, const 
     EXPECT_NEAR(found[i], expected[i].get<float>(), kStepsTolerance) << what << " " << i;
 }
 
-TEST_P(StepsTraining, IsKeras) {
+TEST_P(StepsTraining, MatchesKeras) {
   const auto [name, replicas] = GetParam();
   json cases = json::array();
   for (const char* name_of_file : {"golden/steps_training.json", "golden/volumes_training.json"}) {

@@ -42,8 +42,8 @@ class StreamNccl {
   std::atomic<int> finalized = 0, destroyed = 0, aborted = 0;
   // Violations of NCCL's rules; all must be 0.
   std::atomic<int> used_after_end = 0;
-  std::atomic<int> recorded_beside_others = 0;  ///< while a collective waited on a device
-  std::atomic<int> replayed_early = 0;          ///< before all ranks had recorded it
+  std::atomic<int> recorded_during_collective = 0;  ///< while a collective waited on a device
+  std::atomic<int> replayed_early = 0;              ///< before all ranks had recorded it
   std::atomic<int> ended_beside_recordings = 0;
 
   distributed::nccl::Api api() {
@@ -128,7 +128,7 @@ class StreamNccl {
       if (!rank.open) return ++used_after_end, 3;
       Communicator& communicator = *rank.communicator;
       if (recorded_call && refuses_recording == rank.rank && rank.recorded > 0) return kRefused;
-      if (recorded_call && waiting_ > 0) ++recorded_beside_others;
+      if (recorded_call && waiting_ > 0) ++recorded_during_collective;
       auto& calls = recorded_call ? communicator.recorded : communicator.eager;
       std::shared_ptr<Collective>& found = calls[recorded_call ? rank.recorded++ : rank.eager++];
       if (!found) found = std::make_shared<Collective>(communicator.ranks.size());

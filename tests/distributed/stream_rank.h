@@ -36,9 +36,9 @@ struct StreamRank {
   std::size_t bytes() const { return static_cast<std::size_t>(plan.statistics_end) * sizeof(float); }
 
   /// Queues a step whose buckets are ready only when the stream reaches them.
-  void queue_step(std::int64_t step, bool loads = false) {
+  void queue_step(std::int64_t step, bool may_load_kernels = false) {
     runtime::GradientSink& sink = connector.sink(rank);
-    sink.begin(step, loads);
+    sink.begin(step, may_load_kernels);
     for (int k = 0; k < static_cast<int>(plan.buckets.size()); ++k) {
       const auto [begin, end] = plan.buckets[at(k)];
       std::vector<float> values;

@@ -83,7 +83,7 @@ class CpuTwoDropsOp final : public backend::Op {
                                      .first_row = a.first_row},
                                     a.in(), a.rows, width_, a.out(draw));
   }
-  void backward(const backend::OpArgs&) override { throw Error(ErrorKind::kInternal, "nothing below learns"); }
+  void backward(const backend::OpArgs&) override { throw Error(ErrorKind::kInternal, "no trainable inputs"); }
 
  private:
   const std::array<std::uint32_t, 2> keys_;
@@ -134,7 +134,7 @@ class TestTwoDropsOp final : public GpuOp {
                                .first_row = a.first_row},
                               a.state, a.in(), a.rows, width_, a.out(draw));
   }
-  void backward(const OpArgs&) override { throw Error(ErrorKind::kInternal, "nothing below learns"); }
+  void backward(const OpArgs&) override { throw Error(ErrorKind::kInternal, "no trainable inputs"); }
 
  private:
   const std::array<std::uint32_t, 2> keys_;

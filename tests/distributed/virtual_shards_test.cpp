@@ -54,7 +54,7 @@ struct ShardedRun {
   int shards = 8;
   std::vector<std::int64_t> batches{37, 37, 5, 37};
   std::string optimizer = "Adam: {global_clipnorm: 0.5}";
-  std::optional<int> other_replicas_after{};  ///< replicas after the second step, at which the run stops and continues
+  std::optional<int> other_replicas_after{};  ///< number of replicas with which the run is resumed after step 2
   DType compute = DType::kF32;
 };
 

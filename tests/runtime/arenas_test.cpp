@@ -92,11 +92,11 @@ TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
   graph::Model model = undrawn(drawn);
   device.take_host_ends();
   f.arenas->push(model);
-  EXPECT_THAT(device.take_host_ends(), IsEmpty()) << "drawn in their place";
+  EXPECT_THAT(device.take_host_ends(), IsEmpty()) << "initialized in place";
   EXPECT_THAT(values(model), Each(IsEmpty())) << "the template needs none";
   f.arenas->pull(model);
   std::vector<const void*> there = device.take_host_ends();
-  EXPECT_THAT(there, UnorderedElementsAreArray(places(model))) << "straight to where they stay";
+  EXPECT_THAT(there, UnorderedElementsAreArray(places(model))) << "copied directly to the model";
   f.arenas->push(model);
   EXPECT_EQ(device.take_host_ends(), there);
 }

@@ -53,7 +53,7 @@ TEST(BatchSplit, PartsAreConsecutive) {
   EXPECT_THAT(cut({3, 0}, 2), ElementsAre(RowRange{3, 0}, RowRange{3, 0}));
 }
 
-TEST(BatchSplit, RowsAreThePositionsLessWhatIsMissing) {
+TEST(BatchSplit, RowsArePositionsWithoutMissingSamples) {
   const BatchPositions all{.count = 9}, some{.count = 9, .missing = {0, 3, 4, 8}};
   EXPECT_EQ(all.rows_at({2, 4}), (RowRange{2, 4}));
   EXPECT_EQ(some.rows(), 5);

@@ -120,7 +120,7 @@ TEST(QueuedEvaluations, TheHostWaitsForNoStream) {
   EXPECT_EQ(queued.streams, before.streams);
   EXPECT_EQ(queued.events, before.events);
   for (std::size_t i = 0; i < data.size(); ++i) f.set->collect();
-  EXPECT_EQ(backend::emu::host_waits().streams, before.streams) << "for a batch's sums alone";
+  EXPECT_EQ(backend::emu::host_waits().streams, before.streams) << "the host waits only for the sums";
 }
 
 TEST(QueuedEvaluations, AreBounded) {

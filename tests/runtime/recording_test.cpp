@@ -101,7 +101,7 @@ TEST(Recording, SurvivesNewWeightsAndState) {
   EXPECT_EQ(x.state, y.state);
 }
 
-TEST(Recording, IsLeftOutWhileProfilingAndWithMicroBatches) {
+TEST(Recording, IsOffWhileProfilingAndWithMicroBatches) {
   Runner profiled("emu:0", backend::Graphs::kAuto, "SGD");
   profiled.replica->set_profiling(true);
   EXPECT_THAT(profiled.train(5).replayed, ::testing::Each(false));
@@ -119,7 +119,7 @@ TEST(Recording, RejectsOtherRows) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInternal);
-    EXPECT_THAT(error.what(), HasSubstr("a whole step of rows 4 of 4 from 0, recorded were 6 of 6 from 0"));
+    EXPECT_THAT(error.what(), HasSubstr("a step of 4 of 4 rows from row 0 cannot replay 6 of 6 rows from row 0"));
   }
 }
 
@@ -175,7 +175,7 @@ TEST(GpuArenas, KeepTheirBitsThroughPushAndPull) {
 }
 
 /// NCCL in graphs has not been run on several GPUs.
-TEST(Recording, SeveralReplicasRecordOnRequestAlone) {
+TEST(Recording, SeveralReplicasRecordOnlyOnRequest) {
   EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 1), backend::Graphs::kAuto);
   EXPECT_EQ(graphs_for(backend::Graphs::kAuto, 2), backend::Graphs::kOff);
   EXPECT_EQ(graphs_for(backend::Graphs::kOn, 2), backend::Graphs::kOn);

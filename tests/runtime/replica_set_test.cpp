@@ -76,7 +76,7 @@ TEST(ReplicaSet, PredictsRowsInOrderWhateverTheSplit) {
   }
 }
 
-TEST(ReplicaSet, AProcessDoesTheSharesOfItsRanks) {
+TEST(ReplicaSet, AProcessComputesTheSharesOfItsRanks) {
   const SampleBatch batch(11, 6, 3);
   const std::vector<double> weights{1, 1, 2};
   SetFixture whole(3, {.weights = weights, .batch_sizes = {11}});
@@ -94,7 +94,7 @@ TEST(ReplicaSet, AProcessDoesTheSharesOfItsRanks) {
   EXPECT_EQ(a.penalty, all.penalty);
   EXPECT_EQ(b.penalty, 0) << "counted once, by rank 0";
   EXPECT_EQ(first.connector.attached, std::set<int>{0});
-  EXPECT_EQ(second.connector.attached, (std::set<int>{0, 1})) << "lanes, not ranks";
+  EXPECT_EQ(second.connector.attached, (std::set<int>{0, 1})) << "local ranks, not ranks";
 }
 
 TEST(ReplicaSet, MessagesNameTheRank) {
@@ -128,7 +128,7 @@ TEST(ReplicaSet, RethrowsTheFirstFailureWithItsPlace) {
   EXPECT_THAT(f.connector.reasons.front(), HasSubstr("layer t1: injected"));
 }
 
-TEST(ReplicaSet, RefusesABatchItWasNotMadeFor) {
+TEST(ReplicaSet, RejectsATooLargeBatch) {
   const SampleBatch batch(23, 6, 3);
   SetFixture f(2);
   try {
@@ -155,7 +155,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   SetFixture even(2, {.weights = {1, 1}, .batch_sizes = {12}});
   ASSERT_TRUE(balance->add(0, 12, std::vector{1.0, 3.0}));
   BatchView host = batch.view();
-  EXPECT_EQ(f.set->share(host, 0).rows, 6) << "no batch of training";
+  EXPECT_EQ(f.set->share(host, 0).rows, 6) << "not a training batch";
   host.number = 0;
   EXPECT_EQ(f.set->share(host, 0).rows, 6) << "begun before the decision";
   host.number = 1;
@@ -167,7 +167,7 @@ TEST(ReplicaSet, ABalanceCutsTheBatchesThatHaveANumber) {
   EXPECT_NEAR(moved.loss, as_ever.loss, 1e-6 * as_ever.loss);
 }
 
-TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
+TEST(ReplicaSet, DetectsDivergedReplicas) {
   const SampleBatch batch(9, 6, 3);
   SetFixture f(3, {.check_every = 2});
   f.set->check_equal(0);
@@ -187,7 +187,7 @@ TEST(ReplicaSet, NoticesReplicasThatHaveDiverged) {
   }
 }
 
-TEST(ReplicaSet, AStepThatCannotBeRecordedIsLaunchedPieceByPiece) {
+TEST(ReplicaSet, AStepThatCannotBeRecordedRunsEagerly) {
   SetFixture f(1, {.batch_sizes = {9}}, {.refuses_to_record = true});
   const SampleBatch batch(9, 6, 3);
   for (std::int64_t number = 0; number < 6; ++number)

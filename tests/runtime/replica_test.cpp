@@ -98,8 +98,8 @@ TEST(Replica, RecordedStepsCopyStateAndSums) {
     EXPECT_EQ(f.replica->replayed(), number >= 3) << number;
     EXPECT_EQ(f.device.take_host_ends().empty(), number >= 3) << number;
   }
-  EXPECT_EQ(copies, 3 * Replica::kHostBuffers) << "state, sums, account of the steps left out";
-  EXPECT_EQ(recorded.size(), copies) << "no two recordings share a post";
+  EXPECT_EQ(copies, 3 * Replica::kHostBuffers) << "state, sums, loss scale";
+  EXPECT_EQ(recorded.size(), copies) << "no two recordings share host buffers";
 }
 
 TEST(Replica, MicroBatchesAddUpToTheBatch) {

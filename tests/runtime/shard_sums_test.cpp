@@ -49,7 +49,7 @@ TEST(SumSteps, OwnersOfSomeLeavesAddThemAlone) {
   EXPECT_EQ(sum_steps(sums, nodes).loss, sum_steps(parts).loss);
 }
 
-TEST(SumSteps, OnePartLeftOutIsAllLeftOut) {
+TEST(SumSteps, ASkippedPartMarksTheSumAsSkipped) {
   std::vector<StepSums> parts = uneven_parts(3);
   parts[2].update_skipped = true;
   EXPECT_TRUE(sum_steps(parts).update_skipped);

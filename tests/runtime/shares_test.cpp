@@ -173,7 +173,7 @@ TEST(SharesOfBatches, AreWholeIfEveryReplicaHasItsUsualRows) {
   const auto whole = [](const BatchView& batch, std::int64_t valid, SetOptions options, int ranks = 2) {
     if (options.weights.empty()) options.weights.assign(static_cast<std::size_t>(ranks), 1.0);
     options.batch_sizes = {8, 12, 4};
-    const World world = World::of_one_process(ranks);
+    const World world = World::single_process(ranks);
     return Shares(options, world).is_full_batch(batch, valid);
   };
   EXPECT_TRUE(whole(twelve.view(), 12, {}));
@@ -181,10 +181,10 @@ TEST(SharesOfBatches, AreWholeIfEveryReplicaHasItsUsualRows) {
   EXPECT_TRUE(whole(twelve.view(), 12, {.weights = {3, 1}}));
   EXPECT_FALSE(whole(eight.view(), 8, {})) << "the last batch";
   EXPECT_FALSE(whole(twelve.view(), 11, {})) << "samples that do not count";
-  EXPECT_FALSE(whole(twelve.view(), 12, {.weights = {1, 0}})) << "nothing for a replica";
+  EXPECT_FALSE(whole(twelve.view(), 12, {.weights = {1, 0}})) << "a replica without rows";
   EXPECT_FALSE(whole(twelve.view(), 12, {.accumulate_steps = 2}));
   const auto balance = std::make_shared<Balance>(BalanceOptions{.ranks = 2, .batch = 12});
-  EXPECT_FALSE(whole(twelve.view(), 12, {.balance = balance})) << "shares that move";
+  EXPECT_FALSE(whole(twelve.view(), 12, {.balance = balance})) << "shares that change";
   BatchView gap = SampleBatch(11, kSmallNetInput, 3).view();
   gap.batch = BatchPositions{.count = 12, .missing = {5}};
   EXPECT_FALSE(whole(gap, 12, {})) << "a row that could not be read";

@@ -344,7 +344,7 @@ class ToyUpdate final : public backend::Update {
   void run(const backend::UpdateBuffers& b, const backend::UpdateArgs& args, const kernels::StepState* state,
            backend::Stream&) override {
     if (state->step != args.step || state->learning_rate != args.learning_rate)
-      throw Error(ErrorKind::kInternal, "the device was told another step or learning rate");
+      throw Error(ErrorKind::kInternal, "the step or learning rate on the device differs");
     for (const plan::Parameter& p : plan_.parameters)
       for (std::int64_t i = p.offset; i < p.offset + p.elements(); ++i) {
         float& w = b.weights[i];

@@ -1,5 +1,5 @@
-// WorkerGroup: each lane runs each command once, lane 0 optionally on the caller's thread. The first exception is
-// rethrown when all lanes are done.
+// WorkerGroup: each worker runs each command once, worker 0 optionally on the caller's thread. The first exception is
+// rethrown when all workers are done.
 
 #include "runtime/worker_group.h"
 

@@ -59,23 +59,23 @@ class ConvCacheFile : public testing::Test {
 };
 
 TEST_F(ConvCacheFile, ReadsBackStoredChoices) {
-  keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
-  keep_conv_choices(file_, {{"forward b threads 1", "dnnl nhwc"}, {"forward a threads 1", "direct"}});
+  save_conv_choices(file_, {{"forward a threads 1", "winograd"}});
+  save_conv_choices(file_, {{"forward b threads 1", "dnnl nhwc"}, {"forward a threads 1", "direct"}});
   const auto choices = open_conv_choices(runtime(), {});
   ASSERT_NE(choices->tuned("forward b threads 1"), nullptr);
   EXPECT_EQ(*choices->tuned("forward b threads 1"), "dnnl nhwc");
   EXPECT_EQ(*choices->tuned("forward a threads 1"), "direct");
   EXPECT_EQ(choices->tuned("forward a threads 2"), nullptr);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "below"), {}), 1) << "no temporary is left";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "below"), {}), 1) << "no temporary file remains";
 }
 
 TEST_F(ConvCacheFile, IsSpecificToAMachine) {
-  keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
+  save_conv_choices(file_, {{"forward a threads 1", "winograd"}});
   std::string other = text();
   other.replace(other.find("dptrain 0"), 9, "dptrain x");
   write(other);
   EXPECT_EQ(open_conv_choices(runtime(), {})->tuned("forward a threads 1"), nullptr);
-  keep_conv_choices(file_, {{"forward b threads 1", "winograd"}});
+  save_conv_choices(file_, {{"forward b threads 1", "winograd"}});
   EXPECT_THAT(text(), AllOf(HasSubstr("dptrain x"), HasSubstr("forward a"), HasSubstr("forward b")));
 }
 
@@ -91,7 +91,7 @@ TEST_F(ConvCacheFile, ADamagedFileGivesAWarningAndTheRules) {
     EXPECT_THAT(testing::internal::GetCapturedStderr(), AllOf(HasSubstr(file_), HasSubstr("by rule"))) << damaged;
     EXPECT_EQ(choices->tuned("forward a threads 1"), nullptr);
   }
-  keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
+  save_conv_choices(file_, {{"forward a threads 1", "winograd"}});
   EXPECT_NE(open_conv_choices(runtime(), {})->tuned("forward a threads 1"), nullptr);
 }
 
@@ -116,11 +116,11 @@ TEST_F(ConvCacheFile, IsInTheCacheFolder) {
   EXPECT_EQ(conv_cache_file(section), "");
 }
 
-TEST_F(ConvCacheFile, IsNotWrittenToAReadOnlyFolder) {
+TEST_F(ConvCacheFile, ThrowsIfItsFolderCannotBeMade) {
   std::ofstream(folder_ / "below").put('x');
   try {
-    keep_conv_choices(file_, {{"forward a threads 1", "winograd"}});
-    FAIL() << "kept below a file";
+    save_conv_choices(file_, {{"forward a threads 1", "winograd"}});
+    FAIL() << "written below a file";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kWrite);
   }
@@ -136,7 +136,7 @@ TEST_F(ConvCacheFile, DecidesForEveryReplicaAndThePlan) {
     names[key] = "dnnl nhwc";
   }
   ASSERT_EQ(names.size(), 2U) << "forward and weights: the input has no gradient";
-  keep_conv_choices(file_, names);
+  save_conv_choices(file_, names);
 
   SessionOptions options;
   options.devices = two;

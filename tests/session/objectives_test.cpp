@@ -97,7 +97,7 @@ TEST(Objectives, SurviveTheResolvedConfig) {
   }
 }
 
-TEST(Objectives, RejectUnknownOutputs) {
+TEST(Objectives, RejectInvalidSettings) {
   EXPECT_THAT(two_outputs_refused("loss: {kind: mse, bax: mse}"),
               HasSubstr("two.yaml:10:53: error: train.loss: the model has no output 'bax'; it has kind, box; did you "
                         "mean 'box'?"));

@@ -28,14 +28,14 @@ const char* kPrefixCacheConfig =
 constexpr std::uint64_t kBytes = std::uint64_t{6 * 6 * 4} * 4 * 40;  // of the features of both data sets
 
 CacheDecision decide(const std::vector<std::string>& sets,
-                     CacheQuestion question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+                     CacheInputs question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
   const experiment::Experiment experiment =
       experiment::load_experiment_text(kPrefixCacheConfig, "tiny.yaml", {sets, {}});
   return decide_cache(experiment.config, graph::make_model(experiment.graph, 1), question);
 }
 
 Error refusal(const std::vector<std::string>& sets,
-              const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+              const CacheInputs& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
   try {
     decide(sets, question);
   } catch (const Error& error) {
@@ -60,7 +60,7 @@ TEST(PrefixCache, ReportsSizeAndLocation) {
 
 TEST(PrefixCache, AutoReportsTheReasonInOneLine) {
   const auto why = [](const std::vector<std::string>& sets,
-                      const CacheQuestion& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
+                      const CacheInputs& question = {.samples = 40, .epochs = 3, .free_memory = 1 << 30}) {
     const CacheDecision decision = decide(sets, question);
     EXPECT_FALSE(decision.on);
     return decision.line;

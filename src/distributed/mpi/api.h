@@ -28,7 +28,8 @@ struct ModuleApi {
   void (*host)(char* text, int size);
   void (*library)(char* text, int size);
   void (*describe)(int code, char* text, int size);
-  /// MPI_Isend and MPI_Irecv of at most kMostBytes bytes. The memory must stay unchanged until test() sets `done`.
+  /// MPI_Isend and MPI_Irecv of at most kMaxMessageBytes bytes. The memory must stay unchanged until test() sets
+  /// `done`.
   int (*send)(const void* data, std::size_t bytes, int to, int tag, Ticket* ticket);
   int (*receive)(void* data, std::size_t bytes, int from, int tag, Ticket* ticket);
   /// MPI_Test. The ticket is invalid once `done` is set. `bytes`: size of a received message.
@@ -36,7 +37,7 @@ struct ModuleApi {
 };
 
 /// MPI counts are ints, so large messages are counted in floats.
-inline constexpr std::size_t kMostBytes = std::size_t{0x7fffffff} * 4;
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{0x7fffffff} * 4;
 
 using ModuleFunction = const ModuleApi* (*)();
 

@@ -38,29 +38,30 @@ int init(int* process, int* processes) {
 
 int finalize() { return MPI_Finalize(); }
 
-void copy(const char* words, char* text, int size) {
-  std::snprintf(text, static_cast<std::size_t>(size), "%.*s", static_cast<int>(std::strcspn(words, "\n")), words);
+void copy(const char* full_text, char* text, int size) {
+  std::snprintf(text, static_cast<std::size_t>(size), "%.*s", static_cast<int>(std::strcspn(full_text, "\n")),
+                full_text);
 }
 
 void host(char* text, int size) {
-  char words[MPI_MAX_PROCESSOR_NAME] = "";
+  char full_text[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
-  MPI_Get_processor_name(words, &length);
-  copy(words, text, size);
+  MPI_Get_processor_name(full_text, &length);
+  copy(full_text, text, size);
 }
 
 void library(char* text, int size) {
-  char words[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  char full_text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  MPI_Get_library_version(words, &length);
-  copy(words, text, size);
+  MPI_Get_library_version(full_text, &length);
+  copy(full_text, text, size);
 }
 
 void describe(int code, char* text, int size) {
-  char words[MPI_MAX_ERROR_STRING] = "";
+  char full_text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
-  MPI_Error_string(code, words, &length);
-  copy(words, text, size);
+  MPI_Error_string(code, full_text, &length);
+  copy(full_text, text, size);
 }
 
 /// MPI datatype and count of a message.
