@@ -1,17 +1,17 @@
-# CUDA and FFmpeg: found, or stubbed by a file. No source asks with #ifdef whether a backend is there; one of two files
-# is compiled, and both define the same functions.
+# Finds CUDA and FFmpeg, or compiles stubs in their place. No source uses #ifdef for a backend: CMake compiles one of
+# two files that define the same functions.
 #
 #   backend  src/backend/cuda/*.cpp   or   src/backend/cuda_stub.cpp
 #   backend  src/backend/emu/*.cpp    or   src/backend/emu_stub.cpp    (DPTRAIN_EMULATOR)
 #   backend  src/backend/cpu/bench/*.cpp   or   src/backend/kernel_bench_stub.cpp   (Google Benchmark)
 #   data     src/data/video/libav/*.cpp   or   src/data/video/clip_file_stub.cpp   (FFmpeg's headers)
-#   distributed src/distributed/nccl.cpp  or   nothing: it only holds our declarations of NCCL against nccl.h
+#   distributed src/distributed/nccl.cpp  or   nothing: it only checks our declarations of NCCL against nccl.h
 #
-# CUDA (12.0 or newer) takes nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are opened when the program
-# first uses a GPU, never linked. How kernels and the GPU device are built is in Gpu.cmake.
+# CUDA (12.0 or newer) requires nvcc, the static CUDA runtime, and the headers of cuDNN and NCCL. Their libraries are
+# not linked but opened at the first use of a GPU. Gpu.cmake builds the kernels and the GPU device.
 #
-# FFmpeg takes the headers of libavformat, libavcodec and libswscale alone: the libraries are opened when the first file of
-# a clip is read, in the version of the headers.
+# FFmpeg requires only the headers of libavformat, libavcodec and libswscale. The libraries, in the version of the
+# headers, are opened when the first clip is read.
 #
 #   CUDAToolkit_ROOT        where to look for the toolkit
 #   CUDNN_ROOT, NCCL_ROOT   where to look for cudnn.h and nccl.h; without them, in the toolkit and the system's folders
@@ -23,13 +23,13 @@ if(NOT DPTRAIN_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "DPTRAIN_CUDA must be AUTO, ON or OFF, found '${DPTRAIN_CUDA}'")
 endif()
 
-# Sources first: a backend can only be built in if this version has one.
+# A backend can be built only if this version has sources for it.
 file(GLOB _cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp)
 
-# The folder of a header that comes with the toolkit or apart from it.
+# The folder of a header that is installed with the toolkit or separately.
 function(_dptrain_find_header out header root)
   if(${root})
-    # A root that was named is a decision: nothing else is taken instead of it.
+    # If the user names a root, no other folder is searched.
     find_path(${out} ${header} HINTS ${${root}} PATH_SUFFIXES include NO_DEFAULT_PATH)
   else()
     find_path(${out} ${header} HINTS $ENV{${root}} ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
@@ -39,7 +39,7 @@ endfunction()
 
 if(DPTRAIN_CUDA STREQUAL "AUTO" AND DPTRAIN_SANITIZE)
   # nvcc's objects are not instrumented, and the emulator runs the same kernels.
-  set(DPTRAIN_CUDA_STATE "no (a sanitizer build has it with DPTRAIN_CUDA=ON only)")
+  set(DPTRAIN_CUDA_STATE "no (a sanitizer build needs DPTRAIN_CUDA=ON)")
 elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   find_package(CUDAToolkit QUIET)
   if(CUDAToolkit_FOUND)
@@ -62,7 +62,7 @@ elseif(NOT DPTRAIN_CUDA STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
   if(DPTRAIN_CUDA STREQUAL "ON" AND NOT DPTRAIN_HAVE_CUDA)
     message(FATAL_ERROR "DPTRAIN_CUDA=ON cannot be met: ${DPTRAIN_CUDA_STATE}. "
-                        "Name the toolkit with -DCUDAToolkit_ROOT=/usr/local/cuda, or take DPTRAIN_CUDA=AUTO")
+                        "Name the toolkit with -DCUDAToolkit_ROOT=/usr/local/cuda, or set DPTRAIN_CUDA=AUTO")
   endif()
 endif()
 
@@ -87,7 +87,7 @@ if(NOT DPTRAIN_FFMPEG STREQUAL "OFF" AND NOT DPTRAIN_FUZZ)
   endif()
 endif()
 
-# Leaves one side of the pair among the sources of the data module.
+# Removes either the FFmpeg reader or its stub from the sources of the data module.
 function(dptrain_data_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_FFMPEG)
@@ -98,7 +98,7 @@ function(dptrain_data_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Leaves one side of each pair among the sources of the backend module.
+# Removes the unused file of each pair from the sources of the backend module.
 function(dptrain_device_sources out)
   set(list ${${out}})
   if(DPTRAIN_HAVE_CUDA)
@@ -115,7 +115,7 @@ function(dptrain_device_sources out)
   set(${out} ${list} PARENT_SCOPE)
 endfunction()
 
-# Takes nccl.cpp from the sources of the distributed module where there is no nccl.h to hold it against.
+# Removes nccl.cpp from the sources of the distributed module if there is no nccl.h to check it against.
 function(dptrain_distributed_sources out)
   set(list ${${out}})
   if(NOT DPTRAIN_HAVE_CUDA)

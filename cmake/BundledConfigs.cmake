@@ -1,5 +1,5 @@
 # Compiles configs/**/*.yaml into the executable (src/config/bundled.h): the experiments for `dptrain init`, and the
-# networks of configs/networks. Run with -P it is the script that writes the .cpp.
+# networks of configs/networks. With -P this file is the script that writes the .cpp.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(_bundle_script ${CMAKE_CURRENT_LIST_FILE})

@@ -1,5 +1,5 @@
 # Finds ONNX's message types (libonnx-dev, libprotobuf-dev) as ONNX::proto, for the module that writes .onnx files, and
-# its checker as ONNX::checker, for the tests. Debian's own CMake files name libraries that no package has.
+# its checker as ONNX::checker, for the tests. Debian's CMake files refer to libraries that no package contains.
 
 find_path(ONNX_INCLUDE_DIR onnx/onnx-ml.pb.h)
 find_path(ONNX_PROTOBUF_INCLUDE_DIR google/protobuf/message.h)

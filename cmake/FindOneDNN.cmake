@@ -1,14 +1,14 @@
-# Finds oneDNN 2.6 or 3.x by header and library rather than by its own CMake files: Debian's want OpenCL, which
-# we do not use, and the PyPI wheels (onednn-devel-cpu-gomp) have paths of the machine that built them.
+# Finds oneDNN 2.6 or 3.x by header and library because its own CMake files are unusable: Debian's require
+# OpenCL, and those of the PyPI wheels (onednn-devel-cpu-gomp) contain paths of the build machine.
 #
 #   DPTRAIN_ONEDNN_ROOT or DNNL_ROOT   where to look first, e.g. the root of a virtual environment
 #   OneDNN::OneDNN                     the target; OneDNN_VERSION its version
 #
-# It must be a build on GNU OpenMP, whose part src/backend/cpu/gomp.cpp plays: another runtime would bring threads of its own.
+# The library must use GNU OpenMP, which src/backend/cpu/gomp.cpp replaces. Another runtime would start its own threads.
 
 set(_onednn_hints ${DPTRAIN_ONEDNN_ROOT} ${DNNL_ROOT} $ENV{DNNL_ROOT})
 if(_onednn_hints)
-  # A root that was named is a decision: nothing else is taken instead of it.
+  # If the user names a root, no other folder is searched.
   set(_onednn_only NO_DEFAULT_PATH)
 endif()
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp
@@ -27,9 +27,9 @@ endif()
 if(OneDNN_LIBRARY)
   file(STRINGS ${OneDNN_LIBRARY} _onednn_gomp REGEX "GOMP_parallel" LIMIT_COUNT 1)
   if(NOT _onednn_gomp)
-    message(FATAL_ERROR "${OneDNN_LIBRARY} is not built on GNU OpenMP; name another with DPTRAIN_ONEDNN_ROOT")
+    message(FATAL_ERROR "${OneDNN_LIBRARY} does not use GNU OpenMP; name another root with DPTRAIN_ONEDNN_ROOT")
   endif()
-  # Whatever else it calls would come from libgomp itself, and two runtimes would know nothing of one another.
+  # All other calls would use libgomp itself, a second runtime with its own threads.
   set(_onednn_ours GOMP_parallel GOMP_barrier omp_get_max_threads omp_get_num_threads omp_get_thread_num omp_in_parallel)
   cmake_path(GET OneDNN_LIBRARY EXTENSION LAST_ONLY _onednn_suffix)
   set(_onednn_dynamic -D)

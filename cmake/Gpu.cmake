@@ -7,22 +7,23 @@
 #   dptrain_kernels_cuda   kernels/cuda/*.cu by nvcc                     with CUDA
 #   dptrain_backend_cuda   src/backend/{ops,gpu,cuda}/*.cpp              with CUDA
 #
-# DPTRAIN_EMULATOR=OFF leaves the emulator out; src/backend/emu_stub.cpp says so at run time. DPTRAIN_SANITIZE reaches all but
-# nvcc's objects. A fuzz build has none of this.
+# DPTRAIN_EMULATOR=OFF omits the emulator; src/backend/emu_stub.cpp then reports an error at run time. DPTRAIN_SANITIZE
+# applies to all objects except nvcc's. A fuzz build has no GPU path.
 
-# Machine code for each generation that the toolkit knows, which also runs on later GPUs of the same major number (8.0: A100, A40;
-# 8.9: L4, RTX 40; 9.0: H100, H200; 10.0: B200; 12.0: RTX 50, RTX PRO 6000); the newest is there as PTX, too, which the
-# driver compiles for what comes. All five take more than three times as long as one.
+# Machine code for each GPU generation that the toolkit supports (8.0: A100, A40; 8.9: L4, RTX 40; 9.0: H100, H200;
+# 10.0: B200; 12.0: RTX 50, RTX PRO 6000). It also runs on later GPUs of the same major number. The newest is
+# also included as PTX, which the driver compiles for future GPUs. Compiling all five takes over three times as long as
+# one.
 if(CUDAToolkit_VERSION VERSION_LESS 12.8)
   set(_gpus "80-real;89-real;90")
 else()
   set(_gpus "80-real;89-real;90-real;100-real;120")
 endif()
 set(CMAKE_CUDA_ARCHITECTURES "${_gpus}" CACHE STRING
-    "GPUs to compile for: a CMake list of compute capabilities, -real for machine code alone, -virtual for PTX alone")
+    "GPUs to compile for: a CMake list of compute capabilities, -real for machine code only, -virtual for PTX only")
 
-# Adds the two kernel libraries. The emulator's comes from here, nvcc's from kernels/cuda/CMakeLists.txt: a source has one
-# language in one folder of the build.
+# Adds the two kernel libraries: the emulator's here, nvcc's in kernels/cuda/CMakeLists.txt, because a source has one
+# language per build folder.
 function(dptrain_gpu_kernels)
   if(DPTRAIN_FUZZ)
     return()
@@ -42,7 +43,7 @@ function(dptrain_gpu_kernels)
   target_compile_definitions(dptrain_kernels_emu PRIVATE DPTRAIN_BACKEND=emu)
   target_link_libraries(dptrain_kernels_emu PUBLIC dptrain_lib)
   if(DPTRAIN_SANITIZE MATCHES "thread")
-    # It switches between what ThreadSanitizer takes for threads, and tells it so itself.
+    # It switches fibers, which it reports to ThreadSanitizer itself.
     set_source_files_properties(${folder}/simt_fibers.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=thread COMPILE_DEFINITIONS DPTRAIN_SIMT_TSAN)
   endif()
@@ -73,7 +74,7 @@ function(dptrain_gpu_device)
   set(DPTRAIN_MODULES ${DPTRAIN_MODULES} PARENT_SCOPE)
 endfunction()
 
-# What calls CUDA, cuDNN or NCCL is compiled with their headers and linked with the static CUDA runtime and dlopen.
+# Headers and libraries for code that calls CUDA, cuDNN or NCCL: the static CUDA runtime, and dlopen.
 if(DPTRAIN_HAVE_CUDA)
   add_library(dptrain_cuda INTERFACE)
   target_include_directories(dptrain_cuda SYSTEM INTERFACE

@@ -1,4 +1,4 @@
-# What `cmake --install` puts below its prefix, and scripts/package.sh into packages:
+# Files that `cmake --install` installs below its prefix and scripts/package.sh packages:
 #
 #   bin/dptrain                             the executable
 #   lib/dptrain/                            the modules that it opens (cmake/Onnx.cmake, cmake/Mpi.cmake)
@@ -6,11 +6,11 @@
 #   share/dptrain/config.schema.json        the JSON Schema of the config language, for editors
 #   share/man/man1/                         manual pages
 #   share/bash-completion/completions/dptrain, share/zsh/site-functions/_dptrain, share/fish/vendor_completions.d/dptrain.fish
-#   share/doc/dptrain/                      docs/, README.md, LICENSE
+#   share/doc/dptrain/                      docs/, LICENSE
 #
-# Manual pages, completion and schema are what the installed executable prints.
+# The installed executable writes manual pages, completions and schema.
 
-# _dptrain_install_output(<file below the prefix> <argument>...): installs what dptrain prints with the arguments.
+# _dptrain_install_output(<file below the prefix> <argument>...): installs the output of dptrain with the arguments.
 function(_dptrain_install_output file)
   list(JOIN ARGN " " arguments)
   cmake_path(GET file PARENT_PATH folder)
@@ -28,8 +28,8 @@ function(dptrain_install)
   install(TARGETS dptrain RUNTIME)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dptrain)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  if(CMAKE_CROSSCOMPILING)   # it does not run here
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  if(CMAKE_CROSSCOMPILING)   # the executable does not run on this machine
     return()
   endif()
   install(CODE "execute_process(COMMAND $<TARGET_FILE:dptrain> man --quiet --output

@@ -1,10 +1,10 @@
-# One OBJECT library per module, so that the linker drops no registration, and one for the CPU kernels. The GPU path's are
-# in Gpu.cmake.
+# Adds one OBJECT library per module, because the linker would drop registrations from an archive, and one for the CPU
+# kernels. Gpu.cmake adds those of the GPU path.
 #
 #   dptrain_<module>        from src/<module>/**/*.cpp
 #   dptrain_kernels_cpu   from kernels/cpu/*.cpp
 #
-# DPTRAIN_MODULES lists the modules that exist, lowest level first; dptrain_modules_up_to() picks from it.
+# DPTRAIN_MODULES lists the modules that exist, lowest level first; dptrain_modules_up_to() selects from it.
 
 set(DPTRAIN_MODULES "")
 
@@ -17,7 +17,7 @@ function(_dptrain_sources out folder)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# No copies of the kernels for instruction sets that this machine does not have, or passes over for better ones.
+# Omits copies of the kernels for instruction sets that this machine lacks or does not use.
 function(_dptrain_leave_out_other_processors)
   if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT EXISTS /proc/cpuinfo)
     return()
@@ -34,7 +34,7 @@ endfunction()
 
 function(dptrain_kernels)
   _dptrain_sources(sources kernels/cpu)
-  if(DPTRAIN_FUZZ)   # the modules that are there need these; clang takes minutes for the convolutions
+  if(DPTRAIN_FUZZ)   # the modules of a fuzz build need only these; clang compiles the convolutions for minutes
     list(FILTER sources INCLUDE REGEX "/(csv|elementwise|pixels|resize|thread_pool|warp)\\.cpp$")
   endif()
   if(NOT sources)
@@ -47,13 +47,13 @@ function(dptrain_kernels)
     _dptrain_leave_out_other_processors()
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # As on x86, where it is the default: tiles fill the registers, and loads moved ahead would spill their sums.
+    # The default on x86: tiles fill the registers, so earlier loads would spill their sums.
     target_compile_options(dptrain_kernels_cpu PRIVATE -fno-schedule-insns)
   endif()
   target_link_libraries(dptrain_kernels_cpu PUBLIC dptrain_flags PRIVATE Highway::Highway)
 endfunction()
 
-# What every module sees. Modules do not link one another: that would only make one wait for the other's objects.
+# Include folders of every module. Modules do not link one another, because one would wait for the other's objects.
 add_library(dptrain_lib INTERFACE)
 target_include_directories(dptrain_lib INTERFACE
   ${PROJECT_SOURCE_DIR}/src            # one include root: every #include names its module, as in "core/error.h"
@@ -63,8 +63,7 @@ target_link_libraries(dptrain_lib INTERFACE dptrain_flags fmt::fmt)
 
 # dptrain_add_module(<module> LEVEL <n> [LIBS ...])
 #
-# LIBS stay private to the module.
-# Left out: the compute modules in a fuzz build, and a module without sources.
+# LIBS are private to the module. Adds no library for compute modules in a fuzz build and for a module without sources.
 function(dptrain_add_module module)
   cmake_parse_arguments(arg "" "LEVEL" "LIBS" ${ARGN})
   if(DPTRAIN_FUZZ AND NOT module MATCHES "^(core|config|nn|graph|plan|formats|data)$")
@@ -83,7 +82,7 @@ function(dptrain_add_module module)
   elseif(module STREQUAL "config")
     list(APPEND sources ${PROJECT_BINARY_DIR}/generated/bundled_configs.cpp)
   endif()
-  if(module STREQUAL "session")   # which alone prints the commit
+  if(module STREQUAL "session")   # the only module that prints the commit
     set(commit ${PROJECT_BINARY_DIR}/generated/dptrain_commit.cpp)
     set_source_files_properties(${commit} PROPERTIES GENERATED ON SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND sources ${commit})
@@ -96,7 +95,7 @@ function(dptrain_add_module module)
   set_target_properties(dptrain_${module} PROPERTIES DPTRAIN_LEVEL ${arg_LEVEL} UNITY_BUILD ${DPTRAIN_UNITY})
   target_link_libraries(dptrain_${module} PUBLIC dptrain_lib PRIVATE ${arg_LIBS})
   if(module STREQUAL "backend")
-    target_compile_definitions(dptrain_backend PRIVATE DPTRAIN_BACKEND=cpu)   # of backend/ops; Gpu.cmake has the others
+    target_compile_definitions(dptrain_backend PRIVATE DPTRAIN_BACKEND=cpu)   # for backend/ops; Gpu.cmake sets the others
   elseif(module STREQUAL "distributed" AND DPTRAIN_HAVE_CUDA)
     target_link_libraries(dptrain_distributed PRIVATE dptrain_cuda)
   endif()
@@ -106,7 +105,7 @@ function(dptrain_add_module module)
   endif()
   add_dependencies(dptrain_${module} dptrain_version)
   if(NOT module MATCHES "^(core|data|backend|runtime|distributed)$")
-    # These modules compute nothing of a step: two thirds of the time to compile.
+    # These modules do not compute in steps. -O1 takes two thirds of the compile time.
     target_compile_options(dptrain_${module} PRIVATE $<$<CONFIG:Release>:-O1>)
     if(DPTRAIN_SANITIZE AND NOT module MATCHES "^(graph|formats|train|evaluation)$")   # long tests
       target_compile_options(dptrain_${module} PRIVATE -O0)
@@ -116,7 +115,7 @@ function(dptrain_add_module module)
     dptrain_check_every_access(dptrain_${module})
   endif()
   if(module STREQUAL "data" AND (DPTRAIN_FUZZ OR DPTRAIN_SANITIZE MATCHES "undefined"))
-    # stb_image copies the no bytes of an empty IDAT chunk to a null pointer.
+    # stb_image calls memcpy with a null pointer for an empty IDAT chunk.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/images/image_stb.cpp PROPERTIES
       COMPILE_OPTIONS -fno-sanitize=nonnull-attribute)
   endif()
@@ -137,8 +136,8 @@ function(dptrain_modules_up_to out level)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Links every module up to a level, and the kernels, into an executable. The objects of an OBJECT library come along
-# only where it is named directly, hence the full list.
+# Links every module up to a level, and the kernels, into an executable. The list is complete because the objects of an
+# OBJECT library are linked only if the library is named directly.
 function(dptrain_link_modules target level)
   dptrain_modules_up_to(modules ${level})
   target_link_libraries(${target} PRIVATE ${modules})
@@ -158,11 +157,11 @@ function(dptrain_executable)
   add_executable(dptrain ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
   get_target_property(level dptrain_cli DPTRAIN_LEVEL)
   dptrain_link_modules(dptrain ${level})
-  add_dependencies(dptrain dptrain_module_onnx ${DPTRAIN_MPI_MODULES})   # opened when it runs
+  add_dependencies(dptrain dptrain_module_onnx ${DPTRAIN_MPI_MODULES})   # opened at run time
   set_target_properties(dptrain PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()
 
-# What this build contains, in one line.
+# Prints the contents of this build in one line.
 function(dptrain_report)
   set(line "dptrain ${PROJECT_VERSION} ${CMAKE_BUILD_TYPE}")
   if(DPTRAIN_FUZZ)

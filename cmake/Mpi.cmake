@@ -1,11 +1,11 @@
-# MPI's modules: one small library for each MPI that is there, from src/distributed/mpi/mpi_module.cpp. The executable links none
-# of them and no MPI; it opens the one of the launcher that started it (src/distributed/mpi_transport.cpp).
+# Builds one small module per installed MPI from src/distributed/mpi/mpi_module.cpp. The executable does not link MPI;
+# it opens the module of the launcher that started it (src/distributed/mpi_transport.cpp).
 #
 #   libdptrain_openmpi.so   with mpicc.openmpi, or an mpicc that is Open MPI's
-#   libdptrain_mpich.so     with mpicc.mpich, or an mpicc that is MPICH's or one of its kin (Intel MPI, MVAPICH, Cray MPICH)
+#   libdptrain_mpich.so     with mpicc.mpich, or an mpicc of MPICH or a derivative (Intel MPI, MVAPICH, Cray MPICH)
 #   libdptrain_abi.so       with mpicc_abi, of an MPI with the ABI of MPI 5
 #
-# The compiler wrappers are only asked for their flags.
+# Uses the compiler wrappers only to query their flags.
 
 set(DPTRAIN_MPI_STATE "no (DPTRAIN_MPI=OFF)")
 if(NOT DPTRAIN_MPI MATCHES "^(AUTO|ON|OFF)$")
@@ -31,7 +31,7 @@ function(_dptrain_mpi_flags wrapper out_includes out_link)
   set(${out_link} ${link} PARENT_SCOPE)
 endfunction()
 
-# "openmpi", "mpich" or "" by what the wrapper's mpi.h defines.
+# "openmpi", "mpich" or "", from macros of the wrapper's mpi.h.
 function(_dptrain_mpi_family wrapper out)
   set(source ${CMAKE_BINARY_DIR}/CMakeFiles/which_mpi.c)
   file(WRITE ${source} "#include <mpi.h>\n")
@@ -55,7 +55,7 @@ function(_dptrain_mpi_module name wrapper)
   target_include_directories(${target} SYSTEM PRIVATE ${includes})
   target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   target_link_libraries(${target} PRIVATE dptrain_flags ${link})
-  install(TARGETS ${target} LIBRARY DESTINATION lib/dptrain)   # where the executable looks, beside its bin/
+  install(TARGETS ${target} LIBRARY DESTINATION lib/dptrain)   # searched by the executable, relative to bin/
 endfunction()
 
 # DPTRAIN_MPI_MODULES: the targets.

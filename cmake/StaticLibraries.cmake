@@ -1,24 +1,25 @@
-# HDF5 is linked in where the distribution has an archive of it: the shared one brings some forty libraries (for files in
-# the network), which are a third of the time and of the memory that a start takes. Sanitizers want it shared.
+# Links HDF5 statically if the distribution has an archive of it. The shared library loads some forty others (for remote
+# files), a third of the time and memory of a start. Sanitizer builds link the shared library.
 #
-# DPTRAIN_STATIC: executables for machines without the packages of our libraries (scripts/gpu/pack.sh, scripts/package.sh tar). Where there is an
-# archive of a library of cmake/ThirdParty.cmake, it is linked in.
-# oneDNN with libgomp, and on Debian 12 Highway, fmt and spdlog (unless CMAKE_LIBRARY_PATH names archives of them) stay shared
-# and are looked for in lib/ beside the executable and in ../lib/dptrain, and so is libstdc++, which oneDNN would bring anyway: two copies of it in one process do not go together.
+# DPTRAIN_STATIC builds executables for machines without the packages of our libraries (scripts/gpu/pack.sh,
+# scripts/package.sh tar). Libraries of cmake/ThirdParty.cmake are linked statically if they have an archive. oneDNN,
+# libgomp and libstdc++ stay shared, as do Highway, fmt and spdlog on Debian 12 unless CMAKE_LIBRARY_PATH contains
+# archives. The executable searches for them in lib/ next to it and in ../lib/dptrain. libstdc++ is shared because
+# oneDNN loads it, and two copies in one process conflict.
 
-if(DPTRAIN_KERNELS_ONLY)   # which want none of them
+if(DPTRAIN_KERNELS_ONLY)   # the kernels use none of these libraries
   return()
 endif()
 if(DPTRAIN_SANITIZE OR DPTRAIN_FUZZ)
   if(DPTRAIN_STATIC)
-    message(FATAL_ERROR "DPTRAIN_STATIC goes with neither DPTRAIN_SANITIZE nor DPTRAIN_FUZZ: their run-time libraries are shared")
+    message(FATAL_ERROR "DPTRAIN_STATIC cannot be combined with DPTRAIN_SANITIZE or DPTRAIN_FUZZ: their run-time libraries are shared")
   endif()
   return()
 endif()
 
-# _dptrain_link_archive(<imported target> <name>...): the target stands for lib<name>.a and the archives that it needs
-# in its turn. Without all of them it stays as it was found. What a shared library's headers want defined goes, but for
-# libraries whose definitions say no more than how they were built.
+# _dptrain_link_archive(<imported target> <name>...): replaces the target's library by lib<name>.a and the archives that
+# it needs. Leaves the target unchanged unless all of them exist. Removes compile definitions for a shared library,
+# except for libraries whose definitions only describe how they were built.
 function(_dptrain_link_archive target)
   set(archives "")
   foreach(name IN LISTS ARGN)
@@ -41,7 +42,7 @@ function(_dptrain_link_archive target)
       endif()
     endforeach()
   endif()
-  if(NOT target STREQUAL "spdlog::spdlog")   # which names fmt
+  if(NOT target STREQUAL "spdlog::spdlog")   # links fmt
     set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives};${CMAKE_DL_LIBS};m")
   endif()
   if(NOT target MATCHES "^(fmt|spdlog|Highway)::")
@@ -49,7 +50,7 @@ function(_dptrain_link_archive target)
   endif()
 endfunction()
 
-# Another distribution's archive may need more than ours does; then the library stays shared.
+# Archives of other distributions may need more libraries; HDF5 then stays shared.
 function(_dptrain_check_hdf5_archive)
   find_library(DPTRAIN_ARCHIVE_hdf5 NAMES libhdf5.a PATH_SUFFIXES hdf5/serial)
   find_library(DPTRAIN_ARCHIVE_sz NAMES libsz.a)
@@ -84,7 +85,7 @@ if(TARGET benchmark::benchmark)
   _dptrain_link_archive(benchmark::benchmark benchmark)
 endif()
 
-# RPATH, which unlike RUNPATH also leads the shared libraries to what they need in their turn.
+# RPATH, because unlike RUNPATH it also applies to dependencies of shared libraries.
 target_link_options(dptrain_flags INTERFACE LINKER:--disable-new-dtags LINKER:--gc-sections)
 set(DPTRAIN_LINK_OPTIONS "" CACHE STRING "With DPTRAIN_STATIC: for the linker of our executable and modules, e.g. another C library (scripts/package/portable.bash)")
 separate_arguments(_link_options UNIX_COMMAND "${DPTRAIN_LINK_OPTIONS}")

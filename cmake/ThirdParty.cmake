@@ -1,4 +1,4 @@
-# Finds the libraries. Which module may use which is said in the top CMakeLists.txt.
+# Finds the libraries. The top CMakeLists.txt lists the libraries of each module.
 
 find_package(Highway REQUIRED)
 find_package(nlohmann_json REQUIRED)

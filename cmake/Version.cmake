@@ -1,6 +1,6 @@
-# dptrain_version.h and dptrain_commit.cpp: version, what is built in, and the git commit. Written at every build, touched
-# only when they change. The commit has a source of its own, outside of the unity builds: a new one compiles nothing
-# else. Run with -P this is the script that writes both.
+# Writes dptrain_version.h (version, built-in backends) and dptrain_commit.cpp (git commit) at every build, and changes
+# the files only if their text changes. The commit is in a separate source outside the unity builds, so that a new
+# commit recompiles only that source. With -P this file is the script that writes both.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   add_custom_target(dptrain_version
@@ -24,7 +24,7 @@ if(GIT AND EXISTS ${SOURCE}/.git)
   endif()
 endif()
 
-# Writes a file unless it has this text.
+# Writes a file unless it already has this text.
 function(write_changed file text)
   set(present "")
   if(EXISTS ${file})

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whether every C++ and CUDA source stands as .clang-format says. Versions of clang-format differ, so one is pinned.
+# Checks that all C++ and CUDA sources follow .clang-format. Versions of clang-format differ, so one is pinned.
 #
-#   scripts/check_format.sh                  name the files that differ; exit 1 if there is one, 77 where clang-format 14 is missing
+#   scripts/check_format.sh                  list files that differ; exit 1 if there are any, 77 without clang-format 14
 #   scripts/check_format.sh --since STAMP    only files that have changed since the last run with this stamp passed
 #   scripts/check_format.sh --fix            format them
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds every #include of src/ and kernels/ against the table of modules (src/README.md).
+"""Checks every #include of src/ and kernels/ against the table of modules (src/README.md).
 
     scripts/check_modules.py               check this repository; exit 1 if an include is not allowed
     scripts/check_modules.py --depth       print the longest chain of includes, and how many sources reach the widest headers
@@ -138,7 +138,7 @@ def check_module_include(path, target):
         if module != "backend":
             return f"backend/{backend[1]}/ is private to module 'backend'; include a header of backend/ itself"
         here = folder_of_backend(path)
-        # The CUDA and the emulated device are both built from backend/gpu, which stands on neither.
+        # The CUDA and the emulated device are both built from backend/gpu, which depends on neither.
         built_from = backend[1] == "ops" or backend[1] == "gpu" and here in GPU_FOLDERS
         if here and here != backend[1] and not built_from and not (str(path) == KERNEL_OP and backend[1] == "gpu"):
             return f"backend/{here} must not include backend/{backend[1]}"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compiles the CPU kernels for AArch64 and runs their tests under QEMU: whether the NEON form of kernels/cpu compiles and
-# computes what it should, for who works on an x86-64 machine with Debian 12. Emulation says nothing about speed.
+# Compiles the CPU kernels for AArch64 and runs their tests under QEMU: checks the NEON code of kernels/cpu
+# on an x86-64 machine with Debian 12. Emulation does not measure speed.
 #
 #   scripts/check_neon.sh [--install] [--only FILTER] [--jobs N]
 #
-#   --install      install what is missing with apt, the libraries as packages for arm64, which dpkg then knows as a
-#                  second architecture; without it nothing is installed: what is missing is listed, exit 2
+#   --install      install missing packages with apt, the libraries for arm64 (added to dpkg as a second architecture);
+#                  without this flag, list the missing packages and exit 2
 #   --only FILTER  these tests, as GoogleTest names them, e.g. 'Winograd*:FewRows*' (all)
 #   --jobs N       parallel compilations and tests (number of cores)
 #

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Paths that comments and documents name must exist.
+"""Checks that the paths in comments and documents exist.
 
     scripts/check_paths.py               check this repository; exit 1 if a path is missing
     scripts/check_paths.py --self-test   check the checker on planted texts
 
-In comments of src/, kernels/ and tests/ a path is written from the root ("docs/reference/numerics.md", "kernels/cpu/pool.h") or, for
-a module, as #include writes it ("core/error.h"); in documents, from the root or from the document. "<name>", "*" and "{a,b}"
-in it stand for several, of which one must exist.
+Comments of src/, kernels/ and tests/ write paths from the root ("docs/reference/numerics.md", "kernels/cpu/pool.h") or,
+in a module, as in #include ("core/error.h"); documents write them from the root or from the document. "<name>", "*" and
+"{a,b}" match several paths, one of which must exist.
 """
 
 import itertools

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds `dptrain bench --predict` against measured steps of 1, 2 and 4 processes of this machine.
+"""Compares `dptrain bench --predict` with measured steps of 1, 2 and 4 processes on this machine.
 
     scripts/check_prediction.py [--dptrain build/release/dptrain] [--rounds 3] [--quiet 0.05] [--patience 600]
                                 [--within 0.15] [--steps 20] [--json FILE] [CONFIG ...]
 
-A round predicts and measures once for a config; the medians of the rounds are compared. A round in which others took more
-than --quiet of the machine's cores says nothing about either side: it is done again, for --patience seconds in all, and
-then the script gives up (exit 2). Prints a row per number of processes, with what others took, and exits 7 when a
-prediction is further off than --within. It needs mpirun, or a launcher in DPTRAIN_MPIRUN. Not a test of the suite: it
+A round predicts and measures once for a config; the medians of the rounds are compared. A round in which other
+programs used more than --quiet of the machine's cores is repeated, for up to --patience seconds in total; then the
+script exits with 2. Prints a row per number of processes, with the load of other programs, and exits with 7 if a
+prediction is off by more than --within. It needs mpirun, or a launcher in DPTRAIN_MPIRUN. Not a test of the suite: it
 measures.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what dptrain needs on Debian 12 and Ubuntu 24.04, and only what is missing.
+# Installs the missing dependencies of dptrain on Debian 12 and Ubuntu 24.04.
 #
 #   scripts/install_deps.sh [--no-install] GROUP...
 #
@@ -8,13 +8,13 @@
 #   build      the same, a faster linker, and the libraries of the tests and of `bench --kernels`
 #   check      python3 and clang-format, for the tests that read the source
 #   mpi        Open MPI and MPICH, for runs of several processes
-#   package    what scripts/package.sh makes a .deb with and tries it in; lintian examines it where it is
+#   package    tools with which scripts/package.sh makes and tests a .deb; lintian checks it if installed
 #   fuzz       clang with libFuzzer
-#   neon       cross compiler, emulator and libraries for AArch64; arm64 becomes an architecture of dpkg's
-#   download   curl, where a data set has to be fetched
-#   data       the package with Fashion-MNIST; left out, and said, where the distribution has none
+#   neon       cross compiler, emulator and libraries for AArch64; adds arm64 as an architecture of dpkg
+#   download   curl, to download a data set
+#   data       the package with Fashion-MNIST; skipped with a message if the distribution has none
 #
-# --no-install refuses: it lists what is missing and exits 2 (0 if nothing is).
+# --no-install only lists missing packages, and exits with 2 if there are any, else with 0.
 
 set -euo pipefail
 

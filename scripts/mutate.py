@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Plants faults one by one and checks that the tests find each of them.
+"""Mutation test: inserts faults one by one and checks that the tests detect each of them.
 
     mutate.py SOURCE BUILD                        all faults; exit 1 if one was missed
     mutate.py SOURCE BUILD --only 3,7             some of them
     mutate.py SOURCE BUILD --tsan-build BUILD     and those that only ThreadSanitizer can see
-    mutate.py --list [SOURCE]                     only prints them; exit 1 if the text of one is not there exactly once,
+    mutate.py --list [SOURCE]                     only prints them; exit 1 if a text does not occur exactly once,
                                                   or a test does not exist
 
-SOURCE is a clone made for this, without changes; every fault is written into it and taken back, also when the script is
-interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (and tsan). First the
-tests that are needed must pass without a fault; then for each fault they are rebuilt and run. Tests that crash or do not
-end have found it. The faults are such as people make: they compile, and change what the program does.
+SOURCE is a separate clone without changes; each fault is written into it and reverted, even if the script is
+interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (and tsan). First,
+the required tests must pass without a fault; then they are rebuilt and run for each fault. A test that crashes or hangs
+has detected the fault. The faults are typical mistakes: they compile, and change the program's behaviour.
 """
 
 import argparse
@@ -57,7 +57,7 @@ FAULTS = [
     Fault("an unchecked length", "src/data/video/libav/container.cpp", "packets_ < stream_->nb_frames", "packets_ < 0", ["data"]),
     Fault("an unchecked length", "src/formats/hdf5/hdf5_reader.cpp",
           "const std::uint64_t end = at.u64();\n  if (end > file.size()) "
-          'file.damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["formats"]),
+          'file.throw_damaged(fmt::format("it is cut off, {} bytes of {}", file.size(), end));', "at.skip(8);", ["formats"]),
     Fault("a stale value", "src/formats/checkpoint/writer.cpp", "last_error_ = saved.error;",
           "if (saved.error) last_error_ = saved.error;", ["formats"]),
     Fault("a leak where it fails", "src/core/files.cpp",
@@ -131,7 +131,7 @@ def run(command, folder, seconds=None, **variables):
 
 
 def compile_error(build, tests):
-    """Builds what runs these tests; the first line that tells why that failed, or None."""
+    """Builds the executables of these tests; returns the first line of the error, or None."""
     targets = {"dptrain" if test.startswith("e2e:") else f"dptrain_test_{test}" for test in tests}
     output, status = run(["ninja", "-C", str(build), *sorted(targets)], build)
     return None if status == 0 else next((line for line in output.splitlines() if "error:" in line), output[-200:])

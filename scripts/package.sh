@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds packages of dptrain: a .deb for Debian 12 or Ubuntu 24.04, and a tar for other distributions. docs/reference/building.md says
-# what they hold and where they run.
+# Builds packages of dptrain: a .deb for Debian 12 or Ubuntu 24.04, and a tar for other distributions.
+# docs/reference/building.md describes their contents and requirements.
 #
 #   scripts/package.sh [deb | tar] [--for SUITE] [--output DIR] [--build-dir DIR] [--arch LIST] [--jobs N] [--without-cuda]
 #
@@ -8,10 +8,10 @@
 #   --for SUITE      build in a bare root of this distribution, made for it (bookworm: Debian 12, noble: Ubuntu 24.04); needs
 #                    root's rights, mmdebstrap and the network. Otherwise on this machine, for its own
 #   --output DIR     where the package goes (build/packages)
-#   --build-dir DIR  where it is built (build/package, build/package-tar; for a SUITE with -SUITE behind it)
+#   --build-dir DIR  build directory (build/package, build/package-tar; for a SUITE with the suffix -SUITE)
 #   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (machine code for all that the toolkit knows from 8.0 on, and PTX)
 #   --jobs N         parallel compilations (number of cores)
-#   --without-cuda   leave the GPU backend out, which otherwise comes in where nvcc is
+#   --without-cuda   without the GPU backend, which is otherwise included if nvcc is found
 #
 # The same commit gives the same bytes, if compiler and libraries are the same: times are the commit's (SOURCE_DATE_EPOCH).
 
@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-case $suite in '' | bookworm | noble) ;; *) fail "--for knows bookworm and noble, found '$suite'" ;; esac
+case $suite in '' | bookworm | noble) ;; *) fail "--for must be bookworm or noble, found '$suite'" ;; esac
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
 if [ $cuda = AUTO ]; then
   if [ -n "$nvcc" ]; then cuda=ON; else cuda=OFF; echo "package: no nvcc here, so no GPU backend in the package"; fi
@@ -113,7 +113,7 @@ package_deb() {
   mkdir -p "$tree" "$stage/DEBIAN" "$share/zsh/vendor-completions"
   mv "$share/zsh/site-functions/_dptrain" "$share/zsh/vendor-completions/"   # where Debian's zsh looks
   rmdir "$share/zsh/site-functions"
-  rm "$share/doc/dptrain/LICENSE"                                           # stands in copyright
+  rm "$share/doc/dptrain/LICENSE"                                           # is part of copyright
   copyright_of "$build" >"$share/doc/dptrain/copyright"
   write_changelog >"$tree/changelog"
   gzip --best --no-name <"$tree/changelog" >"$share/doc/dptrain/changelog.Debian.gz"
@@ -169,8 +169,8 @@ package_tar() {
     file=$(package_of "$(basename "$file")") && cp "/usr/share/doc/$file/copyright" "$tree/LICENSES/$file.txt"
   done
   if [ $cuda = ON ]; then cuda_notice >"$tree/LICENSES/cuda-runtime.txt"; fi
-  unmet=$(unmet_by_old_glibc "$parts" "$tree"/bin/dptrain "$tree"/lib/dptrain/*) || fail "cannot tell what it wants of glibc"
-  [ -z "$unmet" ] || fail "functions that glibc $old_glibc has not: $(paste -sd , <<<"$unmet" | sed 's/,/, /g')"
+  unmet=$(unmet_by_old_glibc "$parts" "$tree"/bin/dptrain "$tree"/lib/dptrain/*) || fail "cannot list the glibc functions that it needs"
+  [ -z "$unmet" ] || fail "functions missing in glibc $old_glibc: $(paste -sd , <<<"$unmet" | sed 's/,/, /g')"
   (cd / && env -i "$tree/bin/dptrain" --version && env -i "$tree/bin/dptrain" devices >/dev/null &&
     env -i "$tree/bin/dptrain" export "$share/dptrain/configs/fashion_mnist.yaml" "$work/model.onnx" >/dev/null) ||
     fail "it does not work in an empty environment"

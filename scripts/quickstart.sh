@@ -4,13 +4,13 @@
 #
 #   scripts/quickstart.sh [--no-install] [--cuda] [--cpus N] [--data auto|package|download|generated]
 #
-# It builds the executable alone: no tests, no GPU emulator, kernels for this machine's processor, and the CUDA backend where
-# there is a GPU. `cmake --preset product` builds one that runs on other machines too.
+# Builds only the executable: no tests, no GPU emulator, kernels for this machine's processor, and the CUDA backend if
+# there is a GPU. `cmake --preset product` builds an executable that also runs on other machines.
 #
-#   --cuda         build the CUDA backend, GPU or not
+#   --cuda         build the CUDA backend, with or without a GPU
 #   --no-install   install nothing; list what is missing and exit 2
 #   --cpus N       CPU replicas (2)
-#   --data SOURCE  where Fashion-MNIST comes from; auto (the default) tries the three in order
+#   --data SOURCE  source of Fashion-MNIST; auto (the default) tries the three in order
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,8 +40,8 @@ case $source in auto | package | download | generated) ;; *) fail "unknown --dat
 folder=datasets/fashion-mnist
 packaged=/usr/share/datasets/fashion-mnist
 home=http://fashion-mnist.s3-website.eu-central-1.amazonaws.com
-marker=$folder/GENERATED   # says that the files are a stand-in
-# The four files, with the SHA-256 of what is in the .gz (packages compress anew).
+marker=$folder/GENERATED   # marks the files as generated
+# The four files, with the SHA-256 of the uncompressed data (packages recompress it).
 files="
   train-images-idx3-ubyte c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888
   train-labels-idx1-ubyte bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9
@@ -147,7 +147,7 @@ Done. What to look at, and what to try next:
   $dptrain fit configs/fashion_mnist.yaml --cpus 2 --learning-rate 3e-3
       the same with another learning rate; --set changes any key of the config
   $dptrain verify configs/fashion_mnist.yaml --cpus 3
-      shows that three replicas compute what one does
+      shows that three replicas compute the same as one
   $dptrain bench configs/fashion_mnist.yaml --sweep cpus=1,2
       how fast it is, and where the time goes
   $dptrain init
@@ -155,7 +155,7 @@ Done. What to look at, and what to try next:
   docs/guide/first-network.md, photos.md, tables.md
       from a folder of photos or a CSV file to a trained model
   scripts/quickstart.sh --cuda
-      the same with the CUDA backend (docs/reference/gpus.md); it is built without asking where there is a GPU
+      the same with the CUDA backend (docs/reference/gpus.md); the default on a machine with a GPU
   scripts/test.sh --quick
       builds the tests and the GPU emulator as well, and runs them
 TEXT

@@ -5,15 +5,15 @@
 #
 #   --quick            a release build and those of its tests that a change affects (scripts/affected_tests.py), without
 #                      the scripts of tests/e2e, the sanitizers and the package
-#   --nightly          more of what is random or slow: new random cases, 60 kills at random and one before each call that
+#   --nightly          more random and slow tests: new random cases, 60 kills at random and one before each call that
 #                      changes a run's folder, 10 minutes for each fuzz target; and every source compiled by itself
-#   --times            at the end, where the time went: slowest tests, cases and sources of each phase
+#   --times            list the slowest tests, cases and sources of each phase at the end
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each libFuzzer target (0: none; their seeds and small changes of them are in every run)
 #   --jobs N           parallel compilations and tests (number of cores)
 #
-# The package is a .deb of this distribution, installed and tried in a bare root. That needs root's rights, mounts and the
-# network; without them the phase says SKIPPED and why.
+# The package is a .deb of this distribution, installed and tried in a bare root. This requires root, mounts and the
+# network; without them the phase is skipped with a reason.
 #
 # A failing phase does not stop the later ones. The last line counts the tests of all phases; exit 1 if anything failed.
 
@@ -86,7 +86,7 @@ run_tests() {
   presets+=("$preset")
   mkdir -p "$(dirname "$report")"
   rm -f "$(dirname "$report")"/*.xml
-  # The sanitizers' shadow memory wants addresses that newer kernels hand out at random.
+  # The sanitizers' shadow memory needs addresses that newer kernels randomize.
   local runner=()
   if setarch -R true 2>/dev/null; then runner=(setarch -R); fi
   local chosen=()
@@ -153,7 +153,7 @@ printf '%s\n' "${times[@]}"
 if [ $failed -gt 0 ]; then
   for preset in "${presets[@]}"; do python3 scripts/test_report.py failed "build/$preset"; done | sed '/^$/d'
 fi
-for title in "${skipped_phases[@]}"; do echo "skipped: $title (it says why above)"; done
+for title in "${skipped_phases[@]}"; do echo "skipped: $title (reason above)"; done
 for title in "${failed_phases[@]}"; do echo "failed: $title"; done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ ${#failed_phases[@]} -eq 0 ] && [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

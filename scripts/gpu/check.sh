@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Checks dptrain on a GPU host, from the bundle that scripts/gpu/pack.sh makes:
 #
-#   ./check.sh correctness [--out DIR]   does it compute what it should (9 minutes at most)
-#   ./check.sh performance [--out DIR]   how fast, beside PyTorch (10 minutes at most)
+#   ./check.sh correctness [--out DIR]   checks the results (9 minutes at most)
+#   ./check.sh performance [--out DIR]   measures the speed and compares with PyTorch (10 minutes at most)
 #
-#   --out DIR      results: summary.txt, logs/, and what the stages leave (check-correctness or check-performance)
+#   --out DIR      results: summary.txt, logs/ and the files of the stages (check-correctness or check-performance)
 #   --gpu ID       the GPU, as in --gpus (0)
 #   --python PATH  an interpreter that has PyTorch, or the nvidia wheels (python3)
 #   --minutes N    time for all stages together (9 or 10)
 #   --only A,B     these stages only
-#   --quick        short runs: tries the script rather than the GPU. `--gpu emu:0 --quick` needs no GPU
+#   --quick        short runs, to test the script rather than the GPU. `--gpu emu:0 --quick` needs no GPU
 #
 # Needs a driver, and cuDNN 9 and NCCL 2: installed, on LD_LIBRARY_PATH, or as wheels of the Python (PyTorch brings them).
 # The stages run in order of value, each with a time limit; one line for each comes last. Exit code 1 if one failed or
@@ -24,13 +24,13 @@ refuse() { echo "check: $*" >&2; exit 2; }
 # --- what stages use -------------------------------------------------------------------------------------------------------
 
 say() { printf -- '-- %s\n' "$*"; }
-# result TEXT: what the summary says about the stage.
+# result TEXT: writes the stage's line of the summary.
 result() { printf '%s\n' "$*" >"$out/logs/$stage.result"; }
 fail() { printf 'FAILED: %s\n' "$*"; result "$*"; exit 1; }
 cannot() { printf 'CANNOT RUN: %s\n' "$*"; result "cannot run: $*"; exit 77; }
-# leave_out WHY: what nobody can expect of the emulator.
+# leave_out WHY: ends a stage that the emulator does not support.
 leave_out() { printf 'LEFT OUT: %s\n' "$*"; result "$*"; exit 78; }
-# run CODE COMMAND...: it must end with this exit code; what it prints is in the log and in the file $said.
+# run CODE COMMAND...: runs it and expects this exit code; writes its output to the log and to the file $said.
 run() {
   local expected=$1 code=0
   shift
@@ -86,7 +86,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$task" ] || { usage >&2; exit 2; }
-[ -x "$here/dptrain" ] || refuse "no dptrain beside $here/check.sh: make a bundle with scripts/gpu/pack.sh, unpack it, and run its check.sh"
+[ -x "$here/dptrain" ] || refuse "no dptrain next to $here/check.sh: make a bundle with scripts/gpu/pack.sh, unpack it, and run its check.sh"
 dptrain=$here/dptrain
 out=${out:-check-$task}
 mkdir -p "$out/logs" || refuse "cannot write into $out"

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""What nvcc made of every kernel, held against a table: registers, spills, shared memory, occupancy, 128-bit accesses.
+"""Compares the compiled kernels with a table: registers, spills, shared memory, occupancy, 128-bit accesses.
 
     compiled_kernels.py TABLE OBJECT...           compare; exit 1 with a line for each kernel that is worse
-    compiled_kernels.py TABLE OBJECT... --write   write the table anew
+    compiled_kernels.py TABLE OBJECT... --write   rewrite the table
     compiled_kernels.py --self-test               check the checker on planted figures
 
     cmake --build --preset release --target dptrain_kernel_table      writes the table of the project
 
-Reads the machine code in nvcc's object files itself and wants no tool of the toolkit, only binutils' c++filt. Exit 77:
-nothing was compared, because the objects hold no machine code for a GPU that is known here. Of another release of nvcc than
-the table's only what no release may change is compared: kernels, spills, 128-bit accesses.
+Reads the machine code in nvcc's object files directly; needs only c++filt of binutils. Exit 77: nothing was compared,
+because the objects contain no machine code for a known GPU. For another release of nvcc than the table's, compares only
+properties that no release may change: kernels, spills, 128-bit accesses.
 
-TABLE is of one GPU. Machine code for the others (LIMITS) is held against it, too: no more local and static shared memory, and
-as many warps as there, or as the GPU can. A second table beside it, TABLE_others, names what is worse, and is the bound of that.
+TABLE is for one GPU. Machine code for the others (LIMITS) is also compared with it: no more local and static shared
+memory, and as many warps, or the maximum of the GPU. A second table, TABLE_others, lists exceptions and their bounds.
 
 A line of the table is one kernel as compiled:
     regs     registers of a thread
@@ -377,7 +377,7 @@ def check(table_path, objects):
     was, architecture, release = read(table_path.read_text(encoding="utf-8").splitlines())
     tables, compiled_by, found = compiled(objects)
     if not tables:
-        print(f"compiled_kernels: nothing compared: known are {names_of(LIMITS)}, the objects are for {names_of(found)}")
+        print(f"compiled_kernels: nothing compared: expected objects for {names_of(LIMITS)}, found objects for {names_of(found)}")
         sys.exit(77)
     same = compiled_by == release
     lines, better = compare(was, tables[architecture], same) if architecture in tables else ([], 0)

@@ -122,7 +122,7 @@ stage_plans() {
 }
 
 # Every op, loss and optimizer against naive loops and Keras's values; cuDNN, streams, graphs; replicas and their sums.
-# Each case makes its convolutions and their handle anew, which keeps one core busy: shards run side by side.
+# Each case creates its convolutions and their handle again, which keeps one core busy: shards run concurrently.
 stage_conformance() {
   local left_out='RollCall.*'   # reads the source tree
   local shards=$(($(nproc) / 2)) code=0 i pids=() passed failed skipped
@@ -224,7 +224,7 @@ stage_two_gpus() {
   result "gpu:$gpu and gpu:$second: two runs, and graph against eager, equal to the bit; losses within $largest of one GPU's"
 }
 
-# What the GPU saved means the same on the CPU, and training goes on from it to the same bits.
+# A checkpoint of the GPU evaluates to the same on the CPU, and training continues from it to the same bits.
 stage_checkpoint() {
   local work=small_resnet config gpu_loss cpu_loss
   train whole $work --gpus "$gpu"
@@ -268,7 +268,7 @@ stage_refusals() {
   on_emulator || memory=$(grep -A5 -F "\"id\": \"gpu:$gpu\"" "$out/devices.json" | sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p')
   [ -n "$memory" ] || fail "devices.json, of the stage environment, has no memory_bytes of gpu:$gpu"
   run 4 "$dptrain" fit "$here/configs/check/small_resnet.yaml" --gpus 63 --steps 1 --run-dir runs/refused --overwrite
-  # VGG16 wants 39 MB a sample.
+  # VGG16 needs 39 MB per sample.
   run 5 "$dptrain" fit "$here/configs/bench/vgg16.yaml" --gpus "$gpu" --batch-size $((memory / 30000000)) --steps 1 \
     --set data.train.Synthetic.samples=16 --run-dir runs/refused --overwrite
   result "no such GPU: exit 4; out of memory: exit 5,$(tail -n 1 "$said" | tr -s ' ')"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the bundle for a GPU host: dptrain, its module for ONNX, its GPU tests, the check script, and every library that is
-# neither glibc's nor NVIDIA's. It runs on x86-64 Linux with a glibc as new as this machine's. What to do with it: docs/reference/gpus.md.
+# Builds the bundle for a GPU host: dptrain, its ONNX module, its GPU tests, the check script, and all libraries except
+# those of glibc and NVIDIA. It runs on x86-64 Linux with at least this machine's glibc. Usage: docs/reference/gpus.md.
 #
 #   scripts/gpu/pack.sh [--output FILE] [--build-dir DIR] [--cuda DIR] [--arch LIST] [--jobs N] [--without-cuda]
 #
@@ -9,7 +9,7 @@
 #   --cuda DIR       the CUDA toolkit, bin/nvcc in it (nvcc on PATH, or /usr/local/cuda): 12.x makes a bundle for drivers of CUDA 12
 #   --arch LIST      GPUs, as CMAKE_CUDA_ARCHITECTURES (machine code for all that the toolkit knows from 8.0 on, and PTX)
 #   --jobs N         parallel compilations (number of cores)
-#   --without-cuda   tries the packing where there is no CUDA toolkit; the bundle then has no GPU in it
+#   --without-cuda   test the packing without a CUDA toolkit; the bundle then has no GPU backend
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -102,16 +102,16 @@ dptrain for a GPU host: x86-64 Linux, a driver for CUDA ${release%%.*} or newer;
 installed, on LD_LIBRARY_PATH, or as wheels of python3 (PyTorch brings them).
 TEXT
   else
-    printf '\ndptrain for x86-64 Linux, built without a GPU backend: a try of the packing.\n'
+    printf '\ndptrain for x86-64 Linux, built without a GPU backend, to test the packing.\n'
   fi
   cat <<'TEXT'
 
-    ./check.sh correctness        does it compute what it should
-    ./check.sh performance        how fast, beside PyTorch
-    ./dptrain devices             what there is to train on
+    ./check.sh correctness        checks the results
+    ./check.sh performance        measures the speed and compares with PyTorch
+    ./dptrain devices             lists processors and GPUs
     ./dptrain --help
 
-By itself dptrain finds cuDNN and NCCL where the loader does; to point it at the wheels:
+dptrain finds cuDNN and NCCL on the loader's path; to use those of Python wheels:
 
     export LD_LIBRARY_PATH=$(python3 -c 'import nvidia, glob
     print(":".join(sorted({d for p in nvidia.__path__ for d in glob.glob(p + "/*/lib")})))')
@@ -140,7 +140,7 @@ examine() {
   outside=$(for path in "$bundle"/lib/*; do needed "$path"; done | sort -u | while read -r name; do
     is_glibc "$name" || [ -e "$bundle/lib/$name" ] || echo "$name"
   done)
-  [ -z "$outside" ] || fail "the libraries of the bundle want others: $outside"
+  [ -z "$outside" ] || fail "the libraries of the bundle need others: $outside"
   (
     cd /
     env -i "$bundle/dptrain" --version

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""PyTorch on the networks of configs/bench/: training steps on one synthetic batch that lies on the device.
+"""PyTorch on the networks of configs/bench/: training steps on one synthetic batch in device memory.
 
     python3 torch_side_by_side.py --works resnet50 --precisions bf16,tf32 --modes eager,graph,compile
     python3 torch_side_by_side.py --device cpu --tiny          tries every network on small shapes, without a GPU
 
 One JSON line for each case (work x precision x mode) goes to stdout: milliseconds per step (median and range of the
 windows), examples per second, peak memory of the device, losses. A case that fails gives a line with "error"; then the
-exit code is 1. Layer for layer, optimizer for optimizer what the configs say; what a PyTorch user who minds speed does is
-done: channels_last, cuDNN's benchmark mode, in-place ReLU, fused optimizers, gradients set to none, no gradient scaler.
+exit code is 1. Layers and optimizers are those of the configs, with PyTorch's usual
+optimizations: channels_last, cuDNN's benchmark mode, in-place ReLU, fused optimizers, gradients set to none, no
+gradient scaler.
 
     eager      a Python loop
     compile    torch.compile, mode reduce-overhead: CUDA graphs of forward and backward

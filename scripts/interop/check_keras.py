@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens a file of dptrain in the Keras of this environment, predicts, compares and goes on training.
+"""Opens a file of dptrain in this environment's Keras, predicts, compares and continues training.
 
     check_keras.py MODEL.h5 --input IMAGES [--predictions PREDS.csv] [--labels LABELS] [--scale 1/255] [--samples 256]
 

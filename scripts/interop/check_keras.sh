@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proves that real Keras opens what dptrain writes: Keras 2 (tensorflow-cpu 2.15.1) and the current Keras 3, from PyPI in
-# throw-away virtual environments. Each opens every file given, predicts, compares with dptrain and goes on training.
+# throw-away virtual environments. Each opens every file, predicts, compares with dptrain and continues training.
 #
 #   scripts/interop/check_keras.sh [OPTION]... FILE.h5...
 #

@@ -1,4 +1,4 @@
-"""Draws small models of Keras out of its recurrent, attention, 1D and 3D layers; random_models.py says what for.
+"""Draws small Keras models of recurrent, attention, 1D and 3D layers, for random_models.py.
 
 `draw(seed, attempt)` gives a Drawn: a functional model with random weights, arrays for its inputs, and losses. Nothing is drawn that
 dptrain refuses by design: docs/reference/layers.md.

@@ -59,7 +59,7 @@ def rebuilt(model, config):
 
 
 def take_weights(model, weights):
-    """And what Normalization computes of them: set_weights() does not tell it."""
+    """Also updates the values that Normalization derives from its weights, which set_weights() does not."""
     model.set_weights(weights)
     for layer in leaves(model):
         if type(layer).__name__ == "Normalization" and layer.weights:

@@ -1,4 +1,4 @@
-"""Small models, one or more for each layer that ONNX files can have; onnx_outputs.py says what for.
+"""Small models, one or more for each layer that ONNX files support, for onnx_outputs.py.
 
 `CASES` maps a name to (input shape, layers) or (input shape, layers, dtype of the input), the layers as in a config.
 """

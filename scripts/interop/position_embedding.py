@@ -10,7 +10,7 @@ import tensorflow as tf
 
 
 class PositionEmbedding(keras.layers.Layer):
-    """The first steps of a table that is learned, whatever the sample."""
+    """The first rows of a trained table, the same for every sample."""
 
     def __init__(self, sequence_length, initializer="glorot_uniform", **kwargs):
         super().__init__(**kwargs)

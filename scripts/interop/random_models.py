@@ -5,9 +5,9 @@
 
 For each seed draw_models.py draws a model with random weights and inputs, some with masked steps. Keras writes it, as .keras or
 .h5; dptrain opens the file and predicts. Then both take one step of SGD from these weights on these samples, with random labels,
-and the file that dptrain writes is opened with Keras. Compared are the outputs, before and behind the step, every weight behind
-the step, and the step itself, the gradients: as the largest difference over the largest value of each array, at most --tolerance
-for outputs and weights, --gradient-tolerance for gradients (or twice as much as Keras is off from itself in double). Models with
+and the file that dptrain writes is opened with Keras. Outputs before and after the step, weights after the step,
+and gradients are compared: the largest difference over the largest value of each array, at most --tolerance for outputs
+and weights, --gradient-tolerance for gradients (or twice as much as Keras is off from itself in double). Models with
 several inputs, which `dptrain predict` does not take, are compared by the loss of each sample alone in place of outputs. Models with
 dropout take no step; `dptrain ckpt convert` writes them. A model may be refused because of a mask that the file has and no layer of
 the model makes. Exit 1 if any model fails; it is printed, and --only repeats it.
@@ -43,7 +43,7 @@ LOSSES = {"mse": keras.losses.MeanSquaredError, "mae": keras.losses.MeanAbsolute
           "categorical_crossentropy": lambda: keras.losses.CategoricalCrossentropy(from_logits=True)}
 LOSS_KEYS = {"mse": "mse", "mae": "mae", "categorical_crossentropy": {"CategoricalCrossentropy": {"from_logits": True}}}
 REFUSED = "its mask is not made by a layer of the model"  # the layer that made it is not in the model
-ROUNDING = 2.0 ** -22  # of a weight near 1, before and behind the step
+ROUNDING = 2.0 ** -22  # of a weight near 1, before and after the step
 
 
 class Different(Exception):
@@ -90,7 +90,7 @@ def in_double(model):
 
 
 def gradients(model, feeds, labels, losses):
-    """Of each trainable weight; the model's moving statistics are those behind the step then."""
+    """The gradient of each trainable weight; the model then has the moving statistics after the step."""
     kind = model.outputs[0].dtype if isinstance(model.outputs[0].dtype, str) else model.outputs[0].dtype.name
     feeds = [feed.astype(kind) if feed.dtype == np.float32 else feed for feed in feeds]
     with tf.GradientTape() as tape:

@@ -5,10 +5,10 @@ photos in the same order, and compares the loss of every step.
     same_losses.py CONFIG --images DIR --dptrain PROGRAM [--steps 50] [--batch 128] [--rate 0.01] [--tolerance 1e-3]
 
 DIR has one folder of photos per class, all as large as the network's input. TensorFlow decodes them; shuffled once, they
-are given to both as arrays, scaled to -1..1; what the config says about data, transforms and the optimizer does not count
-(SGD with Nesterov momentum 0.9). --double runs the same steps in float64 as well, the judge of both: a network with ReLU and
-batch normalization amplifies rounding from step to step. Exit 1 if a loss differs by more than the tolerance, relative to
-Keras's, or with --double to those of float64.
+are given to both as arrays, scaled to -1..1; the config's data, transforms and optimizer are ignored
+(SGD with Nesterov momentum 0.9). --double runs the same steps also in float64, as the reference for both: a network
+with ReLU and batch normalization amplifies rounding from step to step. Exit 1 if a loss differs by more than the
+tolerance, relative to Keras's, or with --double to those of float64.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains a small network with dptrain, stops it in the middle, goes on, and reads its files of events with TensorBoard's own
-reader: every value must be that of train.csv and steps.csv.
+"""Trains a small network with dptrain, stops it in the middle, continues, and reads its event files with TensorBoard's
+reader: every value must equal that of train.csv and steps.csv.
 
     tensorboard_events.py --dptrain PROGRAM [--keep DIR]
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Trains over several processes until it is done: what a machine or a process has ended by its failure is started again and
-# goes on from the last checkpoint.
+# Trains over several processes until the run completes: after a failure of a machine or a process, restarts it from the
+# last checkpoint.
 #
 #   scripts/mpi/fit.sh PROCESSES CONFIG --run-dir DIR [FLAG...]
 #
 #   MPIRUN             the launcher and its flags (mpirun --bind-to none), e.g. "mpirun --hostfile hosts --map-by node"
 #   DPTRAIN            the executable (dptrain)
-#   DPTRAIN_RESTARTS   how often at most (5)
+#   DPTRAIN_RESTARTS   maximum number of restarts (5)
 #
-# Ends with dptrain's exit code. A wrong config or damaged data (2, 3), a run that diverged (6) or was told to stop (130, 143)
-# is not started again.
+# Ends with dptrain's exit code. A wrong config or damaged data (2, 3), a run that diverged (6) or was stopped (130,
+# 143) is not restarted.
 
 set -euo pipefail
 if [ $# -lt 2 ] || [[ $1 =~ [^0-9] ]] || [[ " $* " != *" --run-dir"[\ =]* ]]; then

@@ -1,4 +1,4 @@
-# What a .deb says about itself, and the licences of what is linked in. Sourced by scripts/package.sh.
+# Metadata of the .deb, and the licences of the linked libraries. Sourced by scripts/package.sh.
 
 project_version() { sed -n 's/^project(dptrain VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt; }
 # deb_version: "0.1.0-1~debian12", "0.1.0-1~ubuntu24.04": a later distribution's package is the newer one.
@@ -13,7 +13,7 @@ package_of() {
   [ -n "$path" ] && dpkg-query --search "$(readlink -f "$path")" 2>/dev/null | head -n 1 | cut -d: -f1
 }
 
-# Libraries that dptrain opens when a command wants them, by what was there when it was built.
+# Libraries that dptrain opens when a command needs them, if they were installed when it was built.
 opened_packages() {
   local file
   for file in libavformat.so libavcodec.so libavutil.so libswscale.so; do
@@ -44,7 +44,7 @@ Description: trains neural networks from one YAML file
  that Keras opens. No Python is needed to train.
  .
  CUDA's driver, cuDNN, NCCL, MPI and FFmpeg are opened when a command
- wants them; without them dptrain trains on the CPU.
+ needs them; without them dptrain trains on the CPU.
 TEXT
 }
 

@@ -1,9 +1,9 @@
 # Roots of Debian 12 and Ubuntu 24.04 to build packages in and to try them in, and of Ubuntu 18.04 to try the tar in. Sourced by
 # scripts/package.sh, scripts/package/try_deb.sh and scripts/package/try_tar.sh, which need root's rights, mmdebstrap and a network, or a folder of roots made before:
 #
-#   $DPTRAIN_ROOTS (build/roots)   <suite>.tar: the bare root of a suite, made once; delete it to make it anew
+#   $DPTRAIN_ROOTS (build/roots)   <suite>.tar: the bare root of a suite, made once; delete it to make it again
 #
-# Mounts live in a namespace of their own: they end with the command, whatever happens, and a root can be deleted safely.
+# Mounts are in a separate namespace: they always end with the command, so a root can be deleted safely.
 
 roots=${DPTRAIN_ROOTS:-$PWD/build/roots}
 ubuntu_keyring=http://archive.ubuntu.com/ubuntu/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb

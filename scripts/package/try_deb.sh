@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries a .deb as a user would: installs it in a bare root of its distribution and trains there, from nothing to the end of
-# the first epoch of Fashion-MNIST. Needs what scripts/package/root.bash says; exits 77, and says why, where that is not there.
+# Tests a .deb: installs it in a bare root of its distribution and trains there for one epoch of Fashion-MNIST. Requires
+# the same as scripts/package/root.bash; without it, exits with 77 and a reason.
 #
 #   scripts/package/try_deb.sh FILE.deb [--suite SUITE] [--cpus N]
 #
@@ -53,7 +53,7 @@ timed() {
   printf '%7s s  %s\n' "$took" "$title"
 }
 quiet_apt=(apt-get -qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
-# apt says 0 where it could not reach a server, unless it is asked otherwise.
+# By default, apt returns 0 if it cannot reach a server.
 update() { in_root "$root" "${quiet_apt[@]}" -o APT::Update::Error-Mode=any update || skip "the root does not reach the distribution's servers"; }
 install() { in_root "$root" "${quiet_apt[@]}" install --yes /root/dptrain.deb "$@" >"$root/root/apt.log" 2>&1 || { tail -n 20 "$root/root/apt.log"; return 1; }; }
 data=/usr/share/datasets/fashion-mnist
@@ -89,5 +89,5 @@ in_root "$root" bash -ec '
 ' || fail "the installed package lacks something: run this script with bash -x"
 echo "manual page, completion, schema and the module for ONNX are there and work"
 in_root "$root" "${quiet_apt[@]}" purge --yes dptrain >/dev/null 2>&1 || fail "it cannot be removed"
-! in_root "$root" sh -c 'ls -d /usr/bin/dptrain /usr/lib/dptrain /usr/share/dptrain 2>/dev/null' || fail "the files above are left behind"
+! in_root "$root" sh -c 'ls -d /usr/bin/dptrain /usr/lib/dptrain /usr/share/dptrain 2>/dev/null' || fail "the files above remain after the removal"
 echo "removed without a trace"

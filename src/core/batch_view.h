@@ -4,7 +4,7 @@
 // of that share. Holds pointers only; the creator of the batch owns the memory. Any thread.
 //
 // A batch is cut by position and computed by row. Every sample has a position; a sample that cannot be read has no row.
-// So a missing sample shrinks its own share and no other one.
+// A missing sample therefore reduces only its own share.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,14 +22,14 @@ struct World {
   int first_rank = 0;  ///< rank of local rank 0
   int ranks = 1;       ///< replicas of all processes
 
-  static World of_one_process(int replicas) { return {.ranks = replicas}; }
+  static World single_process(int replicas) { return {.ranks = replicas}; }
 
   int rank(int local_rank) const { return first_rank + local_rank; }
   /// Whether this process writes the files and prints for all processes.
   bool is_first() const { return process == 0; }
 };
 
-/// One row of `row_bytes` for each sample, one after the other.
+/// One row of `row_bytes` per sample, contiguous.
 struct Column {
   const std::byte* data = nullptr;
   std::size_t row_bytes = 0;

@@ -15,7 +15,7 @@ namespace dptrain {
 class ClassNames {
  public:
   struct Entry {
-    std::string output;  ///< "": labels without a name, which serve every output
+    std::string output;  ///< "": labels without a name, which apply to every output
     std::vector<std::string> names;
     bool operator==(const Entry&) const = default;
   };

@@ -31,8 +31,8 @@ struct SourceLocation {
   std::string text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 };
 
-/// The only exception type of dptrain; asserts check for bugs. The message states the location, what was found, what
-/// was expected and what to try. Copyable across threads (std::exception_ptr).
+/// The exception type of all errors that a user sees; asserts check for bugs. The message states the location, what was
+/// found, what was expected and what to try. Copyable across threads (std::exception_ptr).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

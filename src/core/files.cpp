@@ -39,7 +39,7 @@ class BytesOnDisk final : public FileBytes {
       const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
-      if (got == 0) damaged("it was truncated while it was read");
+      if (got == 0) throw_damaged("it was truncated while it was read");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }
@@ -63,7 +63,7 @@ class BytesInMemory final : public FileBytes {
 
 }  // namespace
 
-std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, const FileErrors& file_errors) {
+std::shared_ptr<const FileBytes> FileBytes::from_file(const std::string& path, const FileErrors& file_errors) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);   // a pipe at this path must not block
   if (fd < 0) throw file_errors.cannot_open(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
   struct stat info {};
@@ -76,30 +76,30 @@ std::shared_ptr<const FileBytes> FileBytes::of_file(const std::string& path, con
   return std::make_shared<BytesOnDisk>(path, fd, static_cast<std::uint64_t>(info.st_size), file_errors);
 }
 
-std::shared_ptr<const FileBytes> FileBytes::of_memory(std::string name, std::vector<std::byte> bytes,
-                                                      const FileErrors& file_errors) {
+std::shared_ptr<const FileBytes> FileBytes::from_memory(std::string name, std::vector<std::byte> bytes,
+                                                        const FileErrors& file_errors) {
   return std::make_shared<BytesInMemory>(std::move(name), std::move(bytes), file_errors);
 }
 
 void FileBytes::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (!contains(offset, out.size()))
-    damaged(fmt::format("{} bytes at {} are outside of its {} bytes", out.size(), offset, size_));
+    throw_damaged(fmt::format("{} bytes at {} are outside of its {} bytes", out.size(), offset, size_));
   copy(offset, out);
 }
 
 std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t length) const {
   if (!contains(offset, length))
-    damaged(fmt::format("{} bytes at {} are outside of its {} bytes", length, offset, size_));
+    throw_damaged(fmt::format("{} bytes at {} are outside of its {} bytes", length, offset, size_));
   std::vector<std::byte> bytes(static_cast<std::size_t>(length));
   copy(offset, bytes);
   return bytes;
 }
 
-void FileBytes::damaged(const std::string& what) const { throw file_errors_->damaged(name_, what); }
+void FileBytes::throw_damaged(const std::string& what) const { throw file_errors_->damaged(name_, what); }
 
 void FileBytes::refuse(const std::string& what) const { throw file_errors_->refused(name_, what); }
 
-std::string what_to_try_for(const std::string& missing) {
+std::string missing_file_advice(const std::string& missing) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path file(missing);

@@ -29,9 +29,9 @@ struct FileErrors {
 class FileBytes {
  public:
   /// `file_errors` must outlive the file and all objects made from it.
-  static std::shared_ptr<const FileBytes> of_file(const std::string& path, const FileErrors& file_errors);
-  static std::shared_ptr<const FileBytes> of_memory(std::string name, std::vector<std::byte> bytes,
-                                                    const FileErrors& file_errors);
+  static std::shared_ptr<const FileBytes> from_file(const std::string& path, const FileErrors& file_errors);
+  static std::shared_ptr<const FileBytes> from_memory(std::string name, std::vector<std::byte> bytes,
+                                                      const FileErrors& file_errors);
   virtual ~FileBytes() = default;
 
   const std::string& name() const noexcept { return name_; }
@@ -43,7 +43,7 @@ class FileBytes {
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t length) const;
 
-  [[noreturn]] void damaged(const std::string& what) const;
+  [[noreturn]] void throw_damaged(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
 
  protected:
@@ -57,14 +57,14 @@ class FileBytes {
   const FileErrors* file_errors_;
 };
 
-/// Reads little-endian numbers from a piece of a file in order. A read beyond its end throws the error of damage.
+/// Reads little-endian numbers from a piece of a file in order. A read beyond its end throws FileErrors::damaged.
 class Cursor {
  public:
   Cursor(const FileBytes& file, std::span<const std::byte> bytes) : file_(&file), bytes_(bytes) {}
 
   std::size_t left() const noexcept { return bytes_.size(); }
   std::span<const std::byte> take(std::size_t count) {
-    if (count > bytes_.size()) file_->damaged("a record is shorter than its contents");
+    if (count > bytes_.size()) file_->throw_damaged("a record is shorter than its contents");
     const auto taken = bytes_.first(count);
     bytes_ = bytes_.subspan(count);
     return taken;
@@ -99,7 +99,7 @@ class Cursor {
 
 /// "; did you mean 'train-images.gz'?" among the files of its folder, or the first folder of the path that is
 /// missing; "" if no name is near.
-std::string what_to_try_for(const std::string& missing);
+std::string missing_file_advice(const std::string& missing);
 
 /// The kind of a file, by its first bytes and its name.
 struct FileKind {
@@ -117,8 +117,8 @@ inline std::mutex& hdf5_mutex() {
 // Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
 // run at a time: the file of the last one remains. Between machines this requires file locks.
 
-/// Writes the parts in order to a temporary file `.<file>.tmp-<random number>` in the folder, which it locks
-/// (F_OFD_SETLK), then fsync, rename, fsync of the folder. Removes unlocked temporaries of killed processes first.
+/// Removes unlocked temporaries of killed processes. Writes the parts in order to a temporary file
+/// `.<file>.tmp-<random number>` in the folder, locked by F_OFD_SETLK. Then calls fsync, rename, fsync on the folder.
 /// Throws Error{kWrite}; the old file then stays unchanged. Writes pipes and devices directly. Returns the bytes
 /// written.
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);

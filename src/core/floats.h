@@ -33,8 +33,8 @@ inline double relative_difference(double difference, double size) {
   return difference == 0 ? 0 : nan_as_infinite(difference / size);
 }
 
-/// The calling thread, and threads that it starts later, treat floats below 1.2e-38 as 0, as in TensorFlow. x86 needs
-/// hundreds of cycles for such numbers, which training produces in gradients and in Adam's moments.
+/// Treats floats below 1.2e-38 as 0 in the calling thread and in threads that it starts later, as in TensorFlow.
+/// Gradients and Adam's moments contain such numbers, for which x86 needs hundreds of cycles.
 void flush_subnormals() noexcept;
 
 /// Restores the default: subnormal numbers are kept.

@@ -4,7 +4,7 @@
 
 namespace dptrain {
 
-bool json_nests_deeper(std::string_view text, int most) noexcept {
+bool exceeds_json_depth(std::string_view text, int max_depth) noexcept {
   int depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -17,7 +17,7 @@ bool json_nests_deeper(std::string_view text, int most) noexcept {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > most) return true;
+      if (++depth > max_depth) return true;
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
     }
@@ -25,11 +25,11 @@ bool json_nests_deeper(std::string_view text, int most) noexcept {
   return false;
 }
 
-std::string_view shallow_json(std::string_view text, ErrorKind kind, std::string_view what) {
-  if (json_nests_deeper(text))
+std::string_view check_json_depth(std::string_view text, ErrorKind kind, std::string_view what) {
+  if (exceeds_json_depth(text))
     throw Error(kind, fmt::format("{} is JSON nested deeper than {} levels, which neither Keras nor dptrain writes: "
                                   "the file is damaged or malicious; use another",
-                                  what, kDeepestJson));
+                                  what, kMaxJsonDepth));
   return text;
 }
 

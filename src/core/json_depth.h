@@ -12,13 +12,13 @@ namespace dptrain {
 
 /// Levels of arrays and objects. Files of Keras and dptrain need a tenth, sixteen nested models (the most supported)
 /// half.
-constexpr int kDeepestJson = 128;
+constexpr int kMaxJsonDepth = 128;
 
-/// Whether brackets and braces outside of strings nest deeper than `most`. The text need not be JSON.
-bool json_nests_deeper(std::string_view text, int most = kDeepestJson) noexcept;
+/// Whether brackets and braces outside of strings nest deeper than `max_depth`. The text need not be JSON.
+bool exceeds_json_depth(std::string_view text, int max_depth = kMaxJsonDepth) noexcept;
 
 /// Returns the text, for use in the call of a parser. Throws Error{kind}: "<what> is JSON nested deeper than 128
 /// levels, ...", with `what` as in "'best.h5': the state of the trainer".
-std::string_view shallow_json(std::string_view text, ErrorKind kind, std::string_view what);
+std::string_view check_json_depth(std::string_view text, ErrorKind kind, std::string_view what);
 
 }  // namespace dptrain

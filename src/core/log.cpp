@@ -26,10 +26,10 @@ struct State {
   Options options;
   std::shared_ptr<spdlog::logger> file;
   int stdout_failure = 0;
-  bool outlives_readers = false;
+  bool ignores_sigpipe = false;
   std::string status;  ///< shown on the terminal
   bool status_hidden = false;
-  std::string who;
+  std::string prefix_of_process;
 
   static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
     auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
@@ -88,7 +88,7 @@ void put(std::FILE* stream, const std::string& line) {
                                 std::fputc('\n', stream) != EOF && std::fflush(stream) == 0;
   if (good || stream != stdout || s.stdout_failure != 0) return;
   const bool reader_gone = errno == EPIPE || errno == EIO;
-  if (!(reader_gone && s.outlives_readers)) s.stdout_failure = errno;
+  if (!(reader_gone && s.ignores_sigpipe)) s.stdout_failure = errno;
 }
 
 /// One JSON object; escapes control characters and replaces bytes that are not UTF-8.
@@ -115,8 +115,8 @@ void emit(bool to_stderr, Rank rank, const char* level, const std::string& line,
   const std::lock_guard lock(s.mutex);
   if (rank == Rank::kDebug && !s.options.verbose) return;
   const std::string plain = printable(line, "\n\t");
-  if (rank == Rank::kAlways || !(s.options.quiet || !s.who.empty())) {
-    const std::string from = s.who.empty() ? "" : fmt::format("[{}] ", s.who);
+  if (rank == Rank::kAlways || !(s.options.quiet || !s.prefix_of_process.empty())) {
+    const std::string from = s.prefix_of_process.empty() ? "" : fmt::format("[{}] ", s.prefix_of_process);
     std::string text = from + plain;
     const bool json = s.options.format == Format::kJson;
     if (json)
@@ -136,9 +136,9 @@ void configure(const Options& options) {
   state().options = options;
 }
 
-void set_process_prefix(const std::string& who) {
+void set_process_prefix(const std::string& prefix_of_process) {
   const std::lock_guard lock(state().mutex);
-  state().who = who;
+  state().prefix_of_process = prefix_of_process;
 }
 
 bool is_json() {
@@ -175,7 +175,7 @@ void composed_error(const std::string& text) { emit(true, Rank::kAlways, "error"
 
 void show_status(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  if (!state().status_hidden && state().who.empty()) put_status(text);
+  if (!state().status_hidden && state().prefix_of_process.empty()) put_status(text);
 }
 
 void hide_status() {
@@ -186,13 +186,13 @@ void hide_status() {
 
 void print(const std::string& text) {
   const std::lock_guard lock(state().mutex);
-  if (state().who.empty()) put(stdout, printable(text, "\n\t"));
+  if (state().prefix_of_process.empty()) put(stdout, printable(text, "\n\t"));
 }
 
 void ignore_sigpipe() {
   std::signal(SIGPIPE, SIG_IGN);
   const std::lock_guard lock(state().mutex);
-  state().outlives_readers = true;
+  state().ignores_sigpipe = true;
 }
 
 int stdout_failure() {

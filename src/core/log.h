@@ -18,9 +18,9 @@ struct Options {
 };
 
 void configure(const Options& options);
-/// For all processes but the first: from now on prints only warnings and errors, with `who` before them ("process 1
-/// (node-b)"), and no results.
-void set_process_prefix(const std::string& who);
+/// For all processes except the first: later calls print only warnings and errors, after the prefix `prefix_of_process`
+/// ("process 1 (node-b)"), and no results.
+void set_process_prefix(const std::string& prefix_of_process);
 /// Whether lines, and results that have a structure, are JSON.
 bool is_json();
 /// Also appends every later line to this file. Throws Error{kWrite}.

@@ -54,7 +54,7 @@ double entry_in(const fs::path& path, const std::string& name) {
 }
 
 /// Folders of the process's group of a controller, and of its parents. Empty controller: version 2.
-std::vector<fs::path> groups(const Places& places, const std::string& controller) {
+std::vector<fs::path> groups(const SystemPaths& places, const std::string& controller) {
   std::vector<fs::path> found;
   std::ifstream file(fs::path(places.proc) / "self/cgroup");
   for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/docker/ab12", "0::/user.slice"
@@ -96,7 +96,7 @@ std::uint64_t cache_bytes(const std::string& text) {
   return unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : unit == 'G' ? value << 30 : value;
 }
 
-std::vector<Cache> caches_of_library(const Places& places) {
+std::vector<Cache> caches_of_library(const SystemPaths& places) {
   std::vector<Cache> found;
   const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
   for (int level = 1; level <= 3; ++level)
@@ -117,8 +117,8 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-std::vector<Cache> caches(const Places& places) {
-  // Per level: the total size of its caches, and their identities. CPUs that share a cache list the same sharers.
+std::vector<Cache> caches(const SystemPaths& places) {
+  // Per level: the total size and the identities of its caches. CPUs that share a cache have equal `shared_cpu_list`.
   std::map<int, std::set<std::string>> instances;
   std::map<int, std::uint64_t> bytes;
   for (const int cpu : allowed_cpus()) {
@@ -139,7 +139,7 @@ std::vector<Cache> caches(const Places& places) {
   return found.empty() ? caches_of_library(places) : found;
 }
 
-double cpu_quota(const Places& places) {
+double cpu_quota(const SystemPaths& places) {
   double least = 0;
   for (const fs::path& group : groups(places, ""))
     if (const auto line = first_line(group / "cpu.max")) {  // "50000 100000", "max 100000"
@@ -154,7 +154,7 @@ double cpu_quota(const Places& places) {
   return least;
 }
 
-int cpus(const Places& places) {
+int cpus(const SystemPaths& places) {
   int allowed = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -164,12 +164,12 @@ int cpus(const Places& places) {
   return std::max(1, allowed);
 }
 
-bool has_huge_pages(const Places& places) {  // "always [madvise] never": the active one in brackets
+bool has_huge_pages(const SystemPaths& places) {  // "always [madvise] never": the active one in brackets
   const auto line = first_line(places.huge_pages);
   return line && line->find("[never]") == std::string::npos;
 }
 
-Memory memory(const Places& places) {
+Memory memory(const SystemPaths& places) {
   Memory memory;
   std::ifstream file(fs::path(places.proc) / "meminfo");
   std::string word;
@@ -222,7 +222,7 @@ std::string node_of(const fs::path& cpu) {
 
 }  // namespace
 
-std::vector<std::vector<int>> core_groups(const Places& places, const std::vector<int>& cpus) {
+std::vector<std::vector<int>> core_groups(const SystemPaths& places, const std::vector<int>& cpus) {
   std::map<std::pair<std::string, std::string>, std::vector<int>> groups;
   std::set<std::string> cores;
   for (const int cpu : cpus) {
@@ -238,7 +238,7 @@ std::vector<std::vector<int>> core_groups(const Places& places, const std::vecto
 }
 
 Layout layout_of(std::vector<std::vector<int>> groups, int most) {
-  constexpr double kMostIdle = 0.1;
+  constexpr double kMaxIdleShare = 0.1;
   auto left = static_cast<std::size_t>(std::max(1, most));
   std::size_t threads = 1;
   for (std::vector<int>& group : groups) {
@@ -254,7 +254,7 @@ Layout layout_of(std::vector<std::vector<int>> groups, int most) {
   const auto idle = [&](std::size_t n) {
     return static_cast<double>(sum([n](const std::vector<int>& group) { return group.size() % n; }));
   };
-  while (threads > 1 && idle(threads) > kMostIdle * cores) --threads;
+  while (threads > 1 && idle(threads) > kMaxIdleShare * cores) --threads;
   Layout layout{.threads = static_cast<int>(threads)};
   const auto step = static_cast<std::ptrdiff_t>(threads);
   for (const std::vector<int>& group : groups)

@@ -10,7 +10,7 @@
 namespace dptrain::machine {
 
 /// System files to read; tests use folders of their own.
-struct Places {
+struct SystemPaths {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
   std::string cpu = "/sys/devices/system/cpu";
@@ -29,32 +29,33 @@ struct Cache {
   int count = 1;            ///< caches of this level that the CPUs of the process have
   bool operator==(const Cache&) const = default;
   /// Bytes that `threads` threads reach together, each on a CPU of its own and as far apart as possible.
-  std::uint64_t reached_by(int threads) const {
+  std::uint64_t bytes_for_threads(int threads) const {
     return bytes * static_cast<std::uint64_t>(threads < count ? threads : count);
   }
 };
 
 /// Nearest first. Read from the system's files or, without them, from the C library, which does not report sharing.
 /// Then each CPU has its own first two levels, and all share the third. Empty if neither reports caches.
-std::vector<Cache> caches(const Places& places = {});
+std::vector<Cache> caches(const SystemPaths& places = {});
 
 /// CPUs that the affinity mask (taskset, cpusets) allows, ascending.
 std::vector<int> allowed_cpus();
-/// Their number, or a control group's quota of CPU time, rounded up, if that is lower. At least 1.
-int cpus(const Places& places = {});
+/// Number of allowed CPUs, or the rounded-up CPU quota of a control group if that is lower. At least 1.
+int cpus(const SystemPaths& places = {});
 /// The quota alone, in CPUs; 0: none.
-double cpu_quota(const Places& places = {});
+double cpu_quota(const SystemPaths& places = {});
 /// Applies the limits of control groups of version 1 and 2, enclosing groups included. Inactive page cache of a group
 /// counts as free.
-Memory memory(const Places& places = {});
+Memory memory(const SystemPaths& places = {});
 /// Whether the system supports huge pages on request (madvise); false if it does not report it.
-bool has_huge_pages(const Places& places = {});
+bool has_huge_pages(const SystemPaths& places = {});
 
 // Groups of CPUs that are close to one another. Read anew at each call; any thread.
 
 /// Groups of CPUs that share a last-level cache and a NUMA node, one CPU per core, all in ascending order. One group of
 /// all CPUs if the system does not report caches and nodes.
-std::vector<std::vector<int>> core_groups(const Places& places = {}, const std::vector<int>& cpus = allowed_cpus());
+std::vector<std::vector<int>> core_groups(const SystemPaths& places = {},
+                                          const std::vector<int>& cpus = allowed_cpus());
 
 /// Replicas with `threads` threads each, on CPUs of their own.
 struct Layout {
@@ -69,8 +70,8 @@ Layout layout_of(std::vector<std::vector<int>> groups, int most);
 /// In the notation of the system: "0-3,8".
 std::string cpu_list(const std::vector<int>& cpus);
 
-/// Binds the calling thread, and the threads that it then starts, to these CPUs. Ignores a refusal of the system, since
-/// results do not depend on where threads run.
+/// Binds the calling thread, and the threads that it then starts, to these CPUs. Ignores errors, because
+/// results do not depend on the CPUs of threads.
 void bind_thread(const std::vector<int>& cpus) noexcept;
 
 }  // namespace dptrain::machine

@@ -25,11 +25,11 @@ float RandomStream::uniform() { return kernels::philox_uniform(next_u32()); }
 std::uint64_t RandomStream::below(std::uint64_t n) {
   // Draws again for values from the largest multiple of n on. It is less than n below the end, so most values need no
   // division.
-  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  constexpr std::uint64_t kMax = ~std::uint64_t{0};
   for (;;) {
     const std::uint64_t high = next_u32();
     const std::uint64_t value = high << 32 | next_u32();
-    if (value <= kMost - n || value <= kMost - (kMost % n + 1) % n) return value % n;
+    if (value <= kMax - n || value <= kMax - (kMax % n + 1) % n) return value % n;
   }
 }
 

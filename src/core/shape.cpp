@@ -7,8 +7,8 @@ namespace dptrain {
 std::int64_t Shape::elements() const noexcept {
   std::int64_t n = 1;
   for (const std::int64_t d : dims_)
-    if (__builtin_mul_overflow(n, d, &n)) return kMost;
-  return std::min(n, kMost);
+    if (__builtin_mul_overflow(n, d, &n)) return kMaxElements;
+  return std::min(n, kMaxElements);
 }
 
 std::string Shape::str() const {

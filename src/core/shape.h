@@ -21,10 +21,10 @@ class Shape {
   std::int64_t back() const { return dims_.back(); }
   const std::vector<std::int64_t>& dims() const noexcept { return dims_; }
 
-  /// Limit of elements(), larger than any memory. Untrusted files may claim more. Sums of such sizes in bytes do not
+  /// Limit of elements(), larger than any memory. Untrusted files may declare more. Sums of such sizes in bytes do not
   /// overflow.
-  static constexpr std::int64_t kMost = std::int64_t{1} << 56;
-  /// Product of the extents, kMost at most; 1 for rank 0.
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
+  /// Product of the extents, kMaxElements at most; 1 for rank 0.
   std::int64_t elements() const noexcept;
   /// "28x28x1"; "scalar" for rank 0.
   std::string str() const;

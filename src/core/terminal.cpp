@@ -248,8 +248,8 @@ constexpr std::array<Severity, 2> kSeverities{{{"error: ", "\033[1;31m"}, {"warn
 
 /// Begin of the advice in a message: its last clause, if that is a question or an instruction.
 std::size_t advice_begin(std::string_view message) {
-  constexpr std::array<std::string_view, 9> kVerbs{"did you mean", "try ",  "write ", "use ", "see ",
-                                                   "give ",        "pass ", "add ",   "set "};
+  constexpr std::array<std::string_view, 11> kVerbs{"did you mean", "try ", "write ", "use ",    "see ",   "give ",
+                                                    "pass ",        "add ", "set ",   "remove ", "rename "};
   const std::size_t clause = message.rfind("; ");
   if (clause == std::string_view::npos) return std::string_view::npos;
   const std::string_view words = message.substr(clause + 2);

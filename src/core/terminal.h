@@ -45,7 +45,7 @@ class Table {
   enum class Align { kLeft, kRight };
   Table& column(std::string head, Align align = Align::kRight);
   Table& row(std::vector<std::string> cells);
-  /// In at most `columns` columns: too long rows of a block of two columns wrap. Empty: one block.
+  /// In at most `columns` columns; long rows of a block of two columns wrap. Without `columns`: one block.
   std::string text(std::optional<std::size_t> columns) const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace dptrain {
 
-TaskPool::TaskPool(int threads) : most_(static_cast<std::size_t>(std::max(threads, 1))) {}
+TaskPool::TaskPool(int threads) : max_threads_(static_cast<std::size_t>(std::max(threads, 1))) {}
 
 TaskPool::~TaskPool() {
   std::deque<Work> dropped;
@@ -18,7 +18,7 @@ TaskPool::~TaskPool() {
 
 void TaskPool::push(Work work) {
   const std::lock_guard lock(mutex_);
-  if (waiting_.size() >= idle_ && threads_.size() < most_) {
+  if (waiting_.size() >= idle_ && threads_.size() < max_threads_) {
     try {
       threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
     } catch (const std::system_error&) {

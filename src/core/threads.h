@@ -45,7 +45,7 @@ class TaskPool {
   void push(Work work);
   void serve(const std::stop_token& stop);
 
-  const std::size_t most_;
+  const std::size_t max_threads_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any wake_;
   std::deque<Work> waiting_;

@@ -58,7 +58,7 @@ std::int64_t now() noexcept {
 
 void name_thread(std::string name) { own_name = std::move(name); }
 
-void keep(const Entry& entry, const std::string* whose) noexcept {
+void record_span(const Entry& entry, const std::string* whose) noexcept {
   if (!is_on.load(std::memory_order_relaxed)) return;
   try {
     ThreadBuffer* const buffer = thread_buffer();

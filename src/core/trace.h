@@ -16,7 +16,7 @@ namespace dptrain::trace {
 inline constexpr std::size_t kMaxSpans = std::size_t{1} << 16;  ///< per thread in one trace
 
 struct Entry {
-  std::int64_t begin = 0, end = 0;  ///< nanoseconds since the epoch, to compare machines
+  std::int64_t begin = 0, end = 0;  ///< nanoseconds of the system clock, comparable between machines
   const char* category = nullptr;
   const char* what = nullptr;
   char whose[48] = {};       ///< a layer, a file; truncated
@@ -40,7 +40,7 @@ std::vector<ThreadEntries> stop();
 /// Sets the name of this thread in traces (default: "thread" and a number).
 void name_thread(std::string name);
 /// Stores a span of the calling thread at its end.
-void keep(const Entry& entry, const std::string* whose) noexcept;
+void record_span(const Entry& entry, const std::string* whose) noexcept;
 std::int64_t now() noexcept;
 
 /// Lasts from its construction to its destruction. `category` and `what` are literals; `whose` outlives it.
@@ -56,7 +56,7 @@ class Span {
   }
   Span(const char* category, const char* what, std::int64_t number) noexcept : Span(category, what, nullptr, number) {}
   ~Span() {
-    if (entry_.category != nullptr) keep(entry_, whose_);
+    if (entry_.category != nullptr) record_span(entry_, whose_);
   }
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;

@@ -66,7 +66,7 @@ Directory find_directory(const FileBytes& file) {
     const std::uint64_t wide_size = wide.u64();
     return {wide.u64(), wide_size};
   }
-  file.damaged("it is a zip archive without its directory, perhaps truncated");
+  file.throw_damaged("it is a zip archive without its directory, perhaps truncated");
 }
 
 /// Reads sizes and offset beyond 32 bits. The field has, in this order, those that the entry leaves out.
@@ -89,7 +89,7 @@ void each_member(const FileBytes& file, const F& f) {
   const std::vector<std::byte> bytes = file.read(directory.offset, directory.size);
   Cursor at(file, bytes);
   while (at.left() >= 46) {
-    if (at.u32() != zip::kCentral) file.damaged("the directory of the zip archive is invalid");
+    if (at.u32() != zip::kCentral) file.throw_damaged("the directory of the zip archive is invalid");
     Member member;
     at.skip(4);
     member.flags = at.u16();
@@ -169,7 +169,7 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
       std::span<std::byte> out(&beyond, 1);
       more = inflater.run(in, out);
       if (!out.empty()) continue;
-      file.damaged(fmt::format("its member {} is longer than the {} bytes in the directory", name, member.size));
+      file.throw_damaged(fmt::format("its member {} is longer than the {} bytes in the directory", name, member.size));
     }
     all.resize(static_cast<std::size_t>(std::min(member.size, written + std::max(kPiece, written))));
     std::span<std::byte> out = std::span(all).subspan(static_cast<std::size_t>(written));
@@ -178,7 +178,8 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
     all.resize(all.size() - out.size());
   }
   if (!inflater.ended() || all.size() != member.size)
-    file.damaged(fmt::format("its member {} cannot be inflated to the {} bytes in the directory", name, member.size));
+    file.throw_damaged(
+        fmt::format("its member {} cannot be inflated to the {} bytes in the directory", name, member.size));
   return all;
 }
 
@@ -193,7 +194,7 @@ void check_crc(const FileBytes& member, std::uint32_t expected, const std::strin
     crc = dptrain::crc32(part, crc);
     at += part.size();
   }
-  if (crc != expected) member.damaged(fmt::format("the checksum of its member {} does not match", name));
+  if (crc != expected) member.throw_damaged(fmt::format("the checksum of its member {} does not match", name));
 }
 
 }  // namespace
@@ -218,16 +219,17 @@ std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const File
   if ((member->flags & 1U) != 0) file.refuse("is an encrypted zip archive, which is not supported");
   const std::vector<std::byte> header = file.read(member->header, 30);
   Cursor at(file, header);
-  if (at.u32() != zip::kLocal) file.damaged(fmt::format("its member {} has no header", name));
+  if (at.u32() != zip::kLocal) file.throw_damaged(fmt::format("its member {} has no header", name));
   at.skip(22);
   const std::uint64_t name_length = at.u16(), extra_length = at.u16(),
                       data = member->header + 30 + name_length + extra_length;
-  if (!file.contains(data, member->packed)) file.damaged(fmt::format("its member {} is outside of the file", name));
+  if (!file.contains(data, member->packed))
+    file.throw_damaged(fmt::format("its member {} is outside of the file", name));
   std::shared_ptr<const FileBytes> bytes;
   if (member->method == 0 && member->packed == member->size)
     bytes = std::make_shared<Slice>(archive, data, member->size);
   else if (member->method == Z_DEFLATED)
-    bytes = FileBytes::of_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.file_errors());
+    bytes = FileBytes::from_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.file_errors());
   else
     file.refuse(fmt::format("contains {} compressed by method {}, which is not supported", name, member->method));
   check_crc(*bytes, member->crc, name);
@@ -345,9 +347,9 @@ ZipPieces zip_pieces(const std::vector<ZipMember>& members, std::uint64_t limit)
     wide = wide || placed.back().wide;
   }
   const std::uint64_t size = directory.size();
-  constexpr std::uint64_t kMostMembers = 0xFFFF;  // larger numbers are in the zip64 record
-  const std::uint64_t count = std::min<std::uint64_t>(members.size(), kMostMembers);
-  wide = wide || at + size >= limit || count == kMostMembers;
+  constexpr std::uint64_t kMaxMembers = 0xFFFF;  // larger numbers are in the zip64 record
+  const std::uint64_t count = std::min<std::uint64_t>(members.size(), kMaxMembers);
+  wide = wide || at + size >= limit || count == kMaxMembers;
   if (wide) put_end64(directory, members.size(), size, at);
   directory.u32(zip::kEnd);
   directory.u16(0), directory.u16(0);  // on the first disk

@@ -27,11 +27,11 @@ namespace dptrain {
 
 bool is_archive(const FileBytes& file);
 
-/// Highest compression ratio of deflate; a member that claims more is damaged or malicious.
+/// Highest compression ratio of deflate; a member that declares more is damaged or malicious.
 inline constexpr std::uint64_t kDeflateRatio = 1032;
 
 /// The member's bytes, with the archive's name and after a check of their CRC-32; null if the archive has no such
-/// member. Refuses a member that claims more than 64 MiB and more than `highest_ratio` times its packed size.
+/// member. Rejects a member that declares more than 64 MiB and more than `highest_ratio` times its compressed size.
 std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const FileBytes>& archive,
                                                 const std::string& name, std::uint64_t highest_ratio = kDeflateRatio);
 /// In the order of the directory.

@@ -13,30 +13,30 @@ std::string lists(int depth) {
 }
 
 TEST(JsonDepth, CountsOpenArraysAndObjects) {
-  EXPECT_FALSE(json_nests_deeper("", 0));
-  EXPECT_FALSE(json_nests_deeper("3.5", 0));
-  EXPECT_TRUE(json_nests_deeper("[]", 0));
-  EXPECT_FALSE(json_nests_deeper(R"({"a": [1, 2], "b": {}})", 2));
-  EXPECT_TRUE(json_nests_deeper(R"({"a": [1, {}]})", 2));
-  EXPECT_FALSE(json_nests_deeper("[[], [], [], []]", 2)) << "side by side is not deep";
+  EXPECT_FALSE(exceeds_json_depth("", 0));
+  EXPECT_FALSE(exceeds_json_depth("3.5", 0));
+  EXPECT_TRUE(exceeds_json_depth("[]", 0));
+  EXPECT_FALSE(exceeds_json_depth(R"({"a": [1, 2], "b": {}})", 2));
+  EXPECT_TRUE(exceeds_json_depth(R"({"a": [1, {}]})", 2));
+  EXPECT_FALSE(exceeds_json_depth("[[], [], [], []]", 2)) << "side by side is not deep";
 }
 
 TEST(JsonDepth, IgnoresBracketsInsideStrings) {
-  EXPECT_FALSE(json_nests_deeper(R"(["[[[[", "{{{{"])", 1));
-  EXPECT_FALSE(json_nests_deeper(R"(["\"[[[["])", 1)) << "the escaped quote ends no string";
-  EXPECT_TRUE(json_nests_deeper(R"(["\\", [[]]])", 2)) << "the escaped backslash does not hide the quote";
-  EXPECT_FALSE(json_nests_deeper("[\"never closed [[[[\\", 1));
+  EXPECT_FALSE(exceeds_json_depth(R"(["[[[[", "{{{{"])", 1));
+  EXPECT_FALSE(exceeds_json_depth(R"(["\"[[[["])", 1)) << "the escaped quote ends no string";
+  EXPECT_TRUE(exceeds_json_depth(R"(["\\", [[]]])", 2)) << "the escaped backslash does not hide the quote";
+  EXPECT_FALSE(exceeds_json_depth("[\"never closed [[[[\\", 1));
 }
 
 TEST(JsonDepth, UnmatchedClosingBracketsDoNotReduceTheDepth) {
-  EXPECT_FALSE(json_nests_deeper("]]]]", 1));
-  EXPECT_TRUE(json_nests_deeper("]]]][[", 1));
+  EXPECT_FALSE(exceeds_json_depth("]]]]", 1));
+  EXPECT_TRUE(exceeds_json_depth("]]]][[", 1));
 }
 
 TEST(JsonDepth, RejectsWithKindAndLocation) {
-  EXPECT_EQ(shallow_json(lists(kDeepestJson), ErrorKind::kCheckpoint, "'a.h5': its state"), lists(kDeepestJson));
+  EXPECT_EQ(check_json_depth(lists(kMaxJsonDepth), ErrorKind::kCheckpoint, "'a.h5': its state"), lists(kMaxJsonDepth));
   try {
-    shallow_json(lists(65000), ErrorKind::kCheckpoint, "'a.h5': its state");
+    check_json_depth(lists(65000), ErrorKind::kCheckpoint, "'a.h5': its state");
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);

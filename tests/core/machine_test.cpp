@@ -24,7 +24,7 @@ class MachineTest : public ::testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
   }
-  machine::Places places() const { return {folder_ / "proc", folder_ / "cgroup"}; }
+  machine::SystemPaths places() const { return {folder_ / "proc", folder_ / "cgroup"}; }
 
   const fs::path folder_;
 };
@@ -47,7 +47,7 @@ TEST_F(MachineTest, VersionTwo) {
   EXPECT_EQ(machine::cpu_quota(places()), 0.5);
   EXPECT_EQ(machine::cpus(places()), 1);
   EXPECT_EQ(machine::memory(places()).total, 300000000U);
-  EXPECT_EQ(machine::memory(places()).available, 200000000U) << "what its page cache has can be had";
+  EXPECT_EQ(machine::memory(places()).available, 200000000U) << "inactive page cache counts as free";
 }
 
 TEST_F(MachineTest, VersionTwoInsideAContainer) {
@@ -76,7 +76,7 @@ TEST_F(MachineTest, VersionOne) {
 }
 
 TEST_F(MachineTest, HugePagesOnRequest) {
-  machine::Places there = places();
+  machine::SystemPaths there = places();
   there.huge_pages = folder_ / "enabled";
   EXPECT_FALSE(machine::has_huge_pages(there)) << "not reported by the system";
   for (const auto& [text, gives] : std::vector<std::pair<std::string, bool>>{{"always [madvise] never\n", true},
@@ -123,7 +123,7 @@ TEST_F(MachineTest, CachesAreThoseOfTheAllowedCpus) {
   cache(cpu, 2, "2", "Unified", "2048K", "0");
   cache(cpu, 3, "3", "Unified", "32M", "0-1");
   cache(cpu + 1, 0, "1", "Data", "48K", "1");  // not allowed
-  machine::Places all = places();
+  machine::SystemPaths all = places();
   all.cpu = folder_ / "cpu";
   EXPECT_EQ(machine::caches(all),
             (std::vector<machine::Cache>{{1, 48U << 10, 1}, {2, 2U << 20, 1}, {3, 32U << 20, 1}}));
@@ -132,13 +132,13 @@ TEST_F(MachineTest, CachesAreThoseOfTheAllowedCpus) {
 
 TEST_F(MachineTest, ThreadsReachExistingCaches) {
   const machine::Cache four{.level = 2, .bytes = 1000, .count = 4};
-  EXPECT_EQ(four.reached_by(1), 1000U);
-  EXPECT_EQ(four.reached_by(3), 3000U);
-  EXPECT_EQ(four.reached_by(8), 4000U) << "two threads share one";
+  EXPECT_EQ(four.bytes_for_threads(1), 1000U);
+  EXPECT_EQ(four.bytes_for_threads(3), 3000U);
+  EXPECT_EQ(four.bytes_for_threads(8), 4000U) << "two threads share one";
 }
 
 TEST_F(MachineTest, CachesComeFromTheLibraryWithoutSystemFiles) {
-  machine::Places none = places();
+  machine::SystemPaths none = places();
   none.cpu = folder_ / "none";
   int level = 0;
   for (const machine::Cache& cache : machine::caches(none)) {

@@ -46,7 +46,7 @@ TEST(MappedMemory, BeginsAtAPageOrHugePage) {
   EXPECT_EQ(address(another) % kHugePage, 0U);
 }
 
-TEST(MappedMemory, AsksForHugePages) {
+TEST(MappedMemory, RequestsHugePages) {
   if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "a system without huge pages";
   const MappedMemory memory(2 * kHugePage);
   const std::string flags = flags_of(address(memory));

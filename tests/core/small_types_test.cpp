@@ -50,8 +50,8 @@ TEST(Shape, CountsAndPrints) {
   EXPECT_NE(image, (Shape{28, 27}));
   EXPECT_EQ((Shape{std::int64_t{1} << 20, std::int64_t{1} << 20}).elements(), std::int64_t{1} << 40);
   const std::int64_t many = std::int64_t{1} << 40;
-  EXPECT_EQ((Shape{many, many}).elements(), Shape::kMost);
-  EXPECT_EQ((Shape{many, std::int64_t{1} << 20}).elements(), Shape::kMost);
+  EXPECT_EQ((Shape{many, many}).elements(), Shape::kMaxElements);
+  EXPECT_EQ((Shape{many, std::int64_t{1} << 20}).elements(), Shape::kMaxElements);
 }
 
 TEST(DType, SizesAndNames) {

@@ -87,6 +87,8 @@ TEST(TerminalColor, IsForSeverityUnderlineAndAdvice) {
             "    3 | lr: 1\n"
             "      | \033[1;31m^~\033[0m\n"
             "1 error; nothing was run (exit 2)");
+  EXPECT_EQ(colored("error: name is taken; rename the step"),
+            "\033[1;31merror:\033[0m \033[1mname is taken; \033[0m\033[32mrename the step\033[0m");
   EXPECT_EQ(colored("warning: w"), "\033[1;33mwarning:\033[0m \033[1mw\033[0m");
   EXPECT_EQ(colored("no error: here"), "no error: here");
 }

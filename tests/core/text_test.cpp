@@ -26,8 +26,8 @@ TEST(Text, NearestAcceptsATypoButNotAnotherWord) {
   EXPECT_EQ(nearest("r2", metrics), "R2Score");
   EXPECT_EQ(nearest("ms", metrics), "mse");
   const std::vector<std::string> layers{"DenseNet121", "Dense"};
-  EXPECT_EQ(nearest("dense", layers), "Dense") << "no abbreviation";
-  EXPECT_EQ(nearest("r", metrics), "") << "two begin so, and one letter is no abbreviation";
+  EXPECT_EQ(nearest("dense", layers), "Dense") << "not an abbreviation";
+  EXPECT_EQ(nearest("r", metrics), "") << "two candidates match, and one letter is not an abbreviation";
   EXPECT_EQ(nearest("xyzzy", {}), "");
   EXPECT_EQ(did_you_mean("filter", keys), "; did you mean 'filters'?");
   EXPECT_EQ(did_you_mean("momentum", keys), "");
@@ -73,10 +73,9 @@ TEST(Text, PrintableEscapesControlCharacters) {
   EXPECT_EQ(printable("\x1b[2Jgone\a"), "\\x1b[2Jgone\\x07");
   EXPECT_EQ(printable("two\nlines\r\t\x7F"), "two\\nlines\\x0d\\x09\\x7f");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(printable("\xC2\x9Bmm"), "\\u009bmm") << "C1: what ESC [ is in one character";
+  EXPECT_EQ(printable("\xC2\x9Bmm"), "\\u009bmm") << "C1: ESC [ as one character";
   EXPECT_EQ(printable("\xC2\xA0"), "\xC2\xA0") << "no longer C1";
-  EXPECT_EQ(printable("\x9Bmm \xFF \xC3"), "\\x9bmm \\xff \\xc3")
-      << "not UTF-8: what a terminal of one byte would obey";
+  EXPECT_EQ(printable("\x9Bmm \xFF \xC3"), "\\x9bmm \\xff \\xc3") << "not UTF-8: control characters of 8-bit terminals";
   EXPECT_EQ(printable("a\nb\tc\x1b", "\n\t"), "a\nb\tc\\x1b");
 }
 

@@ -41,7 +41,7 @@ class CoreGroups : public ::testing::Test {
   Groups groups(int cpus) const {
     std::vector<int> all(static_cast<std::size_t>(cpus));
     std::iota(all.begin(), all.end(), 0);
-    Places places;
+    SystemPaths places;
     places.cpu = folder_;
     return core_groups(places, all);
   }

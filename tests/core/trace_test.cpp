@@ -26,7 +26,7 @@ TEST(Trace, KeepsOnlySpansBetweenStartAndStop) {
       const Span outer("a", "forward of layer", &layer);
       const Span inner("b", "bucket", 7);
     }
-    auto late = std::make_unique<Span>("a", "ends behind it");
+    auto late = std::make_unique<Span>("a", "ends after stop");
     all = stop();
     late.reset();
   }).join();

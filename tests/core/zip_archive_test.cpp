@@ -62,7 +62,7 @@ std::shared_ptr<const FileBytes> archive(const std::vector<std::byte>& packed, s
   put(0x02014b50, 4), put(20, 2), common(), put(0, 2), put(0, 2), put(0, 2), put(0, 4), put(0, 4), put_name();
   const std::uint64_t size = file.size() - directory;
   put(0x06054b50, 4), put(0, 2), put(0, 2), put(1, 2), put(1, 2), put(size, 4), put(directory, 4), put(0, 2);
-  return FileBytes::of_memory("a.keras", std::move(file), kZipErrors);
+  return FileBytes::from_memory("a.keras", std::move(file), kZipErrors);
 }
 
 std::vector<std::byte> varied(std::size_t count) {

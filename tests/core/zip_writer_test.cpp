@@ -22,7 +22,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 std::shared_ptr<const FileBytes> joined(const ZipPieces& pieces) {
   std::vector<std::byte> all;
   for (const auto& piece : pieces.pieces) all.insert(all.end(), piece.begin(), piece.end());
-  return FileBytes::of_memory("a.zip", all, kWrittenZipErrors);
+  return FileBytes::from_memory("a.zip", all, kWrittenZipErrors);
 }
 
 std::string text_of(const FileBytes& member) {
