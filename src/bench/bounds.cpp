@@ -33,12 +33,12 @@ double bound_ms(const std::vector<PassTime>& passes) {
 }
 
 std::string passes_far_from_bounds(const std::vector<PassTime>& passes) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::vector<PassTime> slow;
   for (const PassTime& pass : passes)
     if (pass.lost_ms() > 0) slow.push_back(pass);
   std::ranges::stable_sort(slow, [](const PassTime& a, const PassTime& b) { return a.lost_ms() > b.lost_ms(); });
-  if (slow.size() > kMost) slow.resize(kMost);
+  if (slow.size() > kMax) slow.resize(kMax);
   std::vector<std::string> words;
   for (const PassTime& pass : slow)
     words.push_back(fmt::format("{} {:.3g} ms (bound {:.3g})", pass.name, pass.ms, pass.bound.ms));

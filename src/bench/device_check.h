@@ -33,8 +33,8 @@ struct DeviceCheckLine {
   std::string device;  ///< "gpu:0", "gpu:0, gpu:1"
   std::string name;    ///< "Conv2D"
   bool passed = false;
-  std::string found;   ///< "within 3.1e-07 of the CPU", "the gradient of layer x2 differs by 0.25 (allowed 1e-4)", an
-                       ///< error's words
+  std::string found;   ///< "within 3.1e-07 of the CPU", "the gradient of layer x2 differs by 0.25 (allowed 1e-4)",
+                       ///< or the message of an error
   double seconds = 0;  ///< time of all networks of the check
 };
 

@@ -69,7 +69,7 @@ std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::
                                [&](int rank, const std::exception_ptr&) {
                                  connector.abort(Error(ErrorKind::kDevice, fmt::format("replica {} has failed", rank)));
                                });
-  const auto give_back = [&] {
+  const auto release = [&] {
     workers.run([&](int rank) {
       connector.drain(rank);
       if (at(rank).stream) at(rank).stream->synchronize();
@@ -96,7 +96,7 @@ std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::
       });
     workers.run([&](int rank) { at(rank).check(floats, all_ranks); });
   } catch (...) {
-    give_back();
+    release();
     throw;
   }
   std::vector<double> slowest;
@@ -105,7 +105,7 @@ std::vector<double> sum_seconds(const session::DeviceRequest& request, runtime::
     for (const Rank& rank : ranks) most = std::max(most, rank.seconds[static_cast<std::size_t>(step)]);
     slowest.push_back(most);
   }
-  give_back();
+  release();
   return slowest;
 }
 

@@ -111,7 +111,7 @@ StepParts StepParts::scaled(double factor) const {
   return out;
 }
 
-double Cluster::turns() const {
+double Cluster::slowdown() const {
   if (cores == 0) return 1;
   return std::max(1.0, static_cast<double>(in_node()) * local_ranks * threads / cores);
 }
@@ -172,8 +172,8 @@ double gather_seconds(SumAlgorithm algorithm, const Cluster& cluster) {
 
 Prediction predict(const StepParts& parts, const Cluster& cluster, const std::vector<SumAlgorithm>& algorithms) {
   Prediction result{.algorithm = algorithms.front()};
-  const double turns = cluster.turns() / parts.turns, overlap = cluster.overlap();
-  const double link_turns = cluster.turns() / cluster.inner.turns;
+  const double slowdown = cluster.slowdown() / parts.slowdown, overlap = cluster.overlap();
+  const double link_slowdown = cluster.slowdown() / cluster.inner.slowdown;
   const double gathers = cluster.ranks == 1 ? 0 : parts.gathers * gather_seconds(algorithms.front(), cluster);
   double sums = 0, free_at = 0, largest = 0;
   for (const StepParts::Bucket& bucket : parts.buckets) {
@@ -184,10 +184,10 @@ Prediction predict(const StepParts& parts, const Cluster& cluster, const std::ve
     if (bucket.bytes > largest) result.algorithm = best, largest = bucket.bytes;
   }
   const double after_backward = std::max(0.0, free_at - parts.backward);
-  result.compute = turns * parts.compute();
-  result.communication = link_turns * (sums + gathers);
-  // If threads share cores (turns above 1), no core is free, so nothing overlaps.
-  result.exposed = link_turns * ((1 - overlap) * sums + gathers + after_backward);
+  result.compute = slowdown * parts.compute();
+  result.communication = link_slowdown * (sums + gathers);
+  // If threads share cores (slowdown above 1), no core is free, so nothing overlaps.
+  result.exposed = link_slowdown * ((1 - overlap) * sums + gathers + after_backward);
   result.step = result.compute + result.exposed;
   return result;
 }

@@ -35,8 +35,8 @@ std::string name_of(SumAlgorithm algorithm);
 
 struct MessageLink {
   double bytes_per_second = std::numeric_limits<double>::infinity();
-  double latency = 0;  ///< seconds of one message
-  double turns = 1;    ///< Cluster::turns() of the processes in the measurement
+  double latency = 0;   ///< seconds of one message
+  double slowdown = 1;  ///< Cluster::slowdown() of the processes in the measurement
 };
 
 /// A step of one replica in seconds, while other replicas compute concurrently.
@@ -50,7 +50,7 @@ struct StepParts {
   double other = 0;             ///< time between steps
   std::vector<Bucket> buckets;  ///< in the order in which they are ready
   int gathers = 0;              ///< sequential gathers of small messages that forward and backward wait for
-  double turns = 1;             ///< Cluster::turns() of the replicas in the measurement
+  double slowdown = 1;          ///< Cluster::slowdown() of the replicas in the measurement
 
   double compute() const { return forward + backward + update + other; }
   /// The step with all times multiplied by `factor`; bytes and gathers are unchanged.
@@ -69,7 +69,7 @@ struct Cluster {
   /// Ranks of a full node.
   int in_node() const { return ranks < per_node ? ranks : per_node; }
   /// Factor by which threads slow down because they share cores; 1 if there are enough cores.
-  double turns() const;
+  double slowdown() const;
   /// Fraction of communication time that can overlap with computing: 0 to 1.
   double overlap() const;
 };

@@ -180,8 +180,8 @@ class Predictor {
     if (request_.algorithm) algorithms = {*request_.algorithm};
     for (const int ranks : rank_counts(request_, call_.measured)) add_row(ranks, algorithms);
     const Cluster& largest = report_.rows.back().cluster;
-    if (largest.in_node() > 1) say_inner(largest.inner, largest.in_node());
-    say_step();
+    if (largest.in_node() > 1) add_inner_assumption(largest.inner, largest.in_node());
+    add_step_assumptions();
     return std::move(report_);
   }
 
@@ -226,7 +226,7 @@ class Predictor {
     const bool given = request_.inner && request_.inner_latency;
     if (!given && !request_.on_gpus()) {
       Cluster measured = cluster;
-      measured.ranks = std::min(cluster.in_node(), kMostSideBySide);
+      measured.ranks = std::min(cluster.in_node(), kMaxConcurrent);
       auto known = links_.find(measured.ranks);
       if (known == links_.end())
         known = links_.emplace(measured.ranks, measure_link_in_processes(measured.ranks)).first;
@@ -234,19 +234,19 @@ class Predictor {
       measured.local_ranks = 1;  // replicas wait during the measurement
       measured.threads = 1;
       measured.cores = machine::cpus();
-      link.turns = measured.turns();
+      link.slowdown = measured.slowdown();
     }
     if (request_.inner) link.bytes_per_second = *request_.inner;
     if (request_.inner_latency) link.latency = *request_.inner_latency;
     return link;
   }
 
-  void say_inner(const MessageLink& link, int ranks) {
+  void add_inner_assumption(const MessageLink& link, int ranks) {
     const bool given = request_.inner && request_.inner_latency;
     const std::string from = given ? "as given"
                              : request_.on_gpus()
                                  ? "values not given with inner= and inner_latency= are assumed"
-                                 : fmt::format("measured between {} processes here", std::min(ranks, kMostSideBySide));
+                                 : fmt::format("measured between {} processes here", std::min(ranks, kMaxConcurrent));
     report_.assumptions.push_back(fmt::format("within a node messages reach {:.4g} GB/s, latency {:.3g} us, {}",
                                               link.bytes_per_second * 1e-9, link.latency * 1e6, from));
   }
@@ -271,7 +271,7 @@ class Predictor {
     // Two threads have to wake up in each step: the communication thread from a pause of up to 200 us
     // (distributed/processes.cpp) at the last bucket, and the trainer's thread at that gather. The cost is measured.
     constexpr double kMissed = 100e-6;
-    if (!request_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.turns();
+    if (!request_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.slowdown();
     row.predicted = predict(parts, row.cluster, algorithms);
     for (const BenchRow& one : call_.measured)
       if (one.processes == ranks && one.global_batch == row.global_batch) row.measured = one.step_ms * 1e-3;
@@ -301,7 +301,7 @@ class Predictor {
       alike.cores = machine::cpus();
       const int cores = std::max(1, alike.cores / alike.threads);
       const int wanted = row.cluster.in_node() * row.cluster.local_ranks;
-      alike.ranks = std::min(wanted, row.cluster.turns() > 1 ? std::max(cores, kMostSideBySide) : cores);
+      alike.ranks = std::min(wanted, row.cluster.slowdown() > 1 ? std::max(cores, kMaxConcurrent) : cores);
     }
     alike.per_node = alike.ranks;
     side_by_side_ = std::max(side_by_side_, alike.ranks);
@@ -309,13 +309,13 @@ class Predictor {
     auto known = measured_.find(key);
     if (known == measured_.end()) {
       StepParts parts = measured_parts(experiment_, device_, row.rows, alike.ranks, call_.options);
-      parts.turns = alike.turns();
+      parts.slowdown = alike.slowdown();
       known = measured_.emplace(key, parts).first;
     }
     return known->second;
   }
 
-  void say_step() {
+  void add_step_assumptions() {
     const StepParts& parts = report_.parts;
     double bytes = 0;
     for (const StepParts::Bucket& bucket : parts.buckets) bytes += bucket.bytes;
@@ -325,7 +325,7 @@ class Predictor {
         request_.step
             ? fmt::format("a step of one replica with {} takes {}, as given{}; {:.0f} % of it is forward, by "
                           "the plan's operations",
-                          rows, ms(*request_.step), weak_ ? "" : ", and with fewer as much less",
+                          rows, ms(*request_.step), weak_ ? "" : ", and proportionally less with fewer samples",
                           100 * parts.forward / parts.compute())
             : fmt::format("a step of one replica with {} takes {}, measured here{}", rows, ms(parts.compute()),
                           side_by_side_ > 1 ? fmt::format("; with more replicas, next to up to {} others "
@@ -335,12 +335,12 @@ class Predictor {
     report_.assumptions.push_back(
         fmt::format("{} of gradients in {}, summed one after the other as backward completes them; {}",
                     human_bytes(static_cast<std::uint64_t>(bytes)), counted(parts.buckets.size(), "bucket"),
-                    weak_ ? "the batch grows with the replicas" : "one batch is shared out"));
+                    weak_ ? "the batch grows with the replicas" : "one batch is split among the replicas"));
     report_.assumptions.push_back("no replica is late, the links carry nothing else, loaders are never late");
   }
 
   /// More replicas than these show nothing new about sharing cores.
-  static constexpr int kMostSideBySide = 8;
+  static constexpr int kMaxConcurrent = 8;
   static constexpr std::int64_t kPlanRows = 8;  // buckets and operations per sample do not depend on it
 
   const experiment::Experiment& experiment_;

@@ -50,9 +50,9 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string last_line(const std::string& text) {
-  constexpr std::size_t kMost = 2000;
-  return trim(text.size() > kMost ? text.substr(text.size() - kMost) : text);
+std::string tail(const std::string& text) {
+  constexpr std::size_t kMax = 2000;
+  return trim(text.size() > kMax ? text.substr(text.size() - kMax) : text);
 }
 
 /// Open MPI needs these settings to oversubscribe one machine; other launchers ignore them.
@@ -77,10 +77,10 @@ void launch(std::int64_t processes, const std::vector<std::string>& words, const
   std::string command = fmt::format("{} -n {} {}", launcher, processes,
                                     shell_quoted(fs::read_symlink("/proc/self/exe", failed).string()));
   for (const std::string& word : words) command += " " + shell_quoted(word);
-  command += fmt::format(" > {0}/results 2> {0}/words", shell_quoted(scratch.path()));
+  command += fmt::format(" > {0}/results 2> {0}/messages", shell_quoted(scratch.path()));
   allow_many_on_one_machine();
   const int status = std::system(command.c_str());
-  const std::string last_output = last_line(text_of(scratch.file("results")) + text_of(scratch.file("words")));
+  const std::string last_output = tail(text_of(scratch.file("results")) + text_of(scratch.file("messages")));
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ErrorKind::kDevice);
   constexpr int kNotFound = 127;
   if (code == kNotFound)
@@ -114,7 +114,7 @@ MessageLink measure_link_in_processes(int processes) {
     throw Error(ErrorKind::kInternal, "dptrain devices --p2p --json of several processes names no messages");
   return {.bytes_per_second = all["messages"].value("bytes_per_second", 0.0),
           .latency = all["messages"].value("latency_seconds", 0.0),
-          .turns = 1};
+          .slowdown = 1};
 }
 
 }  // namespace dptrain::bench

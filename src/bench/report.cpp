@@ -234,7 +234,8 @@ std::string layer_table(const BenchRow& row, std::optional<std::size_t> columns)
 std::vector<std::string> regressions(const std::string& baseline_path, const Rows& rows, double max_regression) {
   std::ifstream file(baseline_path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const nlohmann::json baseline = nlohmann::json::parse(json_nests_deeper(text) ? std::string() : text, nullptr, false);
+  const nlohmann::json baseline =
+      nlohmann::json::parse(exceeds_json_depth(text) ? std::string() : text, nullptr, false);
   if (!file || baseline.is_discarded() || !baseline.contains("rows"))
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: not a bench.json; --baseline needs the bench.json of an earlier `dptrain bench`",

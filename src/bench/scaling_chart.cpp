@@ -35,7 +35,7 @@ double x_of(const BenchRow& row, bool over_batch) {
 }
 
 /// Whether a line has two rows at the same x, because something else was swept, too.
-bool stands_twice(const Lines& lines) {
+bool has_duplicate_x(const Lines& lines) {
   return std::ranges::any_of(lines.groups, [&](const auto& group) {
     std::set<double> seen;
     return std::ranges::any_of(group.second,
@@ -63,7 +63,7 @@ Lines lines_of(const std::vector<BenchRow>& rows) {
   // --mode weak: the batch grows with the replicas.
   const bool per_replica = !over_batch && distinct(rows, share) < distinct(rows, batch);
   const Lines lines = group(rows, over_batch, per_replica, false);
-  return stands_twice(lines) ? group(rows, over_batch, per_replica, true) : lines;
+  return has_duplicate_x(lines) ? group(rows, over_batch, per_replica, true) : lines;
 }
 
 std::string name_of(const Key& key, const Lines& lines) {

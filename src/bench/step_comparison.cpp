@@ -71,12 +71,12 @@ runtime::StepSums ComparedSession::step(const data::Batch& batch, std::int64_t n
 
 runtime::StepSums ComparedSession::step_from(const graph::Model& weights, const data::Batch& batch,
                                              std::int64_t number) {
-  constexpr int kMostHalvings = 40;
+  constexpr int kMaxHalvings = 40;
   for (int halvings = 0;; ++halvings) {
     session.replicas().push(weights);
     const std::int64_t before = skipped();
     const runtime::StepSums sums = step(batch, number);
-    if (skipped() == before || halvings == kMostHalvings) return sums;
+    if (skipped() == before || halvings == kMaxHalvings) return sums;
   }
 }
 

@@ -37,7 +37,7 @@ class ActivityBar {
   std::optional<ActivityWatch> watch_;
 };
 
-constexpr double kTimeoutSeconds = 0.5, kPeriodSeconds = 0.15;
+constexpr double kDelaySeconds = 0.5, kPeriodSeconds = 0.15;
 
 train::BarState bar_of(const ActivityState& state) {
   return {.done = state.done,
@@ -49,7 +49,7 @@ train::BarState bar_of(const ActivityState& state) {
 
 ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
   if (!progress_.visible()) return;
-  watch_.emplace(kTimeoutSeconds, kPeriodSeconds, [this](const ActivityState* state) {
+  watch_.emplace(kDelaySeconds, kPeriodSeconds, [this](const ActivityState* state) {
     if (state == nullptr)
       progress_.clear();
     else
@@ -102,7 +102,7 @@ std::string json_lines(const Error& error) {
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// Writes the error to the file that `dptrain sweep` reads. Without the file the sweep reports the exit code alone.
+/// Writes the error to the file that `dptrain sweep` reads. Without the file the sweep uses the last error of the log.
 void store_for_sweep(const Error& error) {
   const char* file = std::getenv(sweep::kErrorFile);
   if (file == nullptr || *file == '\0') return;

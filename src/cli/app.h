@@ -32,7 +32,7 @@ struct Argument {
   std::string implied;               ///< replaces an omitted optional value, which is given as `--resume=x`
   bool required = false;
   bool repeatable = false;
-  std::function<void(const std::string&)> take;  ///< throws Error{kUsage}
+  std::function<void(const std::string&)> parse_value;  ///< throws Error{kUsage}
 
   bool positional() const { return names.empty(); }
   std::string title() const { return names.empty() ? placeholder : names.front(); }
@@ -59,8 +59,8 @@ class Command {
   Command& option(const std::string& names, std::string placeholder, std::vector<std::string>& values,
                   std::string doc);  ///< repeatable
   Command& option(const std::string& names, std::string placeholder, std::optional<double>& value, std::string doc);
-  Command& whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value, std::string doc,
-                 std::int64_t at_least = 1);
+  Command& integer(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value,
+                   std::string doc, std::int64_t at_least = 1);
   Command& choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc);
   Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
                   std::string doc);

@@ -105,7 +105,7 @@ void tune_convolutions(const experiment::Experiment& experiment, const session::
     names[timing.key] = timing.best;
   });
   if (names.empty()) return print_fitted("the plan has no convolutions: nothing to tune");
-  session::keep_conv_choices(file, names);
+  session::save_conv_choices(file, names);
   print_fitted(fmt::format("all passes, each shape once: by rule {:.3f} ms a sample, tuned {:.3f} ms", by_rule * 1e3,
                            best * 1e3));
   log::info(fmt::format("saved {} choices in {}", names.size(), file));
@@ -363,30 +363,30 @@ void add_bench(App& app) {
   const auto flags = std::make_shared<BenchFlags>();
   Command& command = app.command("bench", "measure steps per second and where the time goes");
   command.describe(
-      "Warms up, then times repeats of so many steps and reports medians. Synthetic data is one batch kept in memory: "
-      "pure compute. "
-      "Writes bench.csv, bench.json and scaling.svg; with --layers bench-layers.csv and bench-layers.json.");
+      "Warms up, then times --repeats of --steps steps and reports medians. Synthetic data is one batch in memory, so "
+      "that only computing is measured. Writes bench.csv, bench.json and scaling.svg; with --layers bench-layers.csv "
+      "and bench-layers.json.");
   command.example("configs/bench/fashion_cnn.yaml --sweep cpus=1x1,2x1")
       .example("configs/fashion_mnist.yaml --data real --cpus 2 --layers")
       .example("configs/fashion_mnist.yaml --tune --cpus 1x2")
       .example("configs/bench/resnet50.yaml --predict 'gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms'")
       .example("--kernels --cpus 1x1 --filter 'conv/.*/forward'");
-  command.positional("CONFIG", flags->config, "config file; may be left out with --kernels");
+  command.positional("CONFIG", flags->config, "config file; optional with --kernels");
   flags->devices.add(command);
   command.option(
       "--sweep", "WHAT=A,B", flags->sweeps,
       "cpus=1,2x1 or gpus=1,2 or batch=64,128; every combination is measured; or processes=1,2,4, by mpirun");
   command.choice("--mode", {"strong", "weak"}, flags->mode, "weak: the batch grows with the replicas");
-  command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "what feeds the steps (synthetic)");
-  command.whole("--steps", "N", flags->steps, "steps of a repeat (100)");
-  command.whole("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
-  command.whole("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
-  command.whole("--samples", "N", flags->samples, "samples of the total time in scaling.svg (60000)");
+  command.choice("--data", {"real", "synthetic", "loader-only"}, flags->data, "data of the steps (synthetic)");
+  command.integer("--steps", "N", flags->steps, "steps of a repeat (100)");
+  command.integer("--warmup", "N", flags->warmup, "steps before the first repeat (20)");
+  command.integer("--repeats", "N", flags->repeats, "repeats; the medians are reported (3)");
+  command.integer("--samples", "N", flags->samples, "samples of the total time in scaling.svg (60000)");
   command.flag("--layers", flags->layers,
                "time every layer, with its fraction of the FMA peak and its bound by operations and bytes");
   command.option("--baseline", "FILE", flags->baseline, "an earlier bench.json to compare with; exit 7 when slower");
   command.option("--max-regression", "SHARE", flags->max_regression, "largest loss of speed that passes (3%)");
-  command.option("--output", "DIR", flags->output, "where the files go (bench)");
+  command.option("--output", "DIR", flags->output, "folder for the files (bench)");
   command.option(
       "--predict", "KEY=VALUE,...", flags->predict,
       "predict the time of a step on a cluster: gpus=8,nodes=64,link=200Gbit,latency=3us,step=85ms, or processes=4 "

@@ -30,7 +30,7 @@ struct CheckFlags {
   bool with_data = false;
 };
 
-/// Opens the data sets as fit does and takes one batch from each.
+/// Opens the data sets as fit does and reads one batch from each.
 void check_data(const CheckFlags& flags, const experiment::Experiment& experiment) {
   session::SessionOptions options;
   options.devices = flags.devices.request();

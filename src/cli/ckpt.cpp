@@ -173,8 +173,7 @@ int run(const CkptFlags& flags) {
 
 void add_ckpt(App& app) {
   const auto flags = std::make_shared<CkptFlags>();
-  Command& command =
-      app.command("ckpt", "show what a checkpoint contains, how two differ, the mean of several; convert Keras files");
+  Command& command = app.command("ckpt", "show a checkpoint, compare two, average several; convert Keras files");
   command.describe(
       "show FILE... prints weights, optimizer state and position. diff A B compares everything; exit 0 when equal, 7 "
       "when not. convert FROM TO.yaml writes the model of a Keras .h5 or .keras as a config, convert FROM TO.h5 model "

@@ -57,35 +57,35 @@ Command& Command::run(std::function<int(const Context&)> body) { return body_ = 
 Command& Command::positional(std::string placeholder, std::string& value, std::string doc) {
   Argument& argument = add("", std::move(placeholder), std::move(doc));
   argument.required = true;
-  argument.take = [&value](const std::string& text) { value = text; };
+  argument.parse_value = [&value](const std::string& text) { value = text; };
   return *this;
 }
 
 Command& Command::positional(std::string placeholder, std::optional<std::string>& value, std::string doc) {
-  add("", std::move(placeholder), std::move(doc)).take = [&value](const std::string& text) { value = text; };
+  add("", std::move(placeholder), std::move(doc)).parse_value = [&value](const std::string& text) { value = text; };
   return *this;
 }
 
 Command& Command::positionals(std::string placeholder, std::vector<std::string>& values, std::string doc) {
   Argument& argument = add("", std::move(placeholder), std::move(doc));
   argument.required = argument.repeatable = true;
-  argument.take = [&values](const std::string& text) { values.push_back(text); };
+  argument.parse_value = [&values](const std::string& text) { values.push_back(text); };
   return *this;
 }
 
 Command& Command::flag(const std::string& names, bool& value, std::string doc) {
-  add(names, "", std::move(doc)).take = [&value](const std::string&) { value = true; };
+  add(names, "", std::move(doc)).parse_value = [&value](const std::string&) { value = true; };
   return *this;
 }
 
 Command& Command::option(const std::string& names, std::string placeholder, std::string& value, std::string doc) {
-  add(names, std::move(placeholder), std::move(doc)).take = [&value](const std::string& text) { value = text; };
+  add(names, std::move(placeholder), std::move(doc)).parse_value = [&value](const std::string& text) { value = text; };
   return *this;
 }
 
 Command& Command::option(const std::string& names, std::string placeholder, std::optional<std::string>& value,
                          std::string doc) {
-  add(names, std::move(placeholder), std::move(doc)).take = [&value](const std::string& text) { value = text; };
+  add(names, std::move(placeholder), std::move(doc)).parse_value = [&value](const std::string& text) { value = text; };
   return *this;
 }
 
@@ -93,24 +93,24 @@ Command& Command::option(const std::string& names, std::string placeholder, std:
                          std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.repeatable = true;
-  argument.take = [&values](const std::string& text) { values.push_back(text); };
+  argument.parse_value = [&values](const std::string& text) { values.push_back(text); };
   return *this;
 }
 
 Command& Command::option(const std::string& names, std::string placeholder, std::optional<double>& value,
                          std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
-  argument.take = [&value, flag = argument.title()](const std::string& text) {
+  argument.parse_value = [&value, flag = argument.title()](const std::string& text) {
     value = number<double>(text, flag, "a number");
     if (!std::isfinite(*value)) refuse_use(fmt::format("{} must be a finite number, found '{}'", flag, text));
   };
   return *this;
 }
 
-Command& Command::whole(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value,
-                        std::string doc, std::int64_t at_least) {
+Command& Command::integer(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value,
+                          std::string doc, std::int64_t at_least) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
-  argument.take = [&value, at_least, flag = argument.title()](const std::string& text) {
+  argument.parse_value = [&value, at_least, flag = argument.title()](const std::string& text) {
     const std::string wanted = fmt::format("a whole number >= {}", at_least);
     value = number<std::int64_t>(text, flag, wanted);
     if (*value < at_least) refuse_use(fmt::format("{} must be {}, found {}", flag, wanted, text));
@@ -122,7 +122,7 @@ Command& Command::choice(const std::string& names, std::vector<std::string> choi
                          std::string doc) {
   Argument& argument = add(names, join(choices, "|"), std::move(doc));
   argument.choices = choices;
-  argument.take = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
+  argument.parse_value = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
     check_choice(text, flag, choices);
     value = text;
   };
@@ -133,7 +133,7 @@ Command& Command::choice(const std::string& names, std::vector<std::string> choi
                          std::string doc) {
   Argument& argument = add(names, join(choices, "|"), std::move(doc));
   argument.choices = choices;
-  argument.take = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
+  argument.parse_value = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
     check_choice(text, flag, choices);
     value = text;
   };
@@ -144,7 +144,7 @@ Command& Command::optional_value(const std::string& names, std::string placehold
                                  std::optional<std::string>& value, std::string doc) {
   Argument& argument = add(names, std::move(placeholder), std::move(doc));
   argument.implied = std::move(implied);
-  argument.take = [&value, flag = argument.title()](const std::string& text) {
+  argument.parse_value = [&value, flag = argument.title()](const std::string& text) {
     if (text.empty()) refuse_use(fmt::format("{}= has no value", flag));
     value = text;
   };
@@ -257,7 +257,7 @@ void Command::parse(const std::vector<std::string>& given) const {
       if (several) refuse_use(fmt::format("{} is given {} times", argument.title(), values.size()));
       if (argument.required && values.empty()) refuse_use(fmt::format("{} is missing", argument.title()));
       present[argument.title()] = !values.empty();
-      for (const std::string& value : values) argument.take(value);
+      for (const std::string& value : values) argument.parse_value(value);
     }
     for (const std::vector<std::string>& group : exclusive_) {
       std::vector<std::string> both;

@@ -1,4 +1,4 @@
-// dptrain config: prints a config in full, or the schema of all configs.
+// dptrain config: prints a config in full or the schema of all configs, or writes the reference of all keys.
 
 #include <filesystem>
 #include <memory>
@@ -55,10 +55,9 @@ int run(const ConfigCommandFlags& flags) {
 
 void add_config(App& app) {
   const auto flags = std::make_shared<ConfigCommandFlags>();
-  Command& command = app.command("config", "a config with every key spelled out, or the JSON Schema");
+  Command& command = app.command("config", "a config with all keys, the JSON Schema, or tables of all keys");
   command.describe(
-      "Prints a config as dptrain understands it: blocks expanded, variables replaced, paths absolute. The result is a "
-      "config again.");
+      "Prints the resolved config: blocks expanded, variables replaced, paths absolute. The result is a valid config.");
   command.example("configs/resnet_small.yaml --minimal")
       .example("configs/fashion_mnist.yaml --set train.epochs=3")
       .example("--schema > dptrain.schema.json");

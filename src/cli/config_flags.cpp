@@ -42,22 +42,22 @@ void ConfigFlags::add(Command& command) {
 
 void ConfigFlags::add_batch(Command& command) {
   command.section("Shorthands of config keys")
-      .whole("--batch-size", "N", batch_size, "samples of one update, over all replicas")
-      .whole("--batch-size-per-replica", "N", batch_size_per_replica, "samples of one update in each replica")
+      .integer("--batch-size", "N", batch_size, "samples of one update, over all replicas")
+      .integer("--batch-size-per-replica", "N", batch_size_per_replica, "samples of one update in each replica")
       .exclusive({"--batch-size", "--batch-size-per-replica"})
-      .whole("--accumulate", "N", accumulate,
-             "cut each replica's share into N micro-batches: less memory, the same result")
+      .integer("--accumulate", "N", accumulate,
+               "cut each replica's share into N micro-batches: less memory, the same result")
       .option("--split", "W:W", split, "shares of the replicas, as in 2:1")
       .choice("--conv", {"auto", "direct"}, conv, "convolutions by rule, or without Winograd")
-      .whole("--seed", "N", seed, "seed of weights, order and augmentation", 0)
+      .integer("--seed", "N", seed, "seed of weights, order and augmentation", 0)
       .flag("--deterministic", deterministic, "the same bits every time (the default of the config)");
 }
 
 void ConfigFlags::add_training(Command& command) {
   command.section("Shorthands of config keys")
       .option("--learning-rate", "X", learning_rate, "learning rate of the optimizer; for a schedule its highest rate")
-      .whole("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
-      .whole("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
+      .integer("--epochs", "N", epochs, "stop after N epochs in all, resumed ones included")
+      .integer("--steps", "N", steps, "stop after N updates in all; with --epochs, whichever comes first")
       .option("--max-time", "TIME", max_time, "stop after a time such as 30m")
       .option("--log-every", "EVERY", log_every, "interval between log lines, as in '50 steps' or 10s")
       .optional_value("--tensorboard", "DIR", "logs", tensorboard,
@@ -107,9 +107,9 @@ train::RateRange parse_rate_range(const std::string& text, const std::optional<s
                 fmt::format("--find-lr must be two learning rates, the smaller first, as in --find-lr=1e-7..10; found "
                             "'{}'",
                             text));
-  constexpr std::int64_t kFewest = 20;
-  if (steps && *steps < kFewest)
-    throw Error(ErrorKind::kUsage, fmt::format("--find-lr needs {} --steps or more, found {}", kFewest, *steps));
+  constexpr std::int64_t kMin = 20;
+  if (steps && *steps < kMin)
+    throw Error(ErrorKind::kUsage, fmt::format("--find-lr needs {} --steps or more, found {}", kMin, *steps));
   train::RateRange range{.low = low, .high = high};
   if (steps) range.steps = *steps;
   return range;

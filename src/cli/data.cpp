@@ -75,7 +75,7 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
     try {
       for (std::int64_t epoch = 0; epoch < epochs; ++epoch) line.values.push_back(reader.read(index, epoch));
     } catch (const data::SampleError& error) {
-      log::warn(fmt::format("left out: {}", error.what()));
+      log::warn(fmt::format("skipped: {}", error.what()));
       continue;
     }
     found.push_back(std::move(line));
@@ -252,13 +252,12 @@ int run(const DataCommandFlags& flags) {
 
 void add_data(App& app) {
   const auto flags = std::make_shared<DataCommandFlags>();
-  Command& command = app.command("data", "what a data set contains, its statistics, and what augmentation makes of it");
+  Command& command = app.command("data", "the contents and statistics of a data set, and the effect of augmentation");
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
-      "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and how large images "
-      "are; of a table what its columns contain and become. preview draws samples as training sees them in several "
-      "epochs, "
-      "of clips a row of frames, and prints rows of a table without such.");
+      "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and the "
+      "sizes of images; for a table the contents and the encoding of its columns. preview draws samples as training "
+      "reads them in several epochs (a clip as a row of frames), and prints the rows of a table without images.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")
       .example("preview configs/flowers_cnn.yaml --samples 12 --epochs 8 -o preview.svg");
@@ -269,8 +268,8 @@ void add_data(App& app) {
   command.section("Data")
       .choice("--on", {"train", "validation", "test"}, flags->on,
               "which data set of the config (scan: all; stats and preview: train)")
-      .whole("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
-      .whole("--epochs", "N", flags->epochs, "preview: the same sample in so many epochs (6; of clips 2)")
+      .integer("--samples", "N", flags->samples, "preview: rows, evenly spread over the data set (8)")
+      .integer("--epochs", "N", flags->epochs, "preview: the same sample in so many epochs (6; of clips 2)")
       .flag("--eval-transforms", flags->evaluation, "preview: the eval transforms, once")
       .option("--output,-o", "FILE.svg", flags->output, "preview: an SVG file (preview.svg)");
   flags->overrides.add(command);

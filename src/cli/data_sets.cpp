@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::shared_ptr<const data::Source> open_folder(const std::string& path) {
-  if (init::holds_texts(path))
+  if (init::has_texts(path))
     throw Error(ErrorKind::kUsage,
                 fmt::format("{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain "
                             "init --from {0}' writes a config to use with scan and stats",

@@ -16,7 +16,7 @@
 namespace dptrain::cli {
 namespace {
 
-constexpr int kMostReplicas = 1024, kMostThreads = 4096;  // larger values are refused as typing errors
+constexpr int kMaxReplicas = 1024, kMaxThreads = 4096;  // larger values are refused as typing errors
 
 std::optional<int> positive(const std::string& text, int most) {
   int value = 0;
@@ -25,12 +25,12 @@ std::optional<int> positive(const std::string& text, int most) {
                                                                                                   : std::nullopt;
 }
 
-/// An integer from 0 to kMostReplicas - 1.
+/// An integer from 0 to kMaxReplicas - 1.
 std::optional<int> id_of(const std::string& text) {
   int value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && rest == text.data() + text.size();
-  return whole && value >= 0 && value < kMostReplicas ? std::optional(value) : std::nullopt;
+  return whole && value >= 0 && value < kMaxReplicas ? std::optional(value) : std::nullopt;
 }
 
 Error unreadable(const std::string& flag, const std::string& text) {
@@ -77,7 +77,7 @@ session::DeviceRequest idle_gpus(std::int64_t count) {
   const std::vector<backend::GpuFacts> all = backend::gpu_facts();
   if (all.empty()) require_present({{backend::DeviceKind::kCuda, 0}}, asked);
   for (const backend::GpuFacts& gpu : all) {
-    if (!gpu.knows_used)
+    if (!gpu.has_used_bytes)
       throw Error(
           ErrorKind::kDevice,
           asked + ": the driver does not report which GPUs are idle (libnvidia-ml.so.1); name them with --gpus");
@@ -104,16 +104,15 @@ void warn_of_too_many(const session::DeviceRequest& request) {
 
 void DeviceFlags::add(Command& command) {
   command.section("Devices")
-      .option(
-          "--cpus", "N[xT]", cpus,
-          "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: of slots of so many threads; "
-          "auto: a replica for each last-level cache, on its cores")
+      .option("--cpus", "N[xT]", cpus,
+              "N CPU replicas of T threads each (T: the cores shared evenly); 1+1 or Nx1+1: the threads of each slot; "
+              "auto: a replica for each last-level cache, on its cores")
       .option("--gpus", "IDS", gpus,
               "one replica on each GPU, as in 0,1 or 0-3 or all, or on one for each slot; 0+1,2+3: the GPUs of each "
               "replica; 0,0: two replicas on one GPU; none: the CPU")
       .option("--slots", "a=0,b=1", slots,
               "for each slot of the model (`device:`), the index of its device in the replica, from 0")
-      .whole("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
+      .integer("--num-gpus", "N", num_gpus, "the first N idle GPUs (less than 200 MiB of memory in use)")
       .exclusive({"--cpus", "--gpus", "--num-gpus"});
 }
 
@@ -145,9 +144,8 @@ session::DeviceRequest DeviceFlags::devices() const {
 session::DeviceRequest DeviceFlags::request() const {
   session::DeviceRequest request = plan_request();
   if (!request.plan_only_gpu.empty())
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--gpus {}: a GPU on paper, for summary --plan and check; nothing runs on it",
-                            request.plan_only_gpu));
+    throw Error(ErrorKind::kUsage, fmt::format("--gpus {} is only for summary --plan and check; nothing runs on it",
+                                               request.plan_only_gpu));
   warn_of_too_many(request);
   return request;
 }
@@ -179,14 +177,14 @@ session::DeviceRequest parse_cpus(const std::string& text) {
   if (text == "auto") return session::by_topology();
   const std::size_t x = text.find('x');
   const bool has_slots = text.find('+') != std::string::npos;
-  auto replicas = positive(text.substr(0, x), kMostReplicas);
+  auto replicas = positive(text.substr(0, x), kMaxReplicas);
   if (has_slots && x == std::string::npos) replicas = 1;
   const std::string rest = x == std::string::npos ? (has_slots ? text : "") : text.substr(x + 1);
   std::vector<int> threads;
   bool good = replicas.has_value();
   for (const std::string& part :
        rest.empty() && x == std::string::npos ? std::vector<std::string>{} : split(rest, '+')) {
-    const auto number = positive(part, kMostThreads);
+    const auto number = positive(part, kMaxThreads);
     good = good && number;
     threads.push_back(number.value_or(0));
   }
@@ -224,7 +222,7 @@ session::DeviceRequest parse_gpus(const std::string& text, const std::string& fl
       }
     sizes.insert(parts.size());
   }
-  if (ids.empty() || ids.size() > static_cast<std::size_t>(kMostReplicas)) throw unreadable(flag, text);
+  if (ids.empty() || ids.size() > static_cast<std::size_t>(kMaxReplicas)) throw unreadable(flag, text);
   if (sizes.size() > 1)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} {}: every replica has the same number of devices, as in 0+1,2+3", flag, text));

@@ -102,7 +102,7 @@ Json json_of(const backend::GpuFacts& gpu, const std::vector<backend::GpuFacts>&
            {"compute_capability", gpu.compute_capability},
            {"memory_bytes", gpu.memory_bytes},
            {"peers", peers_of(gpu, all)}};
-  if (gpu.knows_used) out["used_bytes"] = gpu.used_bytes;
+  if (gpu.has_used_bytes) out["used_bytes"] = gpu.used_bytes;
   return out;
 }
 
@@ -131,7 +131,7 @@ std::string gpu_line(const backend::GpuFacts& gpu, const std::vector<backend::Gp
   for (const int id : peers_of(gpu, all)) peers.push_back(std::to_string(id));
   return fmt::format(
       "gpu:{:<2}{}; {}, {}{}, compute capability {}{}", gpu.id, gpu.name, gpu.bus_id, human_bytes(gpu.memory_bytes),
-      gpu.knows_used ? fmt::format(" ({} in use)", human_bytes(gpu.used_bytes)) : "", gpu.compute_capability,
+      gpu.has_used_bytes ? fmt::format(" ({} in use)", human_bytes(gpu.used_bytes)) : "", gpu.compute_capability,
       all.size() < 2  ? ""
       : peers.empty() ? ", no peer access"
                       : ", peer access to " + join(peers, ", "));

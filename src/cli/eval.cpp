@@ -114,7 +114,7 @@ void add_eval(App& app) {
               "the data set (default test, else validation)")
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->request.ema, "use the exponential moving averages of the weights")
-      .option("--output", "DIR", flags->output, "where eval.json, confusion.csv and the pictures go")
+      .option("--output", "DIR", flags->output, "folder for eval.json, confusion.csv and the pictures")
       .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
   add_gate_flags(command, flags->gates);
   flags->overrides.add_batch(command);

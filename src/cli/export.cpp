@@ -94,7 +94,7 @@ void add_export(App& app) {
   command.positional("RUN|CKPT|CONFIG", flags->source, "a run's folder, a checkpoint, a Keras file, or a config");
   command.positional("OUTPUT", flags->to, "the file to write");
   command.section("Export")
-      .whole("--opset", "N", flags->opset, "ONNX: version of the operator set, 13 to 21 (17)")
+      .integer("--opset", "N", flags->opset, "ONNX: version of the operator set, 13 to 21 (17)")
       .option("--weights", "CKPT", flags->weights, "for a config: weights of this file")
       .flag("--with-transforms", flags->transforms,
             "ONNX: the file expects raw pixels, or a table's columns as they are")

@@ -144,13 +144,13 @@ train::ProgressMode progress_mode(const FitFlags& flags, const Context& context)
 void check_gates(const FitFlags& flags, const experiment::Experiment& experiment) {
   if (flags.dry_run || flags.find_lr || (!flags.gates.file && !experiment.config.gates)) return;
   if (flags.no_report && flags.gates.file)
-    throw Error(ErrorKind::kUsage, "--no-report skips the evaluation that --gates judges; remove one of them");
+    throw Error(ErrorKind::kUsage, "--no-report skips the evaluation that --gates needs; remove one of them");
   if (flags.no_report)
-    log::warn("gates skipped: --no-report skips the evaluation that they judge");
+    log::warn("gates skipped: --no-report skips the evaluation that they need");
   else if (!experiment.config.data.validation)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: gates need data.validation, which the config does not have; add it, or remove the "
-                            "gates with --set gates=null and judge them with dptrain eval --gates",
+                            "gates with --set gates=null and check them with dptrain eval --gates",
                             experiment.file));
 }
 
@@ -165,10 +165,10 @@ RunSummary make_run_summary(const train::RunDirectory& run, const FitFlags& flag
                             const experiment::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  RunSummary summary{.run = run.path(), .kept = {}};
+  RunSummary summary{.run = run.path(), .files = {}};
   for (const char* const name :
        {experiment::kReport, "curves.svg", "train.csv", "train.log", "model.h5", "checkpoints/best.h5"})
-    if (fs::exists(run.file(name), ignored)) summary.kept.emplace_back(name);
+    if (fs::exists(run.file(name), ignored)) summary.files.emplace_back(name);
   summary.resume_flags = flags.devices.text();
   if (flags.data == "synthetic") summary.resume_flags += " --data synthetic";
   summary.can_eval = experiment.config.data.validation || experiment.config.data.test;
@@ -243,7 +243,7 @@ bool is_without_effect(const std::string& name) {
 
 /// Logs the settings that differ between a resumed run and the checkpoint.
 void log_changed_settings(const formats::CheckpointState& state, const experiment::Experiment& experiment) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   experiment::Overrides overrides;
   overrides.callbacks = false;
   std::vector<std::string> lines;
@@ -259,8 +259,8 @@ void log_changed_settings(const formats::CheckpointState& state, const experimen
   } catch (const Error& unreadable) {
     log::info(fmt::format("the config is not compared with the checkpoint's: {}", unreadable.what()));
   }
-  for (std::size_t i = 0; i < std::min(kMost, lines.size()); ++i) log::info("differs from the checkpoint: " + lines[i]);
-  if (lines.size() > kMost) log::info(fmt::format("{} more settings differ", lines.size() - kMost));
+  for (std::size_t i = 0; i < std::min(kMax, lines.size()); ++i) log::info("differs from the checkpoint: " + lines[i]);
+  if (lines.size() > kMax) log::info(fmt::format("{} more settings differ", lines.size() - kMax));
 }
 
 /// Checks the gates and --assert, in the process that owns the run's folder.
@@ -358,8 +358,8 @@ std::string initial_weights(const std::string& initial, const experiment::Experi
 }
 
 /// Takes vocabularies and means from the checkpoint or the file of the initial weights.
-void take_fitted(const std::optional<formats::CheckpointState>& state, const std::string& initial,
-                 const experiment::Experiment& experiment, session::SessionOptions& options) {
+void set_fitted_state(const std::optional<formats::CheckpointState>& state, const std::string& initial,
+                      const experiment::Experiment& experiment, session::SessionOptions& options) {
   if (state) {
     options.fitted_state = state->fitted_state;
     options.fitted_use = data::FittedUse::kResume;
@@ -407,7 +407,7 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   const session::SharedFile initial(processes, first && flags.init_from ? initial_file(flags) : "");
 
   options.read_weights = !state && !flags.init_from;
-  take_fitted(state, initial.path(), experiment, options);
+  set_fitted_state(state, initial.path(), experiment, options);
   session::Session session(experiment, options);
   if (!state && first) warn_of_other_classes(initial_weights(initial.path(), experiment), session);
   if (options.read_weights && !session.weights_report()) warn_of_random_frozen_layers(session.model());
@@ -429,7 +429,7 @@ void add_training_flags(Command& command, FitFlags& flags) {
   command.section("Run")
       .choice("--data", {"real", "synthetic"}, flags.data, "synthetic: generated data in place of every data set")
       .option("--assert", "EXPR", flags.assertions, "exit 7 unless this holds at the end, as in 'val_accuracy>=0.90'")
-      .option("--trace", "STEPS", flags.trace, "trace.json: what every thread did in these steps, as in 100-110")
+      .option("--trace", "STEPS", flags.trace, "trace.json: a timeline of all threads in these steps, as in 100-110")
       .flag("--no-report", flags.no_report, "no evaluation and no report.html at the end")
       .flag("--dry-run", flags.dry_run, "build, place, load, one batch without an update; writes nothing")
       .choice("--progress", {"auto", "on", "off"}, flags.progress, "the progress bar on stderr; auto: on a terminal");
@@ -493,9 +493,8 @@ void add_fit(App& app) {
   const auto flags = std::make_shared<FitFlags>();
   Command& command = app.command("fit", "train a network");
   command.describe(
-      "Trains what CONFIG describes and writes a run directory with log, tables, checkpoints and the config spelled "
-      "out. A run can be "
-      "stopped at any time with Ctrl-C (it saves first) and continued with dptrain resume.");
+      "Trains the network of CONFIG and writes a run directory with log, tables, checkpoints and the resolved config. "
+      "A run can be stopped at any time with Ctrl-C (it saves first) and continued with dptrain resume.");
   command.example("configs/fashion_mnist.yaml --gpus 0,1")
       .example("configs/fashion_mnist.yaml --cpus 2")
       .example("configs/fashion_mnist.yaml --cpus 2 --resume")
@@ -504,7 +503,7 @@ void add_fit(App& app) {
   command.positional("CONFIG", flags->config, "the experiment, a YAML file");
   flags->devices.add(command);
   command.section("Run")
-      .option("--run-dir", "DIR", flags->run_dir, "where everything goes (default runs/<name>/NNN)")
+      .option("--run-dir", "DIR", flags->run_dir, "folder of the run (default runs/<name>/NNN)")
       .flag("--overwrite", flags->overwrite, "replace what a run has written in --run-dir")
       .optional_value("--resume", "last|best|auto|PATH", "last", flags->resume,
                       "continue the newest run of that name in its own folder, or a checkpoint in a new one; auto "
@@ -543,7 +542,7 @@ void add_resume(App& app) {
   command.positional("RUN", flags->source, "the folder of a run or of a sweep");
   flags->fit.devices.add(command);
   add_training_flags(command, flags->fit);
-  command.section("Sweep").whole("--parallel", "N", flags->parallel, "trials side by side");
+  command.section("Sweep").integer("--parallel", "N", flags->parallel, "trials side by side");
   command.run([flags, &command](const Context& context) {
     if (sweep::is_sweep(flags->source)) {
       refuse_for_sweep(command, context.arguments);

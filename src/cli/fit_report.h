@@ -23,8 +23,8 @@ struct LastEvaluation {
 /// Whether a run has completed and could write its files.
 bool is_successful(const train::EndReport& end);
 
-/// Evaluates the weights (RunDirectory::weights_of) of a completed run with validation data. All processes together;
-/// SIGINT and SIGTERM skip it. The session then has these weights. Process 0 writes report.html of every run.
+/// Evaluates the weights (RunDirectory::weights_of) of a completed run with validation data. Call in all processes;
+/// SIGINT and SIGTERM skip the evaluation. The session then has these weights. Process 0 always writes report.html.
 std::optional<LastEvaluation> evaluate_and_report(session::Session& session, const train::RunDirectory& run,
                                                   const train::EndReport& end, train::ProgressMode progress);
 

@@ -26,8 +26,8 @@ constexpr std::size_t kNarrowIndent = 6;
 
 /// Width of the terminal, or 80 for a pipe; at most 110, since longer lines are hard to read.
 std::size_t help_columns() {
-  constexpr std::size_t kMost = 110;
-  return std::min(kMost, terminal::columns(STDOUT_FILENO).value_or(terminal::kUsualColumns));
+  constexpr std::size_t kMax = 110;
+  return std::min(kMax, terminal::columns(STDOUT_FILENO).value_or(terminal::kUsualColumns));
 }
 
 std::string entry(const std::string& title, const std::string& doc, std::size_t columns) {
@@ -56,7 +56,7 @@ std::string exit_codes_text(std::size_t columns) {
   std::vector<std::string> lines{"Exit codes:"};
   for (const ExitCode& one : exit_codes()) {
     const std::string text =
-        fmt::format("{} {}{}", one.code, one.words, one.code == exit_codes().back().code ? "." : ",");
+        fmt::format("{} {}{}", one.code, one.meaning, one.code == exit_codes().back().code ? "." : ",");
     if (lines.back().size() + 1 + text.size() > columns)
       lines.push_back(text);
     else
@@ -196,7 +196,7 @@ std::string example(const std::vector<std::string>& lines) {
 
 std::string exit_status() {
   std::string text = ".SH EXIT STATUS\n";
-  for (const ExitCode& one : exit_codes()) text += item(std::to_string(one.code), one.words);
+  for (const ExitCode& one : exit_codes()) text += item(std::to_string(one.code), one.meaning);
   return text;
 }
 

@@ -21,7 +21,7 @@ std::vector<std::string> sections_of(const Command& command);
 
 struct ExitCode {
   int code;
-  const char* words;
+  const char* meaning;
 };
 /// Explained in docs/reference/command-line.md.
 const std::vector<ExitCode>& exit_codes();

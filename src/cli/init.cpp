@@ -157,7 +157,7 @@ void add_init(App& app) {
       .option("--from", "PATH", flags->from,
               "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts")
       .option("--target", "COLUMN", flags->target,
-              "what to predict (default: a column called target, label or class, else the last)");
+              "what to predict (default: a column called target, label, class, outcome or response, else the last)");
   command.run([flags](const Context&) { return run(*flags); });
 }
 

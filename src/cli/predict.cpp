@@ -260,13 +260,14 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     before += block->size();
   };
   const auto warn_about_bad = [&](const data::BadSample& bad) {
-    if (first) log::warn("left out: " + bad.str());
+    if (first) log::warn("skipped: " + bad.str());
   };
   for (; samples; samples = input.next()) {
     if (const auto account = samples->bad_samples(); account && account->skips()) account->set_listener(warn_about_bad);
-    for (const data::BadSample& bad : input.take_bad()) warn_about_bad(bad);
+    for (const data::BadSample& bad : input.take_bad_samples()) warn_about_bad(bad);
     if (samples->size() > 0) predict_block(samples);
   }
+  for (const data::BadSample& bad : input.take_bad_samples()) warn_about_bad(bad);
   progress.clear();
   if (!first) return 0;
   out.finish();
@@ -302,10 +303,10 @@ void add_predict(App& app) {
       .option("--keep", "COLUMN", flags->keep,
               "columns of a table to copy next to the answers: names with commas between them, or all")
       .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
-      .whole("--top", "K", flags->top, "the K most probable classes")
+      .integer("--top", "K", flags->top, "the K most probable classes")
       .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
-      .whole("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
+      .integer("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
   flags->devices.add(command);
   flags->overrides.add(command);
   command.run([flags](const Context& context) {

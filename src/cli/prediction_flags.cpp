@@ -48,11 +48,11 @@ double rate_of(const std::string& key, const std::string& value) {
 }
 
 int count_of(const std::string& key, const std::string& value) {
-  constexpr int kMost = 1 << 20;
+  constexpr int kMax = 1 << 20;
   const bool digits = !value.empty() && value.size() < 8 && value.find_first_not_of("0123456789") == std::string::npos;
   const int count = digits ? std::stoi(value) : 0;
-  if (count < 1 || count > kMost)
-    refuse_prediction(fmt::format("{} must be a whole number from 1 to {}, found '{}'", key, kMost, value));
+  if (count < 1 || count > kMax)
+    refuse_prediction(fmt::format("{} must be a whole number from 1 to {}, found '{}'", key, kMax, value));
   return count;
 }
 

@@ -22,7 +22,7 @@ int run(distributed::Processes& processes, const std::function<int(distributed::
     std::optional<Error> others = processes.failure();
     if (!others) {
       processes.fail(error);
-      if (!processes.is_echo()) throw;
+      if (!processes.is_duplicate_failure()) throw;
     } else if (processes.is_first()) {
       throw Error(*others);
     }

@@ -20,7 +20,7 @@ struct ReplayFlags {
   ConfigFlags overrides;
 };
 
-int say_error(const train::Replay& replay) {
+int print_replayed_error(const train::Replay& replay) {
   if (!replay.again.error) {
     print_fitted(fmt::format("replay   on {}: no error up to step {}", replay.devices, replay.recorded.last_step));
     return 0;
@@ -35,7 +35,7 @@ int run(const ReplayFlags& flags) {
   if (flags.on) devices = parse_device(*flags.on, "--on");
   const train::Replay replay = train::replay(flags.fault, devices, flags.overrides.overrides());
   print_fitted(fmt::format("run      {}\n         {}", replay.recorded.what, train::describe(replay.recorded)));
-  if (replay.recorded.error) return say_error(replay);
+  if (replay.recorded.error) return print_replayed_error(replay);
   if (replay.finite) {
     print_fitted(fmt::format("replay   finite on {}: the loss is {:.6g}", replay.devices, replay.again.loss));
     return 0;

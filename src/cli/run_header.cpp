@@ -71,11 +71,11 @@ std::string short_library(const distributed::Processes& processes) {
 
 /// The columns of a table, only the first ones if it is wide.
 std::vector<std::string> listed_columns(const session::Session& session) {
-  constexpr std::size_t kMost = 30;
+  constexpr std::size_t kMax = 30;
   std::vector<std::string> lines = session.column_lines();
-  if (const std::size_t count = lines.size(); count > kMost) {
-    lines.resize(kMost);
-    lines.push_back(fmt::format("and {} more; `dptrain data stats` lists all", count - kMost));
+  if (const std::size_t count = lines.size(); count > kMax) {
+    lines.resize(kMax);
+    lines.push_back(fmt::format("and {} more; `dptrain data stats` lists all", count - kMax));
   }
   return lines;
 }
@@ -90,7 +90,7 @@ std::string phases_line(const session::Session& session) {
 }  // namespace
 
 std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch, double run_epochs) {
-  constexpr double kLeastShare = 0.5;                    // a run that covers less of the decay warns
+  constexpr double kMinShare = 0.5;                      // a run that covers less of the decay warns
   if (!rate.is_schedule() || run_epochs < 1) return "";  // less than an epoch is a trial
   double begin = 0;                                      // steps before the decay
   const nn::LearningRate* decaying = &rate;
@@ -108,7 +108,7 @@ std::string slow_decay_text(const nn::LearningRate& rate, const nn::Epoch& epoch
   }
   if (!decay) return "";
   const double steps = epoch.period(*decay).steps, per_epoch = static_cast<double>(epoch.steps);
-  if (run_epochs * per_epoch >= begin + kLeastShare * steps) return "";
+  if (run_epochs * per_epoch >= begin + kMinShare * steps) return "";
   const auto epochs = [](double count) { return fmt::format("{:.4g} {}", count, plural(count == 1 ? 1 : 2, "epoch")); };
   return fmt::format(
       "the learning-rate schedule {} ends after {}, the run after {}: the rate hardly falls; set decay_steps to {}",
@@ -132,16 +132,16 @@ std::string sum_text(const std::vector<std::int64_t>& parts) {
 }
 
 std::string devices_text(const std::vector<std::string>& lines) {
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   if (lines.size() == 1) return lines.front();
   const std::string count = fmt::format("{} replicas: ", lines.size());
-  if (lines.size() <= kMostNamed) return count + join(lines, "; ");
+  if (lines.size() <= kMaxNamed) return count + join(lines, "; ");
   const auto id = [](const std::string& line) { return line.substr(0, line.find(' ')); };
   const auto facts = [](const std::string& line) { return line.substr(std::min(line.size(), line.find(' '))); };
   if (std::ranges::all_of(lines, [&](const std::string& line) { return facts(line) == facts(lines.front()); }))
     return fmt::format("{}{} to {}, each{}", count, id(lines.front()), id(lines.back()), facts(lines.front()));
-  return fmt::format("{}{}; and {} more", count, join(std::span(lines).first(kMostNamed), "; "),
-                     lines.size() - kMostNamed);
+  return fmt::format("{}{}; and {} more", count, join(std::span(lines).first(kMaxNamed), "; "),
+                     lines.size() - kMaxNamed);
 }
 
 std::string devices_line(const session::Session& session) {

@@ -35,7 +35,7 @@ std::vector<std::string> summary_lines(const train::EndReport& report, const Run
   for (const auto& [name, entry] : best_values(report.best))
     best.push_back(fmt::format("{} {} in epoch {}", name, metric_text(entry.first), entry.second));
   if (!best.empty()) lines.push_back(line("best", join(best, ", ")));
-  lines.push_back(line("run", summary.run + (summary.kept.empty() ? "" : ": " + join(summary.kept, ", "))));
+  lines.push_back(line("run", summary.run + (summary.files.empty() ? "" : ": " + join(summary.files, ", "))));
   const std::string run = shell_quoted(summary.run);
   if (exit == "signal" || exit == "max_time")
     lines.push_back(line("continue", "dptrain resume " + run + summary.resume_flags));

@@ -13,11 +13,11 @@
 namespace dptrain::cli {
 
 struct RunSummary {
-  std::string run;                ///< the run's folder
-  std::vector<std::string> kept;  ///< names of files for users
-  std::string resume_flags{};     ///< for `dptrain resume`, each after a space
-  bool can_eval = false;          ///< the config has validation or test data
-  std::uint64_t peak_bytes = 0;   ///< peak memory
+  std::string run;                 ///< the run's folder
+  std::vector<std::string> files;  ///< names of files for users
+  std::string resume_flags{};      ///< for `dptrain resume`, each after a space
+  bool can_eval = false;           ///< the config has validation or test data
+  std::uint64_t peak_bytes = 0;    ///< peak memory
 };
 
 std::vector<std::string> summary_lines(const train::EndReport& report, const RunSummary& summary);

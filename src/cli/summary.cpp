@@ -80,8 +80,8 @@ void add_summary(App& app) {
   command.positional("CONFIG|CKPT", flags->source, "a config or a checkpoint");
   command.section("Summary")
       .flag("--plan", flags->plan,
-            "the steps of one replica, what runs them on this device, the memory table; on a GPU on "
-            "paper (--gpus h100, h200) also the launches of a step")
+            "the steps of one replica, their implementations on this device, and the memory table; with --gpus h100 or "
+            "h200, which need no GPU, also the launches of a step")
       .option("--dot", "FILE", flags->dot, "the graph for Graphviz")
       .option("--plot-schedule", "FILE.svg", flags->schedule, "the learning rate over the training")
       .deprecated_name("--lr");

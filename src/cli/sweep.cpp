@@ -62,7 +62,7 @@ class Screen final : public sweep::Watcher {
   Screen(std::string folder, const sweep::Sweep& sweep, train::ProgressMode mode)
       : folder_(std::move(folder)), progress_(mode), began_done_(done_in(sweep)) {}
 
-  void keep(const sweep::Sweep& sweep) override { sweep::write_sweep(folder_, sweep); }
+  void save(const sweep::Sweep& sweep) override { sweep::write_sweep(folder_, sweep); }
 
   void ended(const sweep::Sweep& sweep, const sweep::Trial& trial) override {
     const std::string value =

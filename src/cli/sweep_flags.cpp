@@ -25,7 +25,7 @@ namespace dptrain::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kMostTrials = 100'000;
+constexpr std::int64_t kMaxTrials = 100'000;
 
 [[noreturn]] void refuse_sweep(const std::string& what) { throw Error(ErrorKind::kUsage, what); }
 
@@ -63,7 +63,7 @@ void choose_strategy(const SweepFlags& flags, sweep::Plan& plan) {
     if (!flags.trials) refuse_sweep("--trials N is needed where a key has a range: how many values are drawn");
     plan.trials = *flags.trials;
   }
-  if (plan.trials > kMostTrials) refuse_sweep(fmt::format("{} trials are more than {}", plan.trials, kMostTrials));
+  if (plan.trials > kMaxTrials) refuse_sweep(fmt::format("{} trials are more than {}", plan.trials, kMaxTrials));
 }
 
 struct Objective {
@@ -192,24 +192,24 @@ void SweepFlags::add(Command& command) {
   command.section("Trials")
       .option("--vary", "KEY=SPEC", vary,
               "a key of --set and its values: 1e-4..1e-2:log, 0.1..0.5, 16..128:int (:int:log), or choices: adam,sgd")
-      .whole("--trials", "N", trials, "number of trials; for a grid the number of its points")
+      .integer("--trials", "N", trials, "number of trials; for a grid the number of its points")
       .choice("--strategy", {"grid", "random", "halving"}, strategy,
               "every point of the choices; random points; random points of which the best train on (default: grid "
               "where all keys have choices and --trials allows it, else random)")
-      .whole("--seed", "N", seed, "seed of random points (0); weights and data use the config's", 0)
+      .integer("--seed", "N", seed, "seed of random points (0); weights and data use the config's", 0)
       .option("--objective", "NAME[:max|min]", objective,
               "the value that counts, the best of a trial's epochs (default: what the config's callbacks monitor, else "
               "the first metric, of validation where there is some)")
-      .whole("--eta", "N", eta, "halving: one of N trials continues, for N times the epochs (3)", 2)
-      .whole("--min-epochs", "N", min_epochs, "halving: least epochs of the first rung (1)");
+      .integer("--eta", "N", eta, "halving: one of N trials continues, for N times the epochs (3)", 2)
+      .integer("--min-epochs", "N", min_epochs, "halving: minimum epochs of the first rung (1)");
   command.section("Run")
-      .option("--run-dir", "DIR", run_dir, "where everything goes (default runs/<name>/sweep-NNN)")
+      .option("--run-dir", "DIR", run_dir, "folder of the sweep (default runs/<name>/sweep-NNN)")
       .option("--resume", "DIR", resume, "continue the sweep in this folder")
       .flag("--dry-run", dry_run, "list the trials and check their configs; writes nothing")
-      .whole("--epochs", "N", epochs, "epochs of each trial; with halving of those that reach the end")
+      .integer("--epochs", "N", epochs, "epochs of each trial; with halving of those that reach the end")
       .option("--name", "NAME", name, "name of the experiment; the sweep is written to runs/NAME/sweep-NNN");
   devices.add(command);
-  command.whole("--parallel", "N", parallel, "trials side by side (default: one on each GPU, else on each core)")
+  command.integer("--parallel", "N", parallel, "trials side by side (default: one on each GPU, else on each core)")
       .exclusive({"--parallel", "--cpus"});
   command.section("Config")
       .option("--set", "KEY=VALUE", sets, "change any key of the config, for all trials")

@@ -127,7 +127,7 @@ void add_verify(App& app) {
   flags->devices.add(command);
   command.option("--against", "DEVICE", flags->against,
                  "where the one replica runs: cpu, gpu:0 (default: the first device of the N)");
-  command.whole("--steps", "N", flags->steps, "steps to compare (5)");
+  command.integer("--steps", "N", flags->steps, "steps to compare (5)");
   command.option("--tol", "X", flags->tolerance,
                  "largest relative difference that passes (1e-5 in float32 on the CPU; docs/reference/command-line.md "
                  "has the others)");

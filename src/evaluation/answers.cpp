@@ -58,10 +58,10 @@ void gather_all(std::vector<One>& answers, distributed::Processes& processes) {
 }  // namespace
 
 bool is_chosen(std::int64_t sample, std::int64_t samples) {
-  constexpr std::uint64_t kMost = 1000, kGoldenRatio = 0x9E3779B97F4A7C15U;  // spreads periods of the data evenly
-  if (samples <= static_cast<std::int64_t>(kMost)) return true;
+  constexpr std::uint64_t kMax = 1000, kGoldenRatio = 0x9E3779B97F4A7C15U;  // spreads periods of the data evenly
+  if (samples <= static_cast<std::int64_t>(kMax)) return true;
   const std::uint64_t mixed = (static_cast<std::uint64_t>(sample) + 1) * kGoldenRatio >> 32U;
-  return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMost;
+  return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMax;
 }
 
 void add_processes(std::vector<Answer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }

@@ -23,10 +23,10 @@ struct Answer {
 
 /// The values of a regression for one sample.
 struct ValueAnswer {
-  static constexpr std::size_t kMostValues = 8;
+  static constexpr std::size_t kMaxValues = 8;
 
   std::int64_t sample = 0;  ///< index in the data set
-  std::array<float, kMostValues> labels{}, answers{};
+  std::array<float, kMaxValues> labels{}, answers{};
 };
 /// Whether a sample is among about 1,000 chosen ones; depends only on its index and the number of samples.
 bool is_chosen(std::int64_t sample, std::int64_t samples);

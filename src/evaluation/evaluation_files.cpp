@@ -91,7 +91,7 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
 std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputResult& output,
                                        const std::shared_ptr<const data::Source>& samples,
                                        const experiment::Experiment& experiment) {
-  constexpr std::int64_t kMostFrames = 4, kMostPixels = 160;
+  constexpr std::int64_t kMaxFrames = 4, kMaxPixels = 160;
   const data::ModelSide model = experiment::model_side(experiment);
   const std::optional<std::size_t> input = session::picture_input(model);
   if (!input || output.worst.empty()) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
     return std::nullopt;
   }
   const session::Shades shades = session::shades_of(all);
-  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMaxFrames);
   plot::Sheet sheet{.title = title + ": the worst samples",
                     .note = !output.confusion                 ? "the largest mean absolute error first"
                             : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
@@ -118,7 +118,7 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
     plot::SheetRow row = captions(output, output.worst[i]);
     row.note = file_or_number(*samples, output.worst[i].index);
     for (const auto& image : session::images_of(all[i], shape, frames, shades))
-      row.images.push_back(std::make_shared<plot::RgbImage>(plot::shrunk(*image, kMostPixels)));
+      row.images.push_back(std::make_shared<plot::RgbImage>(plot::shrunk(*image, kMaxPixels)));
     sheet.rows.push_back(std::move(row));
   }
   return sheet;
@@ -145,14 +145,14 @@ Json numbers(std::span<const float> values) {
 
 /// The cells of a table row or the lines of a text, truncated to a readable length.
 Json lines_of(const data::Source& source, std::int64_t index) {
-  constexpr std::size_t kMostLines = 12, kMostLetters = 300;
+  constexpr std::size_t kMaxLines = 12, kMaxLetters = 300;
   Json lines = Json::array();
   for (std::string& line : source.cell_lines(index)) {
-    if (lines.size() == kMostLines) {
+    if (lines.size() == kMaxLines) {
       lines.push_back("...");
       break;
     }
-    std::size_t letters = std::min(line.size(), kMostLetters);
+    std::size_t letters = std::min(line.size(), kMaxLetters);
     while (letters > 0 && letters < line.size() && (static_cast<unsigned char>(line[letters]) & 0xC0U) == 0x80U)
       --letters;
     if (letters < line.size()) line = line.substr(0, letters) + " ...";

@@ -1,7 +1,7 @@
 #pragma once
 
 // Writes an evaluation result into a folder: eval.json, CSV tables and SVG pictures (docs/reference/run-directory.md).
-// Main thread of the writer.
+// Main thread of the writing process.
 
 #include <filesystem>
 #include <memory>

@@ -75,7 +75,7 @@ struct Gathered {
     for (std::int64_t i = 0; i < width; ++i) found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
     found.loss /= static_cast<double>(width);
     if (!std::isfinite(found.loss)) found.loss = std::numeric_limits<double>::max();  // largest, and valid in JSON
-    if (width > static_cast<std::int64_t>(WorstSample::kMostValues)) return true;
+    if (width > static_cast<std::int64_t>(WorstSample::kMaxValues)) return true;
     found.values = static_cast<std::size_t>(width);
     std::copy_n(labels, width, found.labels.begin());
     std::copy_n(answers, width, found.answers.begin());
@@ -91,10 +91,10 @@ class Agreement {
 
   bool operator()() {
     const bool mine = should_continue_();
-    wants_to_stop_ = wants_to_stop_ || !mine;
+    stop_requested_ = stop_requested_ || !mine;
     if (processes_ == nullptr) return mine;
-    if (++asked_ % kBatches != 0) return true;
-    const std::vector<std::string> all = processes_->gather(wants_to_stop_ ? "stop" : "");
+    if (++calls_ % kBatches != 0) return true;
+    const std::vector<std::string> all = processes_->gather(stop_requested_ ? "stop" : "");
     return std::ranges::all_of(all, [](const std::string& one) { return one.empty(); });
   }
 
@@ -102,12 +102,12 @@ class Agreement {
   static constexpr std::int64_t kBatches = 8;
   distributed::Processes* processes_;
   const std::function<bool()>& should_continue_;
-  std::int64_t asked_ = 0;
-  bool wants_to_stop_ = false;
+  std::int64_t calls_ = 0;
+  bool stop_requested_ = false;
 };
 
-std::vector<Gathered> nothing_yet(const session::Session& session, const plan::Plan& plan,
-                                  const std::vector<Classes>& classes, std::int64_t samples) {
+std::vector<Gathered> make_gathered(const session::Session& session, const plan::Plan& plan,
+                                    const std::vector<Classes>& classes, std::int64_t samples) {
   std::vector<Gathered> all;
   for (const plan::LossStep& loss : plan.losses) {
     Gathered& one = all.emplace_back();
@@ -161,7 +161,7 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
   const double begun = watch.seconds();
   const std::optional<runtime::StepSums> sums = session::evaluate(session, loader, show);
   const double seconds = watch.seconds() - begun;
-  std::vector<Gathered> gathered = nothing_yet(session, session.plan(), classes, session.source(on)->size());
+  std::vector<Gathered> gathered = make_gathered(session, session.plan(), classes, session.source(on)->size());
   const bool whole = sums && gather_answers(session, loader, classes, show, gathered);
   drawn.clear();
   if (!whole) return std::nullopt;

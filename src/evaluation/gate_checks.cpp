@@ -35,7 +35,7 @@ double right_of(const ShareGate& gate) { return gate.share * gate.samples; }
 
 /// The detectable drop of a gate, and the samples or runs needed to detect its limit.
 std::string note_of(const DropGate& gate, const Drop& drop, double level) {
-  const double seen = drop.seen(level, kPower);
+  const double detectable = drop.detectable(level, kPower);
   const PairedCounts& counts = gate.counts;
   const bool of_models = drop.freedom == 0;
   std::string note = fmt::format("{}: with {} samples, of which two runs answer {:.1f} % differently, ", gate.name,
@@ -45,8 +45,8 @@ std::string note_of(const DropGate& gate, const Drop& drop, double level) {
         "and {} against {}, between which right answers vary {:.1f} times as much as sample by "
         "sample, ",
         counted(counts.runs(), "run"), counts.baseline_runs(), gate.dispersion.factor);
-  note += fmt::format("a drop of {:.4f} is detected with a probability of {:.0f} %", seen, 100 * kPower);
-  if (seen <= gate.limit.value) return note;
+  note += fmt::format("a drop of {:.4f} is detected with a probability of {:.0f} %", detectable, 100 * kPower);
+  if (detectable <= gate.limit.value) return note;
   // models need more samples, trainings need more runs; with many runs the quantile is nearly normal
   const double needed = gate.limit.value / (normal_quantile(1 - level) + normal_quantile(kPower));
   const double times = (drop.deviation / needed) * (drop.deviation / needed);
@@ -123,7 +123,7 @@ DropVerdicts check_drop_gates(const std::vector<DropGate>& gates, double confide
   DropVerdicts out;
   std::size_t dimmest = 0;
   const double first_level = alpha / static_cast<double>(std::max<std::size_t>(1, gates.size()));
-  const auto lacks = [&](std::size_t i) { return drops[i].seen(first_level, kPower) / gates[i].limit.value; };
+  const auto lacks = [&](std::size_t i) { return drops[i].detectable(first_level, kPower) / gates[i].limit.value; };
   for (std::size_t i = 0; i < gates.size(); ++i) {
     const Drop& drop = drops[i];
     Verdict verdict{.gate = "drop of " + gates[i].name, .found = drop.found};

@@ -31,7 +31,7 @@ std::vector<Verdict> check_limit(const std::string& name, double found, const ex
 struct DropGate {
   std::string name;  ///< "accuracy", "recall of Shirt"
   PairedCounts counts;
-  experiment::LostShare limit;
+  experiment::AccuracyDropLimit limit;
   Dispersion dispersion{};
 };
 struct DropVerdicts {

@@ -23,8 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kOfClasses = "class_recall, class_precision, classes, drop and class_drop";
-
 std::string of_output(const std::string& output, const std::string& what) {
   return output.empty() ? what : output + ": " + what;
 }
@@ -88,17 +86,20 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
       diagnostics.error(limit.mark, fmt::format("gates: there is no '{}' among {}{}", name, join(names, ", "),
                                                 did_you_mean(name, names)));
   std::vector<std::string> known;
-  bool tells = false, pairs = false;
+  bool has_classes = false, pairs = false;
   for (const plan::LossStep& loss : plan.losses) {
     const Classes& one = classes[static_cast<std::size_t>(loss.output)];
-    tells = tells || one.known();
+    has_classes = has_classes || one.known();
     pairs = pairs || one.one_per_sample();
     for (std::int64_t c = 0; one.known() && c < one.count(); ++c) known.push_back(one.name(c));
   }
-  if ((needs_classes(*section_) && !tells) || (section_->pairs() && !pairs))
-    diagnostics.error(
-        {}, fmt::format("gates: {} need an output with one class per sample; this model has none", kOfClasses));
-  for (std::size_t i = 0; tells && i < section_->classes.classes.size(); ++i) {
+  if (needs_classes(*section_) && !has_classes)
+    diagnostics.error({},
+                      "gates: class_recall, class_precision, classes, drop and class_drop need an output with "
+                      "classes; this model has none");
+  else if (section_->pairs() && !pairs)
+    diagnostics.error({}, "gates: drop and class_drop need an output with one class per sample; this model has none");
+  for (std::size_t i = 0; has_classes && i < section_->classes.classes.size(); ++i) {
     const std::string& name = section_->classes.classes[i].first;
     if (std::ranges::find(known, name) == known.end())
       diagnostics.error(section_->classes.marks[i], fmt::format("gates: there is no class '{}'{}; the classes are {}",
@@ -155,9 +156,8 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
     }
   if (!section_->confidence && !of_shares.empty())
     notes_.push_back(
-        "gates without confidence compare the value itself; earlier versions judged by an interval, as confidence: "
-        "0.99 "
-        "does");
+        "gates without confidence compare the value itself; earlier versions compared an interval, as with confidence: "
+        "0.99");
   std::vector<Verdict> verdicts = check_share_gates(of_shares, section_->confidence);
   append(verdicts, std::move(of_values));
   return verdicts;
@@ -180,7 +180,7 @@ std::vector<Verdict> Gates::compare_with_baseline(const EvaluatedModel& evaluate
   const auto baseline_runs = static_cast<int>(section_->baseline.size());
   const auto runs = static_cast<int>(section_->runs.size()) + 1;
   std::vector<DropGate> drops;
-  const bool of_trainings = section_->compare == experiment::Compared::kTrainings;
+  const bool of_trainings = section_->compare == experiment::ComparisonMode::kTrainings;
   for (const OutputResult& output : evaluated.evaluation_result.outputs) {
     if (!output.answers) continue;
     std::vector<const SavedAnswers*> others;

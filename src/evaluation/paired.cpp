@@ -11,9 +11,9 @@ namespace dptrain::evaluation {
 namespace {
 
 /// With more samples on which runs differ, the normal distribution is accurate enough.
-constexpr std::int64_t kMostExact = 100;
+constexpr std::int64_t kMaxExact = 100;
 /// Lower bound of a class's factor before its logarithm is taken, relative to the pooled factor.
-constexpr double kLeastOfPooled = 0.01;
+constexpr double kMinOfPooled = 0.01;
 
 double share_of(const std::vector<std::int64_t>& right, std::int64_t samples) {
   const auto sum = static_cast<double>(std::accumulate(right.begin(), right.end(), std::int64_t{0}));
@@ -22,12 +22,12 @@ double share_of(const std::vector<std::int64_t>& right, std::int64_t samples) {
 
 /// The sum over samples of (r/R) (1 - r/R).
 double split_sum(const PairedCounts& counts) {
-  const std::vector<std::int64_t>& together = counts.together();
-  const double runs = static_cast<double>(together.size() - 1);
+  const std::vector<std::int64_t>& samples_by_correct_runs = counts.samples_by_correct_runs();
+  const double runs = static_cast<double>(samples_by_correct_runs.size() - 1);
   double sum = 0;
-  for (std::size_t r = 0; r < together.size(); ++r) {
+  for (std::size_t r = 0; r < samples_by_correct_runs.size(); ++r) {
     const double share = static_cast<double>(r) / runs;
-    sum += static_cast<double>(together[r]) * share * (1 - share);
+    sum += static_cast<double>(samples_by_correct_runs[r]) * share * (1 - share);
   }
   return sum;
 }
@@ -71,7 +71,7 @@ Prior prior_of(const std::vector<Spread>& spreads, double pooled) {
   for (const Spread& spread : spreads) {
     if (spread.expected <= 0) continue;
     const double half = spread.freedom / 2;
-    const double factor = std::max(spread.factor, kLeastOfPooled * pooled);  // equal counts would give log(0)
+    const double factor = std::max(spread.factor, kMinOfPooled * pooled);  // equal counts would give log(0)
     logs.push_back(std::log(factor) - digamma(half) + std::log(half));
   }
   if (logs.size() < 2 || pooled <= 0) return {.factor = pooled};
@@ -92,7 +92,7 @@ double exact_p(const PairedCounts& counts, std::int64_t right) {
     const int least = std::max(0, r - counts.baseline_runs()), most = std::min(r, runs);
     std::vector<double> one;
     for (int k = least; k <= most; ++k) one.push_back(choose(runs, k) * choose(all - runs, r - k) / choose(all, r));
-    const std::int64_t samples = counts.together()[static_cast<std::size_t>(r)];
+    const std::int64_t samples = counts.samples_by_correct_runs()[static_cast<std::size_t>(r)];
     right -= samples * least;
     for (std::int64_t i = 0; i < samples; ++i) {
       std::vector<double> next(distribution.size() + one.size() - 1);
@@ -101,7 +101,7 @@ double exact_p(const PairedCounts& counts, std::int64_t right) {
       distribution = std::move(next);
     }
   }
-  right -= counts.together().back() * runs;
+  right -= counts.samples_by_correct_runs().back() * runs;
   double p = 0;
   for (std::size_t a = 0; a < distribution.size() && static_cast<std::int64_t>(a) <= right; ++a) p += distribution[a];
   return std::min(1.0, p);
@@ -117,7 +117,7 @@ void PairedCounts::add(const std::vector<char>& right, std::int64_t samples) {
     const bool of_baseline = run < baseline_right_.size();
     (of_baseline ? baseline_right_[run] : right_[run - baseline_right_.size()]) += samples;
   }
-  together_[all] += samples;
+  samples_by_correct_runs_[all] += samples;
   samples_ += samples;
 }
 
@@ -127,7 +127,7 @@ void PairedCounts::add(const PairedCounts& other) {
   };
   sum(baseline_right_, other.baseline_right_);
   sum(right_, other.right_);
-  sum(together_, other.together_);
+  sum(samples_by_correct_runs_, other.samples_by_correct_runs_);
   samples_ += other.samples_;
 }
 
@@ -135,7 +135,7 @@ double PairedCounts::baseline_share() const { return share_of(baseline_right_, s
 double PairedCounts::share() const { return share_of(right_, samples_); }
 
 double PairedCounts::disagreement() const {
-  const double runs = static_cast<double>(together_.size() - 1);
+  const double runs = static_cast<double>(samples_by_correct_runs_.size() - 1);
   return 2 * split_sum(*this) * runs / (runs - 1) / static_cast<double>(samples_);
 }
 
@@ -174,10 +174,10 @@ Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
   const std::int64_t right = std::accumulate(counts.right().begin(), counts.right().end(), std::int64_t{0});
   double mean = 0;
   std::int64_t split = 0;
-  for (std::size_t r = 0; r < counts.together().size(); ++r) {
-    const std::int64_t samples = counts.together()[r];
+  for (std::size_t r = 0; r < counts.samples_by_correct_runs().size(); ++r) {
+    const std::int64_t samples = counts.samples_by_correct_runs()[r];
     mean += static_cast<double>(samples) * runs * static_cast<double>(r) / all;
-    if (r > 0 && r + 1 < counts.together().size()) split += samples;
+    if (r > 0 && r + 1 < counts.samples_by_correct_runs().size()) split += samples;
   }
   const double variance = dispersion.factor * split_sum(counts) * runs * baseline_runs / (all - 1);
 
@@ -189,7 +189,7 @@ Drop drop_of(const PairedCounts& counts, const Dispersion& dispersion) {
   if (drop.freedom > 0)
     drop.p = student_tail(z, drop.freedom);
   else
-    drop.p = split <= kMostExact ? exact_p(counts, right) : normal_tail(z);
+    drop.p = split <= kMaxExact ? exact_p(counts, right) : normal_tail(z);
   return drop;
 }
 
@@ -197,6 +197,8 @@ double Drop::quantile(double level) const {
   return freedom > 0 ? student_quantile(1 - level, freedom) : normal_quantile(1 - level);
 }
 
-double Drop::seen(double level, double power) const { return (quantile(level) + normal_quantile(power)) * deviation; }
+double Drop::detectable(double level, double power) const {
+  return (quantile(level) + normal_quantile(power)) * deviation;
+}
 
 }  // namespace dptrain::evaluation

@@ -26,7 +26,7 @@ class PairedCounts {
   PairedCounts(int baseline_runs, int runs)
       : baseline_right_(static_cast<std::size_t>(baseline_runs)),
         right_(static_cast<std::size_t>(runs)),
-        together_(static_cast<std::size_t>(baseline_runs + runs) + 1) {}
+        samples_by_correct_runs_(static_cast<std::size_t>(baseline_runs + runs) + 1) {}
 
   /// Adds a sample, or several equal ones. `right`: whether each run is right, the baseline's first.
   void add(const std::vector<char>& right, std::int64_t samples = 1);
@@ -46,11 +46,11 @@ class PairedCounts {
   // Sums over the samples, for paired.cpp.
   const std::vector<std::int64_t>& baseline_right() const { return baseline_right_; }
   const std::vector<std::int64_t>& right() const { return right_; }
-  const std::vector<std::int64_t>& together() const { return together_; }
+  const std::vector<std::int64_t>& samples_by_correct_runs() const { return samples_by_correct_runs_; }
 
  private:
-  std::vector<std::int64_t> baseline_right_, right_;  // by run
-  std::vector<std::int64_t> together_;                // [r]: samples that r of all runs answer correctly
+  std::vector<std::int64_t> baseline_right_, right_;   // by run
+  std::vector<std::int64_t> samples_by_correct_runs_;  // [r]: samples that r of all runs answer correctly
   std::int64_t samples_ = 0;
 };
 
@@ -75,7 +75,7 @@ struct Drop {
   double low(double level) const { return found - quantile(level) * deviation; }
   double high(double level) const { return found + quantile(level) * deviation; }
   /// The true drop that is detected at this level with probability `power`.
-  double seen(double level, double power) const;
+  double detectable(double level, double power) const;
 
  private:
   double quantile(double level) const;

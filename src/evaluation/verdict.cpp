@@ -36,9 +36,9 @@ std::size_t width_of(const std::string& text) {
 }  // namespace
 
 std::string number_text(double value) {
-  constexpr double kMost = 1e15;  // whole numbers up to here are exact
-  return value == std::trunc(value) && std::abs(value) < kMost ? fmt::format("{:.0f}", value)
-                                                               : fmt::format("{:.6g}", value);
+  constexpr double kMax = 1e15;  // whole numbers up to here are exact
+  return value == std::trunc(value) && std::abs(value) < kMax ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:.6g}", value);
 }
 
 bool any_failed(const std::vector<Verdict>& verdicts) {

@@ -17,8 +17,8 @@ bool is_worse(const WorstSample& a, const WorstSample& b) {
 }  // namespace
 
 double class_loss(float probability) {
-  constexpr float kLeast = 1e-7F;
-  return -std::log(probability > kLeast ? static_cast<double>(probability) : static_cast<double>(kLeast));
+  constexpr float kMin = 1e-7F;
+  return -std::log(probability > kMin ? static_cast<double>(probability) : static_cast<double>(kMin));
 }
 
 void WorstSamples::add(const WorstSample& sample) {

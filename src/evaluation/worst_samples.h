@@ -13,7 +13,7 @@ namespace dptrain::evaluation {
 
 /// The result of one sample at an output of the model. The kind of output determines which fields are used.
 struct WorstSample {
-  static constexpr std::size_t kMostValues = ValueAnswer::kMostValues;
+  static constexpr std::size_t kMaxValues = ValueAnswer::kMaxValues;
 
   std::int64_t index = 0;  ///< in the data set
   /// Classes: -log of the label's probability, averaged over positions. Values: mean absolute error.
@@ -22,7 +22,7 @@ struct WorstSample {
   double probability = 0;                 ///< of the answer
   std::int64_t wrong = 0, positions = 0;  ///< classes at several positions: the wrong ones of all
   std::size_t values = 0;                 ///< size of the two lists; 0: too many to store
-  std::array<float, kMostValues> labels{}, answers{};
+  std::array<float, kMaxValues> labels{}, answers{};
 };
 
 /// -log of a probability, clipped to at least 1e-7 as in Keras; NaN gives the largest loss.

@@ -14,14 +14,15 @@ void Range::add(double value) {
 }
 
 bool spans_decades(const std::vector<double>& values) {
-  constexpr double kSpan = 100, kMostOther = 0.05;
+  constexpr double kSpan = 100, kMaxOtherShare = 0.05;
   std::vector<double> positive;
   std::size_t finite = 0;
   for (const double value : values) {
     finite += std::isfinite(value) ? 1 : 0;
     if (std::isfinite(value) && value > 0) positive.push_back(value);
   }
-  if (positive.size() < 2 || static_cast<double>(finite - positive.size()) > kMostOther * static_cast<double>(finite))
+  if (positive.size() < 2 ||
+      static_cast<double>(finite - positive.size()) > kMaxOtherShare * static_cast<double>(finite))
     return false;
   std::ranges::sort(positive);
   return positive.back() >= kSpan * positive[positive.size() / 10];
@@ -121,8 +122,8 @@ std::string Axis::text(double value, const std::vector<double>& all) const {
 namespace {
 
 constexpr double kSample = 30, kSmallSample = 12, kSampleGap = 8, kEntryGap = 26, kLegendRow = 20, kLegendFont = 12,
-                 kNoteGap = 10, kRounding = 0.01, kLeastName = 150;
-constexpr std::size_t kMostColumns = 6;
+                 kNoteGap = 10, kRounding = 0.01, kMinName = 150;
+constexpr std::size_t kMaxColumns = 6;
 
 bool is_small(const LegendEntry& entry) {
   using Sample = LegendEntry::Sample;
@@ -191,8 +192,8 @@ Legend::Legend(const std::vector<LegendEntry>& entries, double width) : entries_
   const auto room = [&](std::size_t columns) {  // for a name
     return (width + kEntryGap) / static_cast<double>(columns) - kEntryGap - kSample - kSampleGap - note_;
   };
-  columns_ = std::min(kMostColumns, names.size());
-  while (columns_ > 1 && room(columns_) < std::max(most_names, std::min(names.back(), kLeastName))) --columns_;
+  columns_ = std::min(kMaxColumns, names.size());
+  while (columns_ > 1 && room(columns_) < std::max(most_names, std::min(names.back(), kMinName))) --columns_;
   rows_ = (names.size() + columns_ - 1) / columns_;
   name_ = std::min(names.back(), room(columns_));
 }

@@ -15,7 +15,7 @@ struct PanelPlace {
 };
 
 constexpr double kPanelHead = 36, kTopAxis = 32, kAxisLeft = 52, kAxisRight = 10, kAxisBottom = 40, kTickFont = 11.5;
-constexpr std::size_t kFewPoints = 40, kMarksOfMany = 6, kMostPoints = 2000;
+constexpr std::size_t kFewPoints = 40, kMarksOfMany = 6, kMaxPoints = 2000;
 
 std::vector<double> values_of(const Panel& panel) {
   std::vector<double> values;
@@ -66,10 +66,10 @@ Range y_range(const Panel& panel, bool log) {
   return {panel.from_zero || touches ? std::min(0.0, range.low) : range.low - pad, range.high + pad};
 }
 
-/// At most about kMostPoints points: the lowest and highest of each bucket, and its last gap.
+/// At most about kMaxPoints points: the lowest and highest of each bucket, and its last gap.
 std::vector<Point> thinned(const std::vector<Point>& points) {
-  if (points.size() <= kMostPoints) return points;
-  const std::size_t bucket = (2 * points.size() + kMostPoints - 1) / kMostPoints;
+  if (points.size() <= kMaxPoints) return points;
+  const std::size_t bucket = (2 * points.size() + kMaxPoints - 1) / kMaxPoints;
   std::vector<Point> out;
   for (std::size_t begin = 0; begin < points.size(); begin += bucket) {
     const std::size_t end = std::min(points.size(), begin + bucket);

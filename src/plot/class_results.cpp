@@ -13,9 +13,9 @@
 namespace dptrain::plot {
 namespace {
 
-constexpr std::size_t kMostClasses = 60, kWorstClasses = 40;
-constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMostClassName = 170, kLeastOpacity = 0.07, kScaleHeight = 78,
-                 kLeastWidth = 420;
+constexpr std::size_t kMaxClasses = 60, kWorstClasses = 40;
+constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMaxClassName = 170, kMinOpacity = 0.07, kScaleHeight = 78,
+                 kMinWidth = 420;
 
 double cell_size(std::size_t classes) { return classes <= 12 ? 54 : classes <= 20 ? 42 : classes <= 40 ? 22 : 16; }
 
@@ -24,7 +24,7 @@ std::vector<std::size_t> shown_classes(const ConfusionCounts& confusion) {
   const std::size_t n = confusion.names.size();
   std::vector<std::size_t> shown(n);
   std::iota(shown.begin(), shown.end(), std::size_t{0});
-  if (n <= kMostClasses) return shown;
+  if (n <= kMaxClasses) return shown;
   std::vector<std::int64_t> mistakes(n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t k = 0; k < n; ++k)
@@ -42,7 +42,7 @@ std::string percent(double share) {
   return share >= 0.0995 || share == 0 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
-double opacity_of(double share) { return std::max(kLeastOpacity, std::sqrt(share)); }
+double opacity_of(double share) { return std::max(kMinOpacity, std::sqrt(share)); }
 
 class MatrixDrawing {
  public:
@@ -54,14 +54,14 @@ class MatrixDrawing {
         font_(std::min(12.0, cell_ - 3)) {
     double widest = 0;
     for (const std::size_t c : shown_) widest = std::max(widest, text_width(of_.names[c], font_));
-    name_ = std::min(widest, kMostClassName);
+    name_ = std::min(widest, kMaxClassName);
     level_ = widest <= cell_ - 6;
     const double slope = level_ ? 0 : name_ * std::sqrt(0.5);
     top_ = kMatrixTop + 26 + (level_ ? font_ + 10 : slope + 16);
     left_ = kMatrixMargin + std::max(name_, text_width("label", 12)) + 10;
     side_ = cell_ * static_cast<double>(shown_.size());
     sums_ = cell_ >= 20 ? 64 : 0;
-    width_ = std::max(kLeastWidth, left_ + side_ + std::max(sums_, slope + 8) + kMatrixMargin);
+    width_ = std::max(kMinWidth, left_ + side_ + std::max(sums_, slope + 8) + kMatrixMargin);
   }
 
   Drawing draw() {
@@ -200,14 +200,14 @@ class MatrixDrawing {
   bool level_ = true;  // column names fit horizontally
 };
 
-constexpr std::size_t kMostBars = 60, kWorstBars = 40;
-constexpr double kBarsMargin = 24, kBarsTop = 118, kBarRow = 22, kBarHeight = 12, kMostNameShare = 0.26,
+constexpr std::size_t kMaxBars = 60, kWorstBars = 40;
+constexpr double kBarsMargin = 24, kBarsTop = 118, kBarRow = 22, kBarHeight = 12, kMaxNameShare = 0.26,
                  kSamplesWidth = 70, kValueWidth = 52, kBarFont = 12;
 constexpr LineStyle kPrecision{.ink = Ink::kLine5, .mark = Mark::kDiamond},
     kRecall{.ink = Ink::kLine1, .mark = Mark::kDisc};
 
 std::vector<ClassBar> shown_bars(const std::vector<ClassBar>& classes) {
-  if (classes.size() <= kMostBars) return classes;
+  if (classes.size() <= kMaxBars) return classes;
   std::vector<ClassBar> worst = classes;
   std::ranges::stable_sort(worst, {}, [](const ClassBar& bar) { return bar.f1.value_or(2); });
   worst.resize(kWorstBars);
@@ -219,7 +219,7 @@ class BarsDrawing {
   BarsDrawing(const std::vector<ClassBar>& shown, Drawing& out) : out_(out) {
     double widest = text_width("mean", kBarFont, true);
     for (const ClassBar& bar : shown) widest = std::max(widest, text_width(bar.name, kBarFont));
-    name_ = std::min(widest, kMostNameShare * out.width());
+    name_ = std::min(widest, kMaxNameShare * out.width());
     left_ = kBarsMargin + name_ + 12;
     right_ = out_.width() - kBarsMargin - kSamplesWidth - kValueWidth;
   }

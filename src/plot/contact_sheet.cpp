@@ -9,8 +9,8 @@ namespace dptrain::plot {
 namespace {
 
 constexpr double kSheetMargin = 20, kSheetHead = 66, kSheetGap = 8, kSheetFont = 12.5, kColumnHead = 20,
-                 kLabelHeight = 22, kNoteHeight = 16, kRowGap = 10, kLeastImage = 96, kLeastAlone = 128,
-                 kLeastCell = 135, kPageWidth = 900, kLeastSheet = 420;
+                 kLabelHeight = 22, kNoteHeight = 16, kRowGap = 10, kMinImage = 96, kMinAlone = 128, kMinCell = 135,
+                 kPageWidth = 900, kMinSheet = 420;
 
 struct Extent {
   double width = 1, height = 1;
@@ -67,13 +67,13 @@ void heading(const Sheet& sheet, Drawing& out) {
 
 /// Rows of one image each, as a grid.
 Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
-  const double cell = std::max(kLeastCell, image.width) + kSheetGap;
+  const double cell = std::max(kMinCell, image.width) + kSheetGap;
   const auto fitting = static_cast<std::size_t>(std::max(1.0, (kPageWidth - 2 * kSheetMargin + kSheetGap) / cell));
   const std::size_t columns = std::min(fitting, std::max<std::size_t>(1, sheet.rows.size()));
   const std::size_t lines = (sheet.rows.size() + columns - 1) / columns;
   const bool answered = std::ranges::any_of(sheet.rows, [](const SheetRow& row) { return !row.answer.empty(); });
   const double height = image.height + kLabelHeight + (answered ? kNoteHeight : 0) + kNoteHeight + kRowGap;
-  Drawing out(std::max(kLeastSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
+  Drawing out(std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
               kSheetHead + height * static_cast<double>(lines) + kSheetMargin);
   heading(sheet, out);
   for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
@@ -96,7 +96,7 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
 double enlargement(const std::vector<SheetRow>& rows) {
   const Extent image = largest_image(rows);
   return std::max(
-      1.0, std::ceil((columns_of(rows) == 1 ? kLeastAlone : kLeastImage) / std::max(image.width, image.height) - 0.5));
+      1.0, std::ceil((columns_of(rows) == 1 ? kMinAlone : kMinImage) / std::max(image.width, image.height) - 0.5));
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Drawing contact_sheet(const Sheet& sheet) {
   double cell = image.width + kSheetGap;
   for (const std::string& title : sheet.columns) cell = std::max(cell, text_width(title, 12) + 2 * kSheetGap);
   const double height = kLabelHeight + image.height + kRowGap, top = kSheetHead + kColumnHead;
-  Drawing out(std::max(kLeastSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
+  Drawing out(std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
               top + height * static_cast<double>(sheet.rows.size()) + kSheetMargin);
   heading(sheet, out);
   for (std::size_t c = 0; c < sheet.columns.size(); ++c)

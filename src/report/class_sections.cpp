@@ -20,7 +20,7 @@ std::string mistakes(const OutputRecord& output) {
     std::int64_t count;
     std::size_t label, answer;
   };
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMax = 10;
   const std::size_t classes = output.classes.size();
   std::vector<Mistake> all;
   for (std::size_t label = 0; label < classes; ++label)
@@ -29,7 +29,7 @@ std::string mistakes(const OutputRecord& output) {
         all.push_back({count, label, answer});
   if (all.empty()) return note("Every answer is right.");
   std::ranges::stable_sort(all, std::greater{}, &Mistake::count);
-  all.resize(std::min(kMost, all.size()));
+  all.resize(std::min(kMax, all.size()));
   std::vector<std::vector<std::string>> rows;
   for (const Mistake& one : all) {
     const auto samples = static_cast<double>(std::max<std::int64_t>(1, output.classes[one.label].samples));
@@ -74,7 +74,7 @@ std::string answer_html(const WorstRecord& worst) {
 /// The cells as in the file, without their encoded numbers.
 std::string holds_text(const WorstRecord& worst) {
   std::string lines;
-  for (const std::string& line : worst.holds)
+  for (const std::string& line : worst.contents)
     if (!line.starts_with("->")) lines += line.substr(0, line.find(" -> ")) + "\n";
   return lines;
 }

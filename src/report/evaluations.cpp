@@ -113,7 +113,7 @@ std::vector<WorstRecord> worst_of(const Json& list, const std::vector<std::strin
     worst.error = optional_of<double>(one, "error");
     worst.wrong = optional_of<std::int64_t>(one, "wrong");
     worst.positions = optional_of<std::int64_t>(one, "positions");
-    worst.holds = one.value("holds", std::vector<std::string>{});
+    worst.contents = one.value("holds", std::vector<std::string>{});
     const auto first = images.begin() + static_cast<std::ptrdiff_t>(all.size() * each);
     worst.images.assign(first, first + static_cast<std::ptrdiff_t>(each));
     all.push_back(std::move(worst));

@@ -13,13 +13,13 @@ namespace dptrain::report {
 std::string escaped(const std::string& text) { return xml_text(text); }
 
 std::string breakable(const std::string& text) {
-  constexpr std::size_t kLeast = 2;  // letters after a break: "samples/s" stays whole
+  constexpr std::size_t kMin = 2;  // letters after a break: "samples/s" stays whole
   std::string html;
   const std::string whole = escaped(text);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     html += whole[i];
     const bool is_decimal = whole[i] == '.' && i + 1 < whole.size() && whole[i + 1] >= '0' && whole[i + 1] <= '9';
-    if ((whole[i] == '.' || whole[i] == '/' || whole[i] == '_') && !is_decimal && whole.size() - i > kLeast)
+    if ((whole[i] == '.' || whole[i] == '/' || whole[i] == '_') && !is_decimal && whole.size() - i > kMin)
       html += "<wbr/>";
   }
   return html;

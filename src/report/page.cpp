@@ -298,12 +298,12 @@ std::string common_curves(const std::vector<RunRecord>& runs) {
 }
 
 std::string differences_table(const std::vector<RunRecord>& runs) {
-  constexpr std::size_t kMostSideBySide = 6, kMany = 30;
+  constexpr std::size_t kMaxColumns = 6, kMany = 30;
   const std::vector<Difference> all = differences(runs);
   if (all.empty()) return note("Nothing: configs and environments are equal.");
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
-  if (runs.size() <= kMostSideBySide) {
+  if (runs.size() <= kMaxColumns) {
     columns.push_back({"key"});
     for (const RunRecord& run : runs) columns.push_back({run.name});
     for (const Difference& one : all) {

@@ -35,8 +35,8 @@ struct WorstRecord {
   std::optional<double> probability{};  ///< probability of the answer
   std::optional<double> loss{}, error{};
   std::optional<std::int64_t> wrong{}, positions{};
-  std::vector<std::string> holds{};   ///< cells of a table row, or lines of a text
-  std::vector<std::string> images{};  ///< data: URLs from worst.svg, several for a clip
+  std::vector<std::string> contents{};  ///< cells of a table row, or lines of a text
+  std::vector<std::string> images{};    ///< data: URLs from worst.svg, several for a clip
 };
 
 struct OutputRecord {

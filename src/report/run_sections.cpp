@@ -20,12 +20,12 @@ std::string tile(const std::string& value, const std::string& what) {
 
 /// The best value of each metric, on validation data if there is some.
 std::string metric_tiles(const RunRecord& run) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   const std::string prefix = is_validated(run) ? "val_" : "";
   std::string tiles;
   std::size_t count = 0;
   for (const std::string& metric : metrics_of(run))
-    if (const auto best = best_of(run, prefix + metric); best && count++ < kMost)
+    if (const auto best = best_of(run, prefix + metric); best && count++ < kMax)
       tiles += tile(metric_text(best->value), fmt::format("best {}{}, epoch {}", prefix, metric, best->epoch));
   return tiles;
 }
@@ -216,7 +216,7 @@ Section time_section(const RunRecord& run) {
 }
 
 Section problems_section(const RunRecord& run) {
-  constexpr std::size_t kMostRows = 200;
+  constexpr std::size_t kMaxRows = 200;
   Section section{.id = "trouble", .title = "Faults, bad samples, warnings"};
   if (!run.fault.empty())
     section.html += element("h3", "", "Fault") + "\n" + preformatted(run.fault) +
@@ -227,7 +227,7 @@ Section problems_section(const RunRecord& run) {
         fmt::format("Skipped steps: {}. Returns to last.h5: {}.", run.result->skipped_steps, run.result->rollbacks));
   if (!run.bad_samples.empty()) {
     std::vector<std::vector<std::string>> rows;
-    for (std::size_t i = 0; i < std::min(kMostRows, run.bad_samples.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMaxRows, run.bad_samples.size()); ++i) {
       std::vector<std::string> row;
       for (const std::string& field : run.bad_samples[i]) row.push_back(escaped(field));
       rows.push_back(std::move(row));
@@ -237,7 +237,7 @@ Section problems_section(const RunRecord& run) {
     if (rows.size() < run.bad_samples.size()) section.html += note("data-errors.csv has them all.");
   }
   if (!run.warnings.empty()) {
-    const std::size_t most = std::min(kMostRows, run.warnings.size());
+    const std::size_t most = std::min(kMaxRows, run.warnings.size());
     const std::vector<std::string> lines(run.warnings.begin(),
                                          run.warnings.begin() + static_cast<std::ptrdiff_t>(most));
     section.html += folded(counted(run.warnings.size(), "warning"), preformatted(join(lines, "\n")), most <= 10);

@@ -12,7 +12,7 @@
 namespace dptrain::sweep {
 namespace {
 
-constexpr std::size_t kMostWidth = 32;
+constexpr std::size_t kMaxWidth = 32;
 
 /// "learning_rate" for train.optimizer.learning_rate, or the shortest ending that distinguishes the keys.
 std::vector<std::string> short_names(const std::vector<SweepParameter>& space) {
@@ -39,7 +39,7 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
   for (std::size_t column = 0; column < rows.front().size(); ++column) {
     std::vector<std::string> cells;
     for (const auto& row : rows) cells.push_back(row[column]);
-    const std::size_t width = column_width(cells, kMostWidth);
+    const std::size_t width = column_width(cells, kMaxWidth);
     const bool last = column + 1 == rows.front().size();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t own = column_width(std::vector{cells[i]}, std::numeric_limits<std::size_t>::max());

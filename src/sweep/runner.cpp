@@ -41,7 +41,7 @@ class Loop {
       : sweep_(sweep), runner_(runner), watcher_(watcher), schedule_(sweep), busy_(at(runner.slots())) {}
 
   void run() {
-    watcher_.keep(sweep_);
+    watcher_.save(sweep_);
     for (;;) {
       if (!stopping_ && watcher_.should_stop()) {
         stopping_ = true;
@@ -61,7 +61,7 @@ class Loop {
       busy_[slot] = schedule_.next();
       if (!busy_[slot]) return;
       const Trial& trial = sweep_.trials[*busy_[slot]];
-      watcher_.keep(sweep_);
+      watcher_.save(sweep_);
       runner_.start(static_cast<int>(slot), trial, schedule_.epochs_of(trial));
     }
   }
@@ -69,14 +69,14 @@ class Loop {
   void take(const ProcessResult& ended) {
     const std::size_t trial = *busy_[at(ended.slot)];
     busy_[at(ended.slot)].reset();
-    if (ended.how == ProcessResult::ExitKind::kDone)
+    if (ended.kind == ProcessResult::ExitKind::kDone)
       schedule_.done(trial, ended.outcome);
-    else if (ended.how == ProcessResult::ExitKind::kFailed)
+    else if (ended.kind == ProcessResult::ExitKind::kFailed)
       schedule_.failed(trial, ended.outcome);
     else
       schedule_.stopped(trial);
-    watcher_.keep(sweep_);
-    if (ended.how != ProcessResult::ExitKind::kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
+    watcher_.save(sweep_);
+    if (ended.kind != ProcessResult::ExitKind::kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
   }
 
   Sweep& sweep_;
@@ -96,7 +96,7 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
-constexpr std::size_t kMostReason = 300;
+constexpr std::size_t kMaxReason = 300;
 
 /// The last error line of a log from byte `begin`, for processes that end without an exception: by the watchdog, for
 /// example.
@@ -106,7 +106,8 @@ std::string last_error(const std::string& log, std::int64_t begin) {
   std::string found;
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("error: ")) found = line.substr(7);
-  return printable(found.substr(0, kMostReason));
+  if (found.size() > kMaxReason) found = found.substr(0, kMaxReason) + "...";
+  return printable(found);
 }
 
 std::string reason_of(int status, const std::string& message, const std::string& log) {
@@ -207,7 +208,7 @@ std::string stored_error(const std::string& file) try {
   const SourceLocation location{json.value("file", ""), json.value("line", 0), json.value("column", 0)};
   const std::string message = json.value("message", "");
   std::string text = (location.is_known() ? location.text() + ": " : "") + message.substr(0, message.find('\n'));
-  if (text.size() > kMostReason) text = text.substr(0, kMostReason) + "...";
+  if (text.size() > kMaxReason) text = text.substr(0, kMaxReason) + "...";
   return printable(text);
 } catch (const nlohmann::json::exception&) {  // not written by dptrain
   return "";
@@ -247,7 +248,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
   child.error_file = child.run + ".error.json";
   const Outcome so_far = outcome_of(plan_, child.run);
   if (has_ended(so_far, epochs) && so_far.objective) {
-    at_once_.push_back({.slot = slot, .how = ProcessResult::ExitKind::kDone, .outcome = so_far});
+    completed_.push_back({.slot = slot, .kind = ProcessResult::ExitKind::kDone, .outcome = so_far});
     return;
   }
   std::vector<std::string> words{options_.executable, "fit",         plan_.config, "--run-dir", child.run,
@@ -285,7 +286,7 @@ void ProcessRunner::start(int slot, const Trial& trial, const std::optional<std:
 }
 
 std::vector<ProcessResult> ProcessRunner::poll() {
-  std::vector<ProcessResult> all = std::exchange(at_once_, {});
+  std::vector<ProcessResult> all = std::exchange(completed_, {});
   for (std::size_t slot = 0; slot < children_.size(); ++slot) {
     int status = 0;
     const pid_t process = children_[slot].process;
@@ -299,11 +300,11 @@ std::vector<ProcessResult> ProcessRunner::poll() {
 
 ProcessResult ProcessRunner::ended(int slot, int status) const {
   const Child& child = children_[at(slot)];
-  ProcessResult ended{.slot = slot, .how = ProcessResult::ExitKind::kDone, .outcome = outcome_of(plan_, child.run)};
+  ProcessResult ended{.slot = slot, .kind = ProcessResult::ExitKind::kDone, .outcome = outcome_of(plan_, child.run)};
   ended.outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (ended.outcome.exit_code == 0) {
     if (ended.outcome.objective) return ended;
-    ended.how = ProcessResult::ExitKind::kFailed;
+    ended.kind = ProcessResult::ExitKind::kFailed;
     ended.outcome.reason = ended.outcome.epochs == 0 ? "it has no whole epoch, so there is no " + plan_.objective
                                                      : fmt::format("no epoch has a finite {}", plan_.objective);
     return ended;
@@ -313,7 +314,8 @@ ProcessResult ProcessRunner::ended(int slot, int status) const {
       WIFEXITED(status) && (WEXITSTATUS(status) == 128 + SIGTERM || WEXITSTATUS(status) == train::kStoppedUnsaved);
   // A signal to the whole process group may reach the trial before this process has seen it.
   const bool stops = stopping_ || train::Signals::stop_signal() != 0;
-  ended.how = stops && (by_signal || by_request) ? ProcessResult::ExitKind::kStopped : ProcessResult::ExitKind::kFailed;
+  ended.kind =
+      stops && (by_signal || by_request) ? ProcessResult::ExitKind::kStopped : ProcessResult::ExitKind::kFailed;
   if (ended.outcome.reason.empty()) {
     std::string message = stored_error(child.error_file);
     if (message.empty()) message = last_error(child.log, child.log_begin);

@@ -19,7 +19,7 @@ struct ProcessResult {
   enum class ExitKind { kDone, kFailed, kStopped };  ///< kStopped: on request; it can be resumed
 
   int slot = 0;
-  ExitKind how = ExitKind::kDone;
+  ExitKind kind = ExitKind::kDone;
   Outcome outcome{};
 };
 
@@ -38,7 +38,7 @@ class Runner {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  virtual void keep(const Sweep& sweep) = 0;  ///< called first when a trial begins or has ended
+  virtual void save(const Sweep& sweep) = 0;  ///< called first when a trial begins or has ended
   virtual void ended(const Sweep& sweep, const Trial& trial) = 0;
   virtual void tick(const Sweep& sweep) = 0;  ///< called periodically
   virtual bool should_stop() = 0;
@@ -84,7 +84,7 @@ class ProcessRunner final : public Runner {
   const Plan& plan_;
   const ProcessOptions options_;
   std::vector<Child> children_;  ///< by slot
-  std::vector<ProcessResult> at_once_;
+  std::vector<ProcessResult> completed_;
   bool stopping_ = false;
 };
 

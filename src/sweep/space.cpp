@@ -13,8 +13,8 @@
 namespace dptrain::sweep {
 namespace {
 
-constexpr std::int64_t kMostPoints = 1'000'000;
-constexpr double kMostWhole = 1e15;  // well below 2^53: exact as a double
+constexpr std::int64_t kMaxPoints = 1'000'000;
+constexpr double kMaxExactInteger = 1e15;  // well below 2^53: exact as a double
 
 [[noreturn]] void refuse(const std::string& text, const std::string& what) {
   throw Error(ErrorKind::kUsage, fmt::format("--vary {}: {}", text, what));
@@ -73,7 +73,7 @@ std::optional<SweepParameter> parse_range(const std::string& spec, const std::st
   if (range.log && range.low <= 0) refuse(text, "a range with :log must begin above 0");
   const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
   if (range.kind == SweepParameter::Kind::kWhole &&
-      !(whole && std::abs(range.low) < kMostWhole && range.high < kMostWhole))
+      !(whole && std::abs(range.low) < kMaxExactInteger && range.high < kMaxExactInteger))
     refuse(text, "a range with :int needs two whole numbers");
   return range;
 }
@@ -137,7 +137,7 @@ std::optional<std::int64_t> grid_size(const std::vector<SweepParameter>& space) 
   std::int64_t size = 1;
   for (const SweepParameter& parameter : space) {
     if (parameter.kind != SweepParameter::Kind::kChoices) return std::nullopt;
-    size = std::min(kMostPoints, size * static_cast<std::int64_t>(parameter.choices.size()));
+    size = std::min(kMaxPoints, size * static_cast<std::int64_t>(parameter.choices.size()));
   }
   return size;
 }

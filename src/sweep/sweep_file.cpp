@@ -118,7 +118,7 @@ Sweep read_sweep(const std::string& folder) {
                                                "dptrain sweep CONFIG --run-dir {}",
                                                folder, kSweepFile, folder));
   try {
-    const Json json = Json::parse(shallow_json(text, ErrorKind::kData, path));
+    const Json json = Json::parse(check_json_depth(text, ErrorKind::kData, path));
     if (json.at("version") != kVersion) throw Error(ErrorKind::kData, "written by another version of dptrain");
     Sweep sweep{.plan = plan_of(json.at("plan")), .trials = {}};
     const std::vector<SweepParameter> space = sweep.plan.space();

@@ -33,7 +33,7 @@ class TrainingControl {
   virtual ~TrainingControl() = default;
   virtual const std::string& run_directory() const = 0;
   /// Returns the writer of a callback's own file in the process that writes, else a silent one.
-  virtual std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) = 0;
+  virtual std::unique_ptr<RunSink> sink_if_first(std::unique_ptr<RunSink> sink) = 0;
   virtual bool has_validation() const = 0;
   /// Whether validation runs every N steps; validation_end() is then called, and epoch logs have its last values.
   virtual bool validates_by_steps() const = 0;

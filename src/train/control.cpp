@@ -41,7 +41,7 @@ std::vector<NamedValues> Control::gradients() {
 }
 
 std::optional<plot::RgbImage> Control::sample_sheet(std::int64_t samples, std::int64_t epoch) {
-  constexpr std::int64_t kColumns = 8, kMostPixels = 128, kSmall = 64, kGap = 4, kMostFrames = 8;
+  constexpr std::int64_t kColumns = 8, kMaxPixels = 128, kSmall = 64, kGap = 4, kMaxFrames = 8;
   const experiment::Experiment& experiment = run_.session.experiment();
   const data::ModelSide model = experiment::input_side(experiment.graph);
   const std::optional<std::size_t> input = session::picture_input(model);
@@ -58,11 +58,11 @@ std::optional<plot::RgbImage> Control::sample_sheet(std::int64_t samples, std::i
   }
   const Shape& shape = model.input_shapes[*input];
   const session::Shades shades = session::shades_of(values);
-  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMostFrames);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMaxFrames);
   std::vector<plot::RgbImage> images;
   for (const std::vector<float>& sample : values)
     for (const auto& image : session::images_of(sample, shape, frames, shades)) {
-      const plot::RgbImage shown = plot::shrunk(*image, kMostPixels);
+      const plot::RgbImage shown = plot::shrunk(*image, kMaxPixels);
       images.push_back(plot::enlarged(shown, std::max<std::int64_t>(1, kSmall / std::max(shown.height, shown.width))));
     }
   return plot::tiled(images, frames.size() > 1 ? static_cast<std::int64_t>(frames.size()) : kColumns, kGap);

@@ -20,7 +20,7 @@ class Control final : public TrainingControl {
   Control(Run& run, CheckpointManager& checkpoints) : run_(run), checkpoints_(checkpoints) {}
 
   const std::string& run_directory() const override { return run_.directory.path(); }
-  std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) override {
+  std::unique_ptr<RunSink> sink_if_first(std::unique_ptr<RunSink> sink) override {
     return silent_unless_first(run_.world, std::move(sink));
   }
   bool has_validation() const override { return run_.session.validation_loader() != nullptr; }

@@ -177,7 +177,7 @@ Fault read_fault(const std::string& folder) {
                 fmt::format("{}: there is no {}; name the folder 'fault' of a run that failed", folder, kFaultFile));
   try {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const ordered_json saved = ordered_json::parse(shallow_json(text, ErrorKind::kCheckpoint, "it"));
+    const ordered_json saved = ordered_json::parse(check_json_depth(text, ErrorKind::kCheckpoint, "it"));
     Fault fault{.what = saved.at("what").get<std::string>(),
                 .step = saved.at("step").get<std::int64_t>(),
                 .epoch = saved.at("epoch").get<std::int64_t>(),

@@ -30,7 +30,7 @@ void FaultRecorder::record_fault(const std::string& what, const BadStep* step) t
   write_fault(folder, *fault);
   log::warn(fmt::format("{}; dptrain replay {} repeats that step", describe(*fault), folder));
 } catch (const std::exception& error) {
-  log::warn(fmt::format("cannot write the folder of the fault: {}", error.what()));
+  log::warn(fmt::format("cannot record the fault: {}", error.what()));
 }
 
 void FaultRecorder::record_failure(const std::exception& error) noexcept try {
@@ -49,7 +49,7 @@ void FaultRecorder::record_failure(const std::exception& error) noexcept try {
   run_.progress.clear();
   log::warn(fmt::format("dptrain replay {} continues from the last checkpoint up to the error", folder));
 } catch (const std::exception& other) {
-  log::warn(fmt::format("cannot write the folder of the fault: {}", other.what()));
+  log::warn(fmt::format("cannot record the fault: {}", other.what()));
 }
 
 }  // namespace dptrain::train

@@ -98,7 +98,7 @@ void find_lr(session::Session& session, const RateRange& range, const std::optio
                     drawn = (fs::path(where) / "find-lr.svg").string();
   write_text(table, rate_table(curve));
   plot::write(drawn, plot::draw(rate_test_chart(experiment.config.name, curve)));
-  log::info(fmt::format("wrote {}, {}; weights and checkpoints are as they were", table, drawn));
+  log::info(fmt::format("wrote {}, {}; weights and checkpoints are unchanged", table, drawn));
   print_suggestion(curve, experiment);
 }
 

@@ -27,8 +27,8 @@ formats::CheckpointState whole_state(const std::string& path) {
 }
 
 /// The experiment for a file with only weights: that of its run or, with `own_model`, the layers in the file.
-experiment::Experiment experiment_beside(const std::string& path, const experiment::Overrides& overrides,
-                                         const SourceUse& use) {
+experiment::Experiment experiment_of_weights(const std::string& path, const experiment::Overrides& overrides,
+                                             const SourceUse& use) {
   const std::string run = run_of(path), config = (fs::path(run) / "config.resolved.yaml").string();
   std::error_code error;
   if (!run.empty() && fs::exists(config, error)) return experiment::load_with_warnings(config, overrides);
@@ -214,7 +214,7 @@ ModelSource open_source(const std::string& path, const std::optional<std::string
       throw Error(ErrorKind::kUsage, fmt::format("--weights applies to a config, but {} is a checkpoint", path));
     source.checkpoint = folder ? weights_file(path) : path;
     if (formats::is_weights_only(source.checkpoint)) {
-      source.experiment = experiment_beside(source.checkpoint, overrides, use);
+      source.experiment = experiment_of_weights(source.checkpoint, overrides, use);
       ignore_written_paths(overrides, source.checkpoint, source.experiment);
       source.weights = weights_from(source.checkpoint);
       source.complete = true;

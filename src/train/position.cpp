@@ -41,7 +41,7 @@ void for_trainable(const plan::Plan& plan, const F& f) {
     if (plan::is_trained(parameter.kind)) f(parameter, plan.slot_offset(parameter));
 }
 
-std::string kept_name(std::size_t callback, const std::string& weight) {
+std::string saved_name(std::size_t callback, const std::string& weight) {
   return fmt::format("callback{}/{}", callback, weight);
 }
 
@@ -171,11 +171,11 @@ void warn_of_other_convolutions(const json& trainer, const session::Session& ses
     log::warn(text);
 }
 
-void save_kept_weights(const Callbacks& callbacks, formats::CheckpointState& state, const graph::Model& model) {
+void save_callback_weights(const Callbacks& callbacks, formats::CheckpointState& state, const graph::Model& model) {
   for (std::size_t c = 0; c < callbacks.size(); ++c) {
     const auto& kept = callbacks[c]->saved_weights();
     for (std::size_t w = 0; w < kept.size(); ++w)
-      state.arrays.push_back({kept_name(c, model.weights[w].path(model.graph)), model.weights[w].def.shape, kept[w]});
+      state.arrays.push_back({saved_name(c, model.weights[w].path(model.graph)), model.weights[w].def.shape, kept[w]});
   }
 }
 
@@ -217,7 +217,7 @@ void restore_callbacks(const json& saved, const formats::CheckpointState& state,
     const auto number = static_cast<std::size_t>(pairs[c] - saved.get_ptr<const json::array_t*>()->data());
     std::vector<std::vector<float>> kept;
     for (const graph::Weight& weight : model.weights) {
-      kept.push_back(array(state.arrays, kept_name(number, weight.path(model.graph))).values);
+      kept.push_back(array(state.arrays, saved_name(number, weight.path(model.graph))).values);
       if (static_cast<std::int64_t>(kept.back().size()) != weight.def.shape.elements())
         throw Error(ErrorKind::kCheckpoint,
                     fmt::format("{} keeps {} values of '{}', the model has {}", callback.name(), kept.back().size(),
@@ -336,7 +336,7 @@ formats::CheckpointState make_state(session::Session& session, const Position& p
                                     {"weights", !callback->saved_weights().empty()}});
   state.trainer = trainer.dump();
   save_slots(session, state);
-  save_kept_weights(callbacks, state, session.model());
+  save_callback_weights(callbacks, state, session.model());
   return state;
 }
 
@@ -346,7 +346,8 @@ Position restore_state(const formats::CheckpointState& state, session::Session& 
     throw Error(ErrorKind::kCheckpoint,
                 "the checkpoint contains weights only and cannot be resumed; --init-from starts from its weights");
   try {
-    const json trainer = json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
+    const json trainer =
+        json::parse(check_json_depth(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
     Position position;
     position.epoch = saved_count(trainer, "epoch");
     position.samples = saved_count(trainer, "samples");

@@ -53,7 +53,7 @@ formats::CompileConfig compiled(const experiment::TrainSection& train, const gra
 ExportState export_state(const formats::CheckpointState& state, const experiment::Experiment& experiment) try {
   if (state.trainer.empty() || !experiment.config.train.loss) return {};
   const nlohmann::json trainer =
-      nlohmann::json::parse(shallow_json(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
+      nlohmann::json::parse(check_json_depth(state.trainer, ErrorKind::kCheckpoint, "the state of the trainer"));
   if (!trainer.contains("rate")) return {};
   ExportState all{.compiled = compiled(experiment.config.train, experiment.graph, trainer["rate"].get<double>())};
   formats::OptimizerState& optimizer = all.optimizer_state.emplace();

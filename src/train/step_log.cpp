@@ -49,8 +49,8 @@ std::string values_text(const std::vector<std::pair<std::string, double>>& value
 }
 
 std::string waiting_text(const Waits& waits, const MachineUse& use) {
-  constexpr double kWorthIt = 0.1, kLeastSeconds = 2, kBusyCores = 0.5;
-  const auto matters = [&](double seconds) { return seconds >= kLeastSeconds && seconds >= kWorthIt * waits.elapsed; };
+  constexpr double kMinShare = 0.1, kMinSeconds = 2, kBusyCores = 0.5;
+  const auto matters = [&](double seconds) { return seconds >= kMinSeconds && seconds >= kMinShare * waits.elapsed; };
   const auto percent = [&](double seconds) { return fmt::format("{:.0f} %", 100 * seconds / waits.elapsed); };
   std::vector<std::string> facts, advice;
   if (matters(waits.for_data)) {

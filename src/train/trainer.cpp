@@ -253,15 +253,15 @@ void Trainer::copy_counts() {
 void Trainer::not_finite(const std::string& what, const BadStep* step) {
   const Reaction reaction = nonfinite_.react(step != nullptr);
   copy_counts();
-  constexpr const char* kDoes[] = {"stopping", "its update is left out", "going back to last.h5"};
+  constexpr const char* kDoes[] = {"stopping", "skipping its update", "restoring last.h5"};
   log::warn(fmt::format("{}: {}", what, kDoes[static_cast<int>(reaction)]));
   run_.sinks->event("nonfinite", {{"what", what}, {"step", run_.position.step}});
   if (reaction == Reaction::kStop) run_.stop_reason = kDiverged, diverged_ = what;
   if (reaction == Reaction::kRollBack) run_.rolls_back = true;
   const bool skips = reaction == Reaction::kSkip;
-  const bool stand_still = !skips && session_.plan().compute != DType::kF16;
+  const bool devices_stopped = !skips && session_.plan().compute != DType::kF16;
   const bool before_the_step =
-      stand_still || ahead_.empty();  // true if the devices still have the weights from before the failed step
+      devices_stopped || ahead_.empty();  // true if the devices still have the weights from before the failed step
   if (!skips) catch_up();
   if (before_the_step) faults_.record_fault(what, step);
   if (skips) count(step->batch);

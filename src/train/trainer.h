@@ -36,7 +36,7 @@ class Trainer {
 
   /// Restores everything but the session's weights, which must be loaded already. Throws Error{kCheckpoint}.
   void resume(const formats::CheckpointState& state);
-  /// Continues the optimizer from `state`; everything else starts anew. Throws Error{kCheckpoint}.
+  /// Continues the optimizer from `state`; everything else starts from scratch. Throws Error{kCheckpoint}.
   void begin_with(const formats::OptimizerState& state);
   FitResult fit();
   /// Valid after fit().

@@ -86,9 +86,9 @@ TEST(BoundReplicas, ComputeTheSameAndKeepTheCallersAffinity) {
 }
 
 TEST(SharersOfAGpu, CountThoseOfTheFullestGpu) {
-  EXPECT_EQ(session::sharers_of_a_gpu(session::DeviceRequest{}), 1);
-  EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
-  EXPECT_EQ(session::sharers_of_a_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
+  EXPECT_EQ(session::max_slots_per_gpu(session::DeviceRequest{}), 1);
+  EXPECT_EQ(session::max_slots_per_gpu(on(DeviceKind::kCuda, {0, 1, 2})), 1);
+  EXPECT_EQ(session::max_slots_per_gpu(on(DeviceKind::kCuda, {0, 1, 1})), 2);
 }
 
 TEST(BoundReplicas, RunOnTheirCpus) {

@@ -1,4 +1,4 @@
-// Kernel launches of a step on a specified GPU, counted by hand.
+// Kernel launches of a step on a plan-only GPU, counted by hand.
 
 #include "bench/gpu_launches.h"
 

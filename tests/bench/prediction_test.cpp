@@ -143,35 +143,35 @@ TEST(Prediction, ProcessesWithoutFreeCoresSumInsteadOfComputing) {
 }
 
 TEST(Prediction, ThreadsBeyondTheCoresSlowDown) {
-  EXPECT_EQ(processes(4, 2).turns(), 2);
-  EXPECT_EQ(processes(1, 2).turns(), 1);
-  EXPECT_EQ(processes(3, 2).turns(), 1.5);
+  EXPECT_EQ(processes(4, 2).slowdown(), 2);
+  EXPECT_EQ(processes(1, 2).slowdown(), 1);
+  EXPECT_EQ(processes(3, 2).slowdown(), 1.5);
   const Prediction four = predict(parts(), processes(4, 2), {kDirect});
   EXPECT_NEAR(four.compute, 2 * 0.031, 1e-12);
   EXPECT_NEAR(four.step, 2 * (0.031 + 0.009 + 3 * 20e-6), 1e-12);
   Cluster nodes = processes(8, 2);
   nodes.per_node = 2;
-  EXPECT_EQ(nodes.turns(), 1) << "four nodes have cores of their own";
+  EXPECT_EQ(nodes.slowdown(), 1) << "four nodes have cores of their own";
 }
 
 /// Measurements with more threads than cores are not slowed down again.
 TEST(Prediction, CountsASlowdownInMeasurementsOnce) {
   StepParts measured = parts();
   Cluster cluster = processes(8, 2);
-  measured.turns = cluster.inner.turns = 4;
+  measured.slowdown = cluster.inner.slowdown = 4;
   EXPECT_NEAR(predict(measured, cluster, {kDirect}).step, 0.031 + 7.0 / 4 * 0.006 + 3 * 20e-6, 1e-12);
-  measured.turns = 2;
+  measured.slowdown = 2;
   EXPECT_NEAR(predict(measured, cluster, {kDirect}).compute, 0.062, 1e-12);
 }
 
-TEST(Prediction, LanesOfAProcessAddUpFirst) {
+TEST(Prediction, ReplicasOfAProcessAddUpFirst) {
   Cluster local_ranks = processes(2, 8);
   local_ranks.local_ranks = 3;
   EXPECT_NEAR(all_reduce_seconds(kDirect, local_ranks, 1e6) - all_reduce_seconds(kDirect, processes(2, 8), 1e6), 2e-3,
               1e-12);
   EXPECT_EQ(local_ranks.overlap(), 1);
   local_ranks.threads = 2;
-  EXPECT_EQ(local_ranks.turns(), 1.5);
+  EXPECT_EQ(local_ranks.slowdown(), 1.5);
   EXPECT_EQ(local_ranks.overlap(), 0);
 }
 

@@ -17,7 +17,7 @@ struct Bound {
   std::string config, choice = "a";
   std::vector<std::string> sets, rest;
   std::optional<std::string> text, resume;
-  std::optional<std::int64_t> whole;
+  std::optional<std::int64_t> integer;
   std::optional<double> number;
   bool flag = false;
 };
@@ -29,7 +29,7 @@ Command command_for(Bound& bound) {
       .option("--text", "T", bound.text, "text")
       .option("--other", "T", bound.text, "the same")
       .optional_value("--resume", "PATH", "last", bound.resume, "goes on")
-      .whole("--steps", "N", bound.whole, "steps")
+      .integer("--steps", "N", bound.integer, "steps")
       .option("--tol", "X", bound.number, "tolerance")
       .choice("--data", {"real", "synthetic"}, bound.choice, "data")
       .flag("--quiet,-q", bound.flag, "quiet")
@@ -58,7 +58,7 @@ TEST(Command, BindsFlagsInAnyOrder) {
       {"--set", "a=1", "-q", "net.yaml", "--set", "b=2", "--steps", "20", "--tol", "1e-5", "--data", "synthetic"});
   EXPECT_EQ(bound.config, "net.yaml");
   EXPECT_EQ(bound.sets, (std::vector<std::string>{"a=1", "b=2"}));
-  EXPECT_EQ(bound.whole, 20);
+  EXPECT_EQ(bound.integer, 20);
   EXPECT_EQ(bound.number, 1e-5);
   EXPECT_EQ(bound.choice, "synthetic");
   EXPECT_TRUE(bound.flag);
@@ -170,7 +170,7 @@ TEST(DeviceFlags, SlotsAreGroupsOfThreadsOrGpus) {
     EXPECT_NE(refusal(ErrorKind::kUsage, [&] { parse_slots(wrong); }), "accepted") << wrong;
 }
 
-TEST(DeviceFlags, SpecifiedGpusAreOnlyForPlans) {
+TEST(DeviceFlags, PlanOnlyGpusAreRejectedForRuns) {
   DeviceFlags flags;
   flags.gpus = "h200";
   EXPECT_EQ(flags.plan_request().plan_only_gpu, "h200");

@@ -90,7 +90,7 @@ TEST_F(ExitCode, FailedGatesAre7) {
   expect(7, "error: gate: parameters is", with({"--run-dir", "gated"}));
   EXPECT_TRUE(fs::exists(here_.path("gated/gates.json")));
   expect(0, "warning: gates skipped: --no-report", with({"--no-report", "--run-dir", "quick"}));
-  expect(2, "--no-report skips the evaluation that --gates judges", with({"--no-report", "--gates", "hard.yaml"}));
+  expect(2, "--no-report skips the evaluation that --gates needs", with({"--no-report", "--gates", "hard.yaml"}));
 }
 
 /// Ids are indices in the whole data set: other seeds evaluate the same samples only if the Split has a seed.

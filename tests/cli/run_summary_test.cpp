@@ -23,7 +23,7 @@ train::EndReport ended(const char* exit) {
 }
 
 const RunSummary kFacts{.run = "runs/my net/001",
-                        .kept = {"curves.svg", "model.h5"},
+                        .files = {"curves.svg", "model.h5"},
                         .resume_flags = " --cpus 2",
                         .can_eval = true,
                         .peak_bytes = 96U << 20U};
@@ -41,7 +41,7 @@ TEST(RunSummary, UsesTrainingValuesWithoutValidation) {
   train::EndReport report = ended("completed");
   report.epochs = report.steps = 1;
   report.best = {{"loss", {0.125, 1}}, {"mean_squared_error", {103749845.3849, 1}}};
-  EXPECT_THAT(summary_lines(report, {.run = "r", .kept = {}, .peak_bytes = 96U << 20U}),
+  EXPECT_THAT(summary_lines(report, {.run = "r", .files = {}, .peak_bytes = 96U << 20U}),
               ElementsAre("completed; 1 epoch, 1 step in 3 min 20 s, 39,871 samples/s, 96.0 MiB of memory",
                           "  best     loss 0.1250 in epoch 1, mean_squared_error 103,749,845 in epoch 1",
                           "  run      r", "  predict  dptrain predict r --input FILE"));

@@ -44,7 +44,7 @@ TEST_F(Commands, DiceRejectsClassNumbersOfSeveralClasses) {
   expect(3, "item 2: label 2 is outside 0..1, which the loss expects", {"fit", "dice.yaml"});
 }
 
-TEST_F(Commands, AFormerNameOfAFlagIsAcceptedWithAWarning) {
+TEST_F(Commands, ADeprecatedNameOfAFlagIsAcceptedWithAWarning) {
   expect(0, "warning: --lr is deprecated: --plot-schedule replaces it, and the next version will not accept --lr",
          {"summary", "tiny.yaml", "--lr", "lr.svg"});
   EXPECT_FALSE(here_.read("lr.svg").empty());

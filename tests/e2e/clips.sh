@@ -66,7 +66,7 @@ clips 0 fit --cpus 2x1 --epochs $epochs --run-dir parts --steps $stop "${logged[
 clips 0 fit --cpus 2x1 --epochs $epochs --run-dir parts --resume "${logged[@]}"
 same_run whole parts
 
-say "it learns which way; replicas against one, without micro-batches, which batch normalisation sees"
+say "it learns the direction; several replicas against one, without micro-batches (they change batch normalization)"
 [ $epochs -lt 12 ] || run 0 eval whole/checkpoints/last.h5 --on validation --cpus 1 --assert 'accuracy>0.6'
 clips 0 verify --cpus 3x1 --accumulate 1 --batch-size 12 --steps 2
 says "verified: every difference is within"

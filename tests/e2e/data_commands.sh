@@ -38,7 +38,7 @@ says "formats  jpeg 40"
 says "colours  gray 40"
 says "damaged  0"
 
-say "train, and what eval says of each class"
+say "train, and the scores of each class from eval"
 run 0 fit photos.yaml --run-dir run --cpus 1
 run 0 eval run --cpus 1
 says "class  precision  recall      f1  support"
@@ -64,11 +64,11 @@ says "file,label,probability,label_2,probability_2"
 whole=$(grep '^new/z.jpg,' preds.csv | cut -d, -f2,3)
 [ "$(grep '^new/z.jpg,' out | cut -d, -f2,3)" = "$whole" ] || fail "another batch, another prediction"
 
-say "predict: what cannot be read"
+say "predict: unreadable files"
 photo new/cut.jpg 64 64 200
 truncate -s 180 new/cut.jpg
 run 0 predict run --input new --cpus 1 --output preds.csv
-says "left out: new/cut.jpg: byte 180: Premature end of JPEG file"
+says "skipped: new/cut.jpg: byte 180: Premature end of JPEG file"
 [ "$(rows preds.csv)" -eq 4 ] || fail "rows: $(cat preds.csv)"
 rm preds.csv
 run 3 predict run --input new --cpus 1 --output preds.csv --on-error fail
@@ -79,7 +79,7 @@ silent_on "file,label"  # an error alone, without a header
 run 3 predict run --input none --cpus 1
 says "none: no such file or folder"
 
-say "scan names what is damaged or misnamed, and ends with 3"
+say "scan lists damaged and misnamed files, and ends with 3"
 cp new/cut.jpg photos/light/cut.jpg
 : >photos/dark/zero.jpg
 echo words >photos/dark/notes.jpeg
@@ -89,7 +89,7 @@ run 3 data scan photos
 says "photos: 44 samples, 3 classes"
 says "empty         0    0.0 %"
 says "formats  jpeg 41, png 1"
-says "one file has another format than its suffix says"
+says "one file has a format other than its suffix indicates"
 says "photos/light/png.jpg: png"
 says "damaged  3"
 says "photos/light/cut.jpg: byte 180: Premature end of JPEG file"

@@ -17,11 +17,11 @@ run 0 export small.yaml e.onnx --weights d.h5
 [ "$(wc -c <e.onnx)" -gt 1000 ] || fail "e.onnx is small"
 grep -q dptrain_version a.onnx || fail "a.onnx does not say who wrote it"
 
-say "a config alone: what a run would begin with, and it says so"
+say "a config alone: the initial weights, with a message"
 run 0 export small.yaml f.onnx --opset 13
 says "has no weights: exporting"
 
-say "what is refused leaves no file"
+say "a rejected export leaves no file"
 run 2 export run g.onnx --opset 12
 says "13 to 21"
 run 2 export run g.h5 --opset 17
@@ -32,7 +32,7 @@ run 2 export small.yaml g.onnx --ema
 run 10 export run no/such/folder/g.onnx
 ls g.* 2>/dev/null && fail "a refused export has left a file"
 
-say "without the module everything else works, and export says what is missing"
+say "without the module everything else works, and export names the missing file"
 cp "$DPTRAIN" ./dptrain
 LD_LIBRARY_PATH='' ./dptrain export run h.h5 >out 2>&1 || fail "export to .h5 needs the module"
 if ./dptrain export run h.onnx >out 2>&1; then fail "there is a module elsewhere, too"; fi

@@ -161,7 +161,7 @@ run 0 config --schema
 cp out schema.json
 json schema.json 'j["title"] == "dptrain config"' '"model" in j["properties"]' 'j["properties"]["train"]["additionalProperties"] is False'
 
-say "a run that ends inside an epoch has a row for it, until it goes on"
+say "a run that ends inside an epoch has a row for the partial epoch, until it continues"
 run 0 fit plain.yaml --cpus 1x1 --run-dir partial --steps 25
 [ "$(column partial/train.csv epoch | paste -sd,)" = 1,2 ] || fail "no row for the epoch begun"
 [ -z "$(column partial/train.csv val_loss | tail -n 1)" ] || fail "the epoch begun has no validation"

@@ -75,7 +75,7 @@ run 0 eval whole-2x1/checkpoints/last.h5 --on validation
 grep loss cached.txt | head -n 1 >a; grep loss out | head -n 1 >b
 cmp -s a b || fail "eval of the two differs: $(cat a) / $(cat b)"
 
-say "in a file, which leaves nothing behind"
+say "in a file, which is removed at the end"
 mkdir features
 run 0 fit frozen.yaml --cpus 1x1 --run-dir disk --set "runtime.cache_frozen_prefix={disk: $work/features}"
 says "kept in $work/features, 1.1 MiB"

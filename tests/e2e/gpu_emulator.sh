@@ -64,7 +64,7 @@ run 4 fit "$config" "${data[@]}" "${short[@]}" --cpus 2x1 --set train.dtype_poli
 says "error: cpu cannot run train.dtype_policy mixed_float16; use float32 or mixed_bfloat16, or a GPU"
 [ ! -e none ] || fail "a refused run has left a folder"
 
-say "stopping and going on: augmentation draws what it would have drawn, and float16 keeps the scale of its loss"
+say "stop and continue: augmentation draws the same values, and float16 keeps its loss scale"
 for more in "--steps 2" "--steps 4 --resume"; do
   # shellcheck disable=SC2086
   run 0 fit "$config" "${data[@]}" "${each[@]}" "${augmented[@]}" --gpus emu:0,emu:1 --set train.dtype_policy=mixed_float16 $more --run-dir half
@@ -122,7 +122,7 @@ else
   run 4 summary "$config" --plan --gpus h200
 fi
 
-say "out of memory: what would fit does"
+say "out of memory: the suggested batch fits"
 export DPTRAIN_EMU_MEMORY=6000000
 run 5 fit "$config" "${data[@]}" --gpus emu:0,emu:0 --batch-size 32 --steps 1 --run-dir large
 says "bytes requested"

@@ -12,9 +12,9 @@ expect() {
   [ "$code" -eq "$expected" ] || fail "$*: exit $code, expected $expected"
 }
 
-say "check.sh wants a bundle"
+say "check.sh needs a bundle"
 expect 2 bash "$scripts/check.sh" correctness
-says "no dptrain beside"
+says "no dptrain next to"
 expect 0 bash "$scripts/check.sh" --help
 says "correctness"
 

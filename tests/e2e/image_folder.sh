@@ -81,7 +81,7 @@ says "error: $work/photos/light/cut.jpg: byte 200: Premature end of JPEG file (o
 grep -q '^file,byte,message$' failed/data-errors.csv || fail "no header"
 grep -q 'photos/light/cut.jpg,200,Premature end of JPEG file$' failed/data-errors.csv || fail "$(cat failed/data-errors.csv)"
 
-say "skip: it goes on without them"
+say "skip: training continues without them"
 : >photos/dark/zero.jpg
 echo "notes about light, and \"more\"" >photos/light/notes.jpeg
 ln -s gone.jpg photos/light/broken.jpg
@@ -128,7 +128,7 @@ config '{skip: 8%}'
 run 0 fit photos.yaml --run-dir two --cpus 2 --epochs 1
 [ "$(bad two)" = "$all" ] || fail "listed: $(bad two)"
 
-say "class_names, and what does not fit"
+say "class_names, and mismatches"
 config skip
 run 3 fit photos.yaml --set 'data.train.ImageFolder.class_names=[dark, light, a class, nothin]'
 says "no folder for the class 'nothin' of class_names; did you mean 'nothing'?"

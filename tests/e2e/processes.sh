@@ -83,7 +83,7 @@ for one in "${launchers[@]}"; do
   mkdir "$name-full/model.h5"
   together 3 10 fit small.yaml --cpus 1x1 --run-dir "$name-full" --resume --epochs 3 --set parallel.watchdog=600s
 
-  say "$name: SIGTERM to one process stops all behind the same step"
+  say "$name: SIGTERM to one process stops all after the same step"
   start_together 2 fit small.yaml --cpus 2x1 --run-dir "$name-stopped" --epochs 40000
   until_true has_rows "$name-stopped/steps.csv" 25
   kill -TERM "$(one_of_them "$name-stopped")"
@@ -95,11 +95,11 @@ for one in "${launchers[@]}"; do
   run 0 fit small.yaml --cpus 4x1 --run-dir "$name-straight" --epochs $epochs
   same_run "$name-straight" "$name-stopped"
 
-  say "$name: one process killed, the others end, --resume=auto goes on"
+  say "$name: one process killed, the others end, --resume=auto continues"
   start_together 3 fit small.yaml --cpus 1x1 --run-dir "$name-killed" --epochs 40000
   until_true has_rows "$name-killed/steps.csv" 25
   kill -KILL "$(one_of_them "$name-killed")"
-  if wait "$process"; then fail "the launcher says that all is well"; fi
+  if wait "$process"; then fail "the launcher reports success"; fi
   if one_of_them "$name-killed" >left; then fail "processes are left: $(cat left)"; fi
   together 2 0 fit small.yaml --cpus 2x1 --run-dir "$name-killed" --resume=auto --epochs 3
 
@@ -108,10 +108,10 @@ for one in "${launchers[@]}"; do
   $launcher -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 : -n 1 "$DPTRAIN" fit small.yaml --cpus 1x1 --set seed=8 >out 2>&1 &
   process=$!
   job_ended 2
-  if [ "$name" = openmpi ]; then  # MPICH's mpiexec kills whoever has not said it when the first has ended
+  if [ "$name" = openmpi ]; then  # MPICH's mpiexec kills processes that have not printed it when the first one ends
     says "the settings of process 1"
     says "'seed: 8' against 'seed: 7'"
-    [ "$(grep -c 'the settings of process 1' out)" -eq 1 ] || fail "said more than once"
+    [ "$(grep -c 'the settings of process 1' out)" -eq 1 ] || fail "printed more than once"
   fi
 
   say "$name: verify"
@@ -119,7 +119,7 @@ for one in "${launchers[@]}"; do
   says "4 replicas against one"
   says "verified"
 
-  say "$name: eval and predict say what one process says"
+  say "$name: eval and predict print the same as one process"
   together 3 0 eval whole --cpus 1x1 --output "eval-$name"
   grep -E '^(loss|accuracy|n):' out >"said-$name"
   cmp said "said-$name" || fail "eval"

@@ -82,12 +82,12 @@ for folder in by-SIGINT by-SIGTERM; do
   same_run alone $folder
 done
 
-say "from the best checkpoint: its state has what every callback saw of the epoch"
+say "from the best checkpoint: its state includes the epoch for every callback"
 cp -r whole best
 run 0 fit small.yaml --cpus 2x1 --run-dir best --resume=best --epochs $epochs
 same_run alone best
 
-say "SIGHUP saves and goes on, SIGUSR1 says where the run is"
+say "SIGHUP saves and continues, SIGUSR1 prints the position of the run"
 saved_inside_epoch() { "$DPTRAIN" ckpt show hup/checkpoints/last.h5 2>/dev/null | grep -q '^ *step: [1-9]'; }
 start fit small.yaml --cpus 2x1 --run-dir hup --log-every '100 steps' \
   --set 'data.train={Synthetic: {samples: 6000000}}' --set 'data.loader={shuffle: none}'  # one long epoch
@@ -100,7 +100,7 @@ until_true grep -q '^status: epoch' out
 kill -s INT "$process"
 ended_with 130
 
-say "a signal does not wait for a long validation; the run that goes on has the bits of one that was not stopped"
+say "a signal does not wait for a long validation; the continued run has the bits of an uninterrupted one"
 start fit small.yaml --cpus 2x1 --run-dir validating --epochs 2 --log-every '1000 steps' \
   --set 'data.validation={Synthetic: {samples: 3000000}}'
 until_true has_rows validating/steps.csv 2  # at the end of the first epoch, before its validation
@@ -114,7 +114,7 @@ run 0 fit small.yaml --cpus 2x1 --run-dir not-stopped --epochs 2 --set "$validat
 run 0 ckpt diff validating/checkpoints/last.h5 not-stopped/checkpoints/last.h5
 run 0 ckpt diff validating/model.h5 not-stopped/model.h5
 
-say "a second SIGINT does not wait for the long step that holds up the first"
+say "a second SIGINT does not wait for the long step that delays the first"
 start fit small.yaml --cpus 2x1 --run-dir twice --steps 2 --log-every '1 step' --batch-size 400000 \
   --set 'data.train={Synthetic: {samples: 400000}}' --set 'data.loader={shuffle: none, prefetch: 1}'
 until_true [ -e twice/checkpoints/last.h5 ]  # the first step begins

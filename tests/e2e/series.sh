@@ -36,7 +36,7 @@ run 0 predict run/checkpoints/last.h5 --input windows.npy --cpus 1 --output pred
 cp predicted.csv out
 has_rows predicted.csv 3 || fail "two windows, a header, and $(rows predicted.csv) lines"
 
-say "what is wrong says where"
+say "errors have a location"
 printf 'no array' >wrong.npy
 run 3 fit "$config" --var SERIES="$PWD/wrong.npy" --cpus 1
 says "wrong.npy: "

@@ -55,7 +55,7 @@ fit --gpus emu:0+emu:1,emu:2+emu:3 --run-dir emu-groups
 fit --gpus emu:0,emu:1 --slots a=0,b=0 --run-dir emu-replicas
 same emu-groups emu-replicas
 
-say "a checkpoint knows no slots"
+say "a checkpoint is independent of slots"
 fit --cpus 1+1 --run-dir changed --steps 3
 fit --cpus 1x1 --run-dir changed --resume --steps 7
 fit --cpus 1+1+1 --run-dir changed --resume
@@ -72,7 +72,7 @@ fit --cpus 1x1 --run-dir frozen-one "${frozen[@]}"
 fit --cpus 1+1 --run-dir frozen-two "${frozen[@]}"
 same frozen-one frozen-two
 
-say "what does not fit"
+say "mismatches"
 run 2 fit branches.yaml --cpus 1+1+1+1 --run-dir none
 says "4 devices for each replica, but the model has 3 slots (a, b, cpu)"
 run 2 fit branches.yaml --gpus emu:0,emu:1,emu:2 --run-dir none

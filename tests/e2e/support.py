@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the end-to-end tests need beyond the shell: data files, and judgements about JSON files.
+"""Helpers of the end-to-end tests: make data files, check JSON files.
 
     support.py idx FOLDER TRAIN TEST SIDE     IDX files that a small network can learn, the same everywhere
     support.py series FILE STEPS [WINDOW]     a .npy file [STEPS, 3], hourly: a value, and sine and cosine of the time of day;
@@ -86,7 +86,7 @@ END_OF_BLOCK = "0000"
 
 
 def gray_jpeg(width, height, level, orientation=0):
-    """A baseline JPEG of one gray: the first block says which, all others that nothing changes."""
+    """A baseline JPEG of one gray: the first block encodes the level, all others encode no change."""
     dc = level - 128
     size = abs(dc).bit_length()
     bits = DC_CODES[size] + (format(dc if dc > 0 else dc + (1 << size) - 1, f"0{size}b") if size else "") + END_OF_BLOCK
@@ -123,7 +123,7 @@ def judge(content, expressions, name):
     good = True
     for expression in expressions:
         try:
-            held = eval(expression, {"math": math}, {"j": content})  # the test's own words, no one else's
+            held = eval(expression, {"math": math}, {"j": content})  # the expressions are part of the test
         except Exception as error:  # a missing key is a failure like any other
             held, expression = False, f"{expression} ({type(error).__name__}: {error})"
         if not held:

@@ -69,7 +69,7 @@ for trial in 001 002 003 004; do
   [ "$(rows killed/$trial/steps.csv)" -eq 41 ] || fail "steps.csv of trial $trial has not one row per step"
 done
 
-say "Ctrl-C saves, says how to go on, and nothing is trained twice"
+say "Ctrl-C saves, prints how to continue, and nothing is trained twice"
 start sweep small.yaml "${vary[@]}" --trials 4 --cpus 2x1 --run-dir stopped
 until_true has_rows stopped/001/steps.csv 5
 kill -INT "$process"
@@ -84,7 +84,7 @@ echo '# other' >>small.yaml
 run 2 sweep --resume stopped
 says 'has changed since the sweep began'
 
-say "a learning rate is looked for on all replicas, and leaves no run"
+say "--find-lr uses all replicas, and leaves no run"
 run 0 fit small.yaml --find-lr=1e-4..100 --steps 60 --cpus 2x1 --run-dir rates
 says 'suggestion: --learning-rate '
 [ "$(ls rates | tr '\n' ' ')" = 'find-lr.csv find-lr.svg ' ] || fail "files: $(ls rates)"
@@ -107,7 +107,7 @@ run 0 sweep small.yaml --vary model.weights=null,/nowhere.h5 --cpus 2x1 --run-di
 says 'trial 2: failed: exit 2: --set:1:15: '
 [ ! -e unreadable/002.error.json ] || fail "the file of the error remains"
 
-say "halving goes on from checkpoints"
+say "halving continues from checkpoints"
 run 0 sweep small.yaml "${vary[@]}" --trials 4 --strategy halving --eta 2 --epochs 4 --cpus 2x1 --run-dir halved
 [ "$(column halved/sweep.csv epochs | tr '\n' ' ')" = '4 2 1 1 ' ] || fail "epochs"
 best=$(column halved/sweep.csv run | head -n 1)

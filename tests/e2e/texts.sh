@@ -3,7 +3,7 @@
 . "${DPTRAIN_SOURCE:?}/tests/e2e/lib.bash"
 config=$DPTRAIN_SOURCE/configs/text_classification.yaml
 
-say "texts whose class one word tells"
+say "texts whose class depends on one word"
 for k in $(seq 1 60); do
   for class in bad good; do
     for set in train test; do
@@ -26,7 +26,7 @@ grep '^[a-z]*:' out >before
 sed -i 's/film/movie/' texts/train/*/*.txt
 run 0 eval part --output part
 grep '^[a-z]*:' out >after
-cmp before after || fail "the texts of training changed, and with them what the model knows"
+cmp before after || fail "the evaluation depends on the current training texts"
 
 say "a text that is not UTF-8"
 printf 'na\xefve' >texts/train/bad/1.txt

@@ -11,7 +11,7 @@ says 'forward 16x16x3 to 14x14x16'
 says 'weights 7x7x16 to 7x7x16'
 says "saved 5 choices in $cache"
 [ -s "$cache" ] || fail "there is no $cache"
-[ "$(ls -A "$work/cache/dptrain")" = conv.json ] || fail "temporaries are left beside the cache"
+[ "$(ls -A "$work/cache/dptrain")" = conv.json ] || fail "temporary files remain next to the cache"
 
 say "later runs take them, for this number of threads"
 sed -i 's/"\(\(forward\|data\|weights\) [^"]*\)": "[^"]*"/"\1": "dnnl nhwc"/' "$cache"
@@ -25,7 +25,7 @@ says '5 convolution passes by rule'
 run 0 summary tiny.yaml --plan --cpus 2x1 --conv direct
 silent_on winograd
 
-say "a checkpoint records them, and resuming with others says so"
+say "a checkpoint records them, and resuming with others is a warning"
 run 0 fit tiny.yaml --cpus 2x1 --epochs 1 --run-dir run
 cp -r run other
 run 0 fit tiny.yaml --cpus 2x1 --epochs 2 --run-dir run --resume
@@ -41,7 +41,7 @@ says '5 convolution passes by rule'
 run 0 fit tiny.yaml --cpus 2x1 --steps 1 --run-dir third
 says 'or is damaged'
 
-say "what --tune cannot do is an error of usage"
+say "invalid uses of --tune are usage errors"
 run 2 bench tiny.yaml --tune --conv direct
 run 2 bench tiny.yaml --tune --set runtime.conv_cache=none
 run 2 bench --tune

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs a page of the documentation as a reader does: its commands from top to bottom, in one shell.
+"""Runs the commands of a documentation page from top to bottom, in one shell.
 
     walkthrough.py PAGE FOLDER   FOLDER: empty, becomes the reader's home; with $DPTRAIN and $DPTRAIN_SOURCE. Exit 1 at the
-                                 first command that does something else than the page says
+                                 first command whose result differs from the page
     walkthrough.py --self-test   checks this program on small pages
 
 What it reads in a page:
@@ -11,17 +11,16 @@ What it reads in a page:
     ```sh emulator     commands for GPUs: `--gpus 0,1` becomes `--gpus emu:0,emu:1`, and what they print of emu:0 is of gpu:0
     ```sh gpu          commands for what no emulator has: only the flags are looked up in dptrain's --help
     ```sh slurm        the same
-    ```sh mpi          commands that want Open MPI's mpirun; where there is none, as `sh gpu`
-    ```text            right behind commands: what they print, stdout and stderr
+    ```sh mpi          commands that need Open MPI's mpirun; without it, like `sh gpu`
+    ```text            directly after commands: their output, stdout and stderr
     <!-- exit 3 -->    before commands: one of them ends with this code, the others with 0
-    <!-- sh ...  -->   commands that the reader does not see, on lines of their own: they bring about a message, which stands behind
-                       them and is a part of what they print; `<!-- sh exit 3` in the first line is the code
+    <!-- sh ...  -->   hidden commands, on separate lines: they cause the message that follows, a part of their output;
+                       `<!-- sh exit 3` in the first line is the code
     <!-- until C -->   before commands: they wait until the command C succeeds
-    <!-- words: x -->  these words stand in a string of the sources: of a message that no command here can bring about
+    <!-- words: x -->  these words must be in a string of the sources: for a message that no command here can cause
 
-A line of what is printed equals the page's when all numbers, with their units, count as one and so do all spaces. `...` in the
-page is any text, and on a line of its own any number of lines. With DPTRAIN_WALKTHROUGH_GPUS=1 the blocks for GPUs run
-as they stand.
+Lines are compared with numbers (and their units) and runs of spaces treated as equal. `...` in the page matches any
+text, and on a separate line any number of lines. With DPTRAIN_WALKTHROUGH_GPUS=1 the blocks for GPUs run unchanged.
 """
 
 import os
@@ -112,7 +111,7 @@ def blocks_of(page):
 
 
 def unknown_flags(text, dptrain):
-    """What is wrong with commands that cannot run here: syntax, and flags that --help does not know."""
+    """Errors of commands that cannot run here: syntax, and flags that are not in --help."""
     syntax = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     missing = [syntax.stderr.strip()] if syntax.returncode else []
     for line in text.replace("\\\n", " ").splitlines():
@@ -163,7 +162,7 @@ class Shell:
 
 
 def strings_of(source):
-    """All string literals of the sources, pieces that stand side by side put together, without escapes."""
+    """All string literals of the sources, with adjacent ones joined, without escapes."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in sorted((source / "src").rglob("*"))
                      if file.suffix in (".cpp", ".h"))
     return re.sub(r'"\s*"', "", text).replace("\\", "")
@@ -182,7 +181,7 @@ def has_open_mpi(dptrain):
 def environment_for(home, dptrain):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("DPTRAIN", "OMPI_", "NO_COLOR"))}
     environment.update(HOME=str(home), PATH=f"{dptrain.parent}:{os.environ['PATH']}", LC_ALL="C.UTF-8", COLUMNS="120",
-                       # mpirun asks for these as root, and where there are fewer cores than processes
+                       # mpirun needs these as root, and with fewer cores than processes
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
                        OMPI_MCA_hwloc_base_binding_policy="none")
@@ -210,7 +209,7 @@ def run_page(page, folder, source, dptrain):
             can_run = {"gpu": with_gpus, "mpi": with_mpi, "slurm": False}.get(block.kind, True)
             if not can_run:
                 if missing := unknown_flags(text, dptrain):
-                    return f"line {block.line}: {', '.join(missing)}: --help does not know it"
+                    return f"line {block.line}: {', '.join(missing)}: not in --help"
                 continue
             if block.kind == "emulator" and not with_gpus:
                 text = re.sub(r"(--(?:gpus|against|on)[ =])(?:gpu:)?(\d+(?:,\d+)*)",

@@ -1,7 +1,6 @@
 // Every file of wrong_configs/ has one error (some have several), and <name>.expected contains the exact output of
 // `dptrain check`. A first line `# flags: ...` adds arguments, `# exit: N` sets an exit code other than 2; {here} is
 // replaced by the folder. After a deliberate change of a message, DPTRAIN_UPDATE=1 rewrites the files; review them.
-// them as a user would before they are kept.
 
 #include <gtest/gtest.h>
 

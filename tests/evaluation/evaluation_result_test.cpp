@@ -94,7 +94,7 @@ TEST_F(EvaluationResultTest, CanBeStoppedInEitherPass) {
     int left = batches;
     EXPECT_FALSE(evaluated([&] { return left-- > 0; })) << batches << " of 3 and 3";
   }
-  EXPECT_TRUE(evaluated([] { return true; })) << "and begins anew";
+  EXPECT_TRUE(evaluated([] { return true; })) << "and restarts from the first batch";
 }
 
 TEST_F(EvaluationResultTest, IsWrittenAsFiles) {

@@ -28,8 +28,8 @@ TEST(Paired, OneRunAgainstOneIsMcNemarsExactTest) {
 
 TEST(Paired, SeveralRunsFollowTheHypergeometricDistribution) {
   PairedCounts counts(2, 1);
-  counts.add({1, 1, 0});  // the candidate's answer is wrong: one of three
-  counts.add({1, 0, 0});  // the baseline's answer is wrong: two of three
+  counts.add({1, 1, 0});  // one wrong answer: the candidate's with probability 1/3
+  counts.add({1, 0, 0});  // one right answer: not the candidate's with probability 2/3
   EXPECT_NEAR(drop_of(counts, {}).p, 1.0 / 3 * 2 / 3, 1e-12);
   EXPECT_NEAR(drop_of(counts, {}).found, 0.75, 1e-12);
 }
@@ -148,7 +148,7 @@ TEST(GatesOfABaseline, FiveRunsPerSideDetectALossOfTwoPoints) {
   EXPECT_GE(simulated({.runs = 5, .lost = 0.02}).first_class, 950);
 }
 
-TEST(GatesOfABaseline, OneModelPerSideDetectsItWithFourThousandSamples) {
+TEST(GatesOfABaseline, OneModelPerSideDetectsALossWithFourThousandSamples) {
   EXPECT_LT(simulated({.samples = 4000}).any, 10);
   EXPECT_GE(simulated({.samples = 4000, .lost = 0.02}).first_class, 950);
 }

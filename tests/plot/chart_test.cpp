@@ -37,7 +37,7 @@ TEST(Chart, DrawsEveryPointInsideThePicture) {
     }
 }
 
-TEST(Chart, HigherValuesAreHigher) {
+TEST(Chart, DrawsHigherValuesHigher) {
   const auto lines = polylines(svg_of({.title = "t", .panels = {panel_of({{0, 0}, {1, 5}})}}), "s-line0");
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_LT(lines[0][0], lines[0][2]);

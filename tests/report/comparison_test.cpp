@@ -64,7 +64,7 @@ TEST(Comparison, ManyRunsHaveARowEach) {
   for (int i = 0; i < 30; ++i) runs.push_back(record(std::to_string(i), {{"rate", std::to_string(i)}}));
   const std::string many = differences_table(runs);
   EXPECT_THAT(many, HasSubstr("<th>rate</th>"));
-  EXPECT_EQ(what_is_wrong(many), "");
+  EXPECT_EQ(markup_error(many), "");
   runs.resize(2);
   EXPECT_THAT(differences_table(runs), HasSubstr("<code>rate</code>"));
   runs[1] = runs[0];

@@ -27,7 +27,7 @@ TEST(Page, HasEachSection) {
   const std::string folder = runs.whole("001");
   runs.evaluate("001", "cat", "dog");
   const std::string page = page_of({folder});
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   for (const char* const id : {"curves", "metrics", "classes", "worst", "layers", "time", "config"}) {
     EXPECT_THAT(page, HasSubstr("<h2 id=\"" + std::string(id) + "\">"));
     EXPECT_THAT(page, HasSubstr("<a href=\"#" + std::string(id) + "\">"));
@@ -79,7 +79,7 @@ TEST(Page, OfARegressionHasItsPredictions) {
   runs.write("001/predicted.csv",
              "sample,label_1,answer_1,label_2,answer_2\n0,1,1.5,0,0\n1,2,2,1,1\n2,4,nan,0,0\n3,3,3,1,0\n");
   const std::string page = page_of({folder});
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   EXPECT_THAT(page, HasSubstr("<h2 id=\"values\">Predicted values</h2>"));
   EXPECT_THAT(page, HasSubstr("aria-label=\"value 1: predicted over true, best.h5 on validation, 4 samples\""));
   EXPECT_THAT(page, HasSubstr("aria-label=\"value 1: residuals, best.h5"));
@@ -101,7 +101,7 @@ TEST(Page, ShowsTheClassesOfEachOutput) {
   for (const char* const output : {"kind", "sure"})
     runs.write(std::string("001/confusion-") + output + ".csv", "label,a,b\na,1,1\nb,0,2\n");
   const std::string page = page_of({folder});
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   for (const char* const output : {"kind", "sure"})
     EXPECT_THAT(page, HasSubstr(std::string("aria-label=\"confusion matrix of ") + output + ": best.h5"));
   EXPECT_THAT(page, HasSubstr("<h3>sure</h3>"));
@@ -127,7 +127,7 @@ TEST(Page, EscapesNames) {
   runs.write("001/command.txt", "dptrain fit '</pre><b>'\n");
   runs.write("001/train.log", "warning: <i>\x1b[1m\n");
   const std::string page = page_of({folder});
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
   EXPECT_THAT(page, HasSubstr("学習"));
@@ -148,7 +148,7 @@ TEST(Page, MissingPartsSuggestACommand) {
   const Runs runs;
   runs.write("001/config.resolved.yaml", kConfig);
   const std::string page = page_of({runs / "001"});
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   EXPECT_THAT(page, HasSubstr("not ended: it runs, or was killed"));
   EXPECT_THAT(page, HasSubstr("no train.csv with an epoch"));
   EXPECT_THAT(page, HasSubstr("The run has not been evaluated: dptrain eval "));
@@ -162,7 +162,7 @@ TEST(Page, MissingPartsSuggestACommand) {
   EXPECT_THAT(page_of({runs / "002"}), HasSubstr("data.validation, or data.test, adds the pictures"));
   runs.write("003/config.resolved.yaml", "dptrain: 1\nmodel: [\n");
   const std::string broken = page_of({runs / "003"});
-  EXPECT_EQ(what_is_wrong(broken), "");
+  EXPECT_EQ(markup_error(broken), "");
   EXPECT_THAT(broken, HasSubstr("The config cannot be read here"));
 }
 
@@ -171,7 +171,7 @@ TEST(Page, SeveralRunsShareAPage) {
   const std::vector<std::string> folders{runs.whole("001"), runs.whole("002", "0.1", "0.9")};
   runs.evaluate("002", "cat", "dog");
   const std::string page = page_of(folders);
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   for (const char* const id : {"runs", "curves", "differences", "each"})
     EXPECT_THAT(page, HasSubstr("<h2 id=\"" + std::string(id) + "\">"));
   EXPECT_THAT(page, Not(HasSubstr("share of each run"))) << "the runs have as many epochs";
@@ -186,7 +186,7 @@ TEST(Page, RunsOfDifferentLengthHaveARelativeAxis) {
   runs.write("002/train.csv",
              "epoch,loss,accuracy,val_loss,val_accuracy,lr,examples_per_second,seconds\n1,0.9,0.5,0.8,0.5,0.5,100,1\n");
   const std::string page = page_of(folders);
-  EXPECT_EQ(what_is_wrong(page), "");
+  EXPECT_EQ(markup_error(page), "");
   EXPECT_THAT(page, HasSubstr("<summary>Over the share of each run's epochs"));
   EXPECT_THAT(page, HasSubstr(">share of the run's epochs, %</text>"));
 }
@@ -223,9 +223,9 @@ TEST(Numbers, AreFormatted) {
 }
 
 TEST(Tags, FindErrors) {
-  EXPECT_EQ(what_is_wrong("<!DOCTYPE html><a b=\">\"><c/>&amp;</a>"), "");
+  EXPECT_EQ(markup_error("<!DOCTYPE html><a b=\">\"><c/>&amp;</a>"), "");
   for (const char* const bad : {"<a>", "<a></b>", "</a>", "<a>&</a>", "<a b=<c>></a>"})
-    EXPECT_NE(what_is_wrong(bad), "") << bad;
+    EXPECT_NE(markup_error(bad), "") << bad;
 }
 
 }  // namespace

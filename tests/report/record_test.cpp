@@ -69,7 +69,7 @@ TEST(Record, PathsRelativeToAnotherFolderAreNotChanges) {
   }
 }
 
-TEST(Record, ShareOfTime) {
+TEST(Record, TimeByActivity) {
   const Runs runs;
   const RunRecord run = read_record(runs.whole("001"), "001");
   ASSERT_TRUE(run.time);

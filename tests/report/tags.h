@@ -8,7 +8,7 @@
 namespace dptrain::report {
 
 /// "" if the page is well-formed; otherwise the error and the text at its position.
-inline std::string what_is_wrong(const std::string& page) {
+inline std::string markup_error(const std::string& page) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < page.size(); ++at) {
     if (page[at] == '&') {

@@ -16,7 +16,7 @@
 namespace dptrain::sweep {
 namespace {
 
-/// Does not train: a trial's objective is a function of its values and epochs, and trials end in a different order.
+/// Does not train: a trial's objective is a function of its values and epochs, and trials end out of order.
 class FakeRunner final : public Runner {
  public:
   FakeRunner(int slots, std::set<std::int64_t> fail = {}) : running_(at(slots)), fail_(std::move(fail)) {}
@@ -39,7 +39,7 @@ class FakeRunner final : public Runner {
       std::vector<ProcessResult> all;
       for (int slot = 0; slot < slots(); ++slot)
         if (std::exchange(running_[at(slot)], std::nullopt))
-          all.push_back({.slot = slot, .how = ProcessResult::ExitKind::kStopped});
+          all.push_back({.slot = slot, .kind = ProcessResult::ExitKind::kStopped});
       return all;
     }
     // The trial in the highest slot ends first, then the next lower one, and so on cyclically.
@@ -66,10 +66,11 @@ class FakeRunner final : public Runner {
     const auto [trial, epochs] = *running_[at(slot)];
     running_[at(slot)].reset();
     if (fail_.contains(trial.number))
-      return {.slot = slot, .how = ProcessResult::ExitKind::kFailed, .outcome = {.exit_code = 6, .reason = "diverged"}};
+      return {
+          .slot = slot, .kind = ProcessResult::ExitKind::kFailed, .outcome = {.exit_code = 6, .reason = "diverged"}};
     const double value = std::stod(trial.values[0]) / 100 + static_cast<double>(epochs) / 1000;
     return {.slot = slot,
-            .how = ProcessResult::ExitKind::kDone,
+            .kind = ProcessResult::ExitKind::kDone,
             .outcome = {.exit = "completed", .objective = value, .best_epoch = epochs, .epochs = epochs}};
   }
 
@@ -83,13 +84,13 @@ class FakeRunner final : public Runner {
 class FakeWatcher final : public Watcher {
  public:
   explicit FakeWatcher(std::size_t stop_after = 1'000'000) : stop_after_(stop_after) {}
-  void keep(const Sweep& sweep) override { kept.push_back(sweep); }
-  void ended(const Sweep&, const Trial& trial) override { told.push_back(trial.number); }
+  void save(const Sweep& sweep) override { kept.push_back(sweep); }
+  void ended(const Sweep&, const Trial& trial) override { ended_trials.push_back(trial.number); }
   void tick(const Sweep&) override {}
   bool should_stop() override { return kept.size() >= stop_after_; }
 
   std::vector<Sweep> kept;
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> ended_trials;
 
  private:
   const std::size_t stop_after_;
@@ -134,7 +135,7 @@ TEST(StoredError, IsTheFirstOfTheFileOnOneLine) {
   for (const char* text : {"", "\n", "not JSON\n", "[1]\n", R"({"message": 7})"}) EXPECT_EQ(stored(text), "") << text;
 }
 
-/// The reason of a trial that `script` runs in place of dptrain, each time that it is started.
+/// Starts a trial `starts` times with `script` in place of dptrain; returns the reason of each end.
 std::vector<std::string> reasons_of(const std::string& script, int starts) {
   const test::Folder folder;
   const std::string file = folder / "dptrain";
@@ -156,7 +157,7 @@ std::vector<std::string> reasons_of(const std::string& script, int starts) {
   return reasons;
 }
 
-TEST(ProcessRunner, AProcessWithoutAStoredErrorGivesTheLastErrorOfItsLog) {
+TEST(ProcessRunner, UsesTheLastErrorOfTheLogWithoutAStoredError) {
   EXPECT_EQ(
       reasons_of("[ -e begun ] && exit 9; touch begun; echo 'error: first'; echo 'error: a replica hangs'; exit 9", 2),
       (std::vector<std::string>{"exit 9: a replica hangs", "exit 9, see "}))
@@ -183,7 +184,7 @@ TEST(Runner, TrainsEachTrialOnce) {
     EXPECT_EQ(runner.starts.size(), 7U);
     for (const auto& [trial, count] : runner.starts) EXPECT_EQ(count, 1);
     EXPECT_EQ(runner.most_at_once, std::min(slots, 7));
-    EXPECT_EQ(watcher.told.size(), 7U);
+    EXPECT_EQ(watcher.ended_trials.size(), 7U);
     for (const Trial& trial : sweep.trials) EXPECT_EQ(trial.status, Status::kDone);
   }
 }

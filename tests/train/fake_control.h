@@ -24,7 +24,7 @@ class FakeControl final : public TrainingControl {
   ~FakeControl() override { std::filesystem::remove_all(directory_); }
 
   const std::string& run_directory() const override { return path_; }
-  std::unique_ptr<RunSink> admit(std::unique_ptr<RunSink> sink) override {
+  std::unique_ptr<RunSink> sink_if_first(std::unique_ptr<RunSink> sink) override {
     return silent ? std::make_unique<RunSink>() : std::move(sink);
   }
   bool has_validation() const override { return validation; }

@@ -191,7 +191,7 @@ TEST_F(RunSinkTest, RetriesPendingLines) {
 }
 
 TEST_F(RunSinkTest, ListsABadFileOnce) {
-  const data::BadSample bad{.file = "a,b.jpg", .byte = 12, .words = "ends early"};
+  const data::BadSample bad{.file = "a,b.jpg", .byte = 12, .reason = "ends early"};
   sinks_->bad_sample(bad);
   open(true);
   sinks_->cut(0, 0);
@@ -216,7 +216,7 @@ TEST_F(RunSinkTest, WritesAResultAndAnEventAtTheEnd) {
 }
 
 TEST_F(RunSinkTest, OneProcessWrites) {
-  World world = World::of_one_process(2);
+  World world = World::single_process(2);
   world.processes = 2;
   silent_unless_first(world, make_run_sinks(*run_, true))->step(interval(1, 0, 0.5));
   world.process = 1;

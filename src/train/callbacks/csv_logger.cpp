@@ -60,7 +60,7 @@ class CSVLogger final : public Callback {
 
   void train_begin(TrainingControl& control, bool resumed) override {
     const std::filesystem::path path = std::filesystem::path(control.run_directory()) / spec_.filename;
-    file_ = control.admit(std::make_unique<CsvLog>(path.string(), spec_.separator, columns_));
+    file_ = control.sink_if_first(std::make_unique<CsvLog>(path.string(), spec_.separator, columns_));
     // Removes rows of epochs after the resumed state: they are written again.
     if (resumed || !spec_.append) file_->cut(resumed ? rows_ : 0, 0);
   }
@@ -99,7 +99,7 @@ class CSVLogger final : public Callback {
 };
 
 void check_filename(const CSVLoggerSpec& spec, experiment::CallbackCheck& check) {
-  if (!experiment::stays_inside(spec.filename))
+  if (!experiment::is_inside_folder(spec.filename))
     return check.error(fmt::format("filename '{}' must be a name below the run's folder", spec.filename));
   if (experiment::is_taken_by_run(spec.filename))
     check.error(fmt::format("filename '{}' is a file that the run writes itself; choose another", spec.filename));
@@ -107,6 +107,7 @@ void check_filename(const CSVLoggerSpec& spec, experiment::CallbackCheck& check)
 
 const RegisteredCallback kCSVLogger =
     callback<CSVLoggerSpec>("CSVLogger")
+        .doc("writes a row per epoch to a file in the run's folder")
         .positional(key("filename", &CSVLoggerSpec::filename).doc("file in the run's folder"))
         .key(key("separator", &CSVLoggerSpec::separator).doc("text between columns"))
         .key(key("append", &CSVLoggerSpec::append).doc("whether to continue the file instead of replacing it"))

@@ -72,11 +72,11 @@ class EarlyStopping final : public Callback {
     const double* const value = logs.find(spec_.monitor);  // null in an epoch without validation
     if (value == nullptr || when.epoch < spec_.start_from_epoch) return;
     const bool max = is_larger_better(spec_.mode, control, spec_.monitor);
-    if (spec_.restore_best_weights && weights_.empty()) keep_weights(control, when);
+    if (spec_.restore_best_weights && weights_.empty()) save_weights(control, when);
     ++wait_;
     if (improved(*value, best_, max, spec_.min_delta)) {
       best_ = *value;
-      if (spec_.restore_best_weights) keep_weights(control, when);
+      if (spec_.restore_best_weights) save_weights(control, when);
       if (!spec_.baseline || improved(*value, spec_.baseline, max, spec_.min_delta)) wait_ = 0;
       return;
     }
@@ -84,7 +84,7 @@ class EarlyStopping final : public Callback {
     if (stopped_) control.stop("early_stopping");
   }
 
-  void keep_weights(TrainingControl& control, When when) {
+  void save_weights(TrainingControl& control, When when) {
     weights_.clear();
     for (const graph::Weight& weight : control.pulled_model().weights) weights_.push_back(weight.values);
     best_when_ = when;
@@ -100,14 +100,15 @@ class EarlyStopping final : public Callback {
 
 const RegisteredCallback kEarlyStopping =
     callback<EarlyStoppingSpec>("EarlyStopping")
+        .doc("stops training if the monitored value does not improve")
         .positional(key("monitor", &EarlyStoppingSpec::monitor)
                         .doc("name in the logs that decides: val_loss, val_accuracy, ..."))
         .key(key("min_delta", &EarlyStoppingSpec::min_delta).doc("a smaller change is no improvement"))
         .key(key("patience", &EarlyStoppingSpec::patience)
                  .at_least(0)
                  .doc("epochs without improvement before training stops"))
-        .key(
-            key("mode", &EarlyStoppingSpec::mode).doc("whether smaller or larger values are better; auto: by the name"))
+        .key(key("mode", &EarlyStoppingSpec::mode)
+                 .doc("whether smaller or larger values are better; auto: as for the monitored metric"))
         .key(key("baseline", &EarlyStoppingSpec::baseline).doc("value that must be improved on"))
         .key(key("restore_best_weights", &EarlyStoppingSpec::restore_best_weights)
                  .doc("whether to end with the weights of the best epoch"))

@@ -47,13 +47,14 @@ std::string schedule_problem(const std::string& schedule) {
 
 void check_schedule(const LearningRateSchedulerSpec&, experiment::CallbackCheck& check) {
   if (check.has_schedule())
-    return check.error_as_is(
+    return check.error_without_prefix(
         "LearningRateScheduler needs a plain learning_rate, found a schedule; remove one of the two");
-  check.adds("learning_rate");
+  check.add_value("learning_rate");
 }
 
 const RegisteredCallback kLearningRateScheduler =
     callback<LearningRateSchedulerSpec>("LearningRateScheduler")
+        .doc("sets the learning rate of each epoch by an expression")
         .positional(key("schedule", &LearningRateSchedulerSpec::schedule)
                         .required()
                         .check(schedule_problem)

@@ -81,7 +81,7 @@ class ModelCheckpoint final : public Callback {
     best_ = saved_best(state);
     written_ = state.value("written", std::deque<std::string>());
     for (const std::string& file : written_)  // keep() removes these later
-      if (!experiment::stays_inside(file) || !file.ends_with(".h5"))
+      if (!experiment::is_inside_folder(file) || !file.ends_with(".h5"))
         throw Error(
             ErrorKind::kCheckpoint,
             fmt::format("the checkpoint's ModelCheckpoint names '{}', which is none of a run's checkpoints", file));
@@ -172,7 +172,7 @@ void check_monitor(const ModelCheckpointSpec& spec, experiment::CallbackCheck& c
 /// A validation every N steps provides all values, the end of an epoch those of each epoch.
 void check_filepath(const ModelCheckpointSpec& spec, experiment::CallbackCheck& check) {
   const std::string& pattern = *spec.filepath;
-  if (!experiment::stays_inside(pattern))
+  if (!experiment::is_inside_folder(pattern))
     return check.error(
         fmt::format("filepath '{}' must be a name below the run's folder checkpoints, such as "
                     "'net-{{epoch:02d}}.h5'",
@@ -192,7 +192,7 @@ void check_filepath(const ModelCheckpointSpec& spec, experiment::CallbackCheck& 
     else
       format_filepath(pattern, 1, 0, check.values_of_every_epoch());
   } catch (const Error& failure) {
-    check.error_as_is(failure.what());
+    check.error_without_prefix(failure.what());
   }
 }
 
@@ -206,17 +206,22 @@ void check_checkpoint(const ModelCheckpointSpec& spec, experiment::CallbackCheck
 
 const RegisteredCallback kModelCheckpoint =
     callback<ModelCheckpointSpec>("ModelCheckpoint")
+        .doc("saves checkpoints")
         .positional(key("filepath", &ModelCheckpointSpec::filepath)
-                        .doc("file in checkpoints/; {epoch:02d} and {val_loss:.2f} are replaced"))
+                        .doc("file in checkpoints/; {epoch:02d} and {val_loss:.2f} are replaced; default: best.h5 with "
+                             "save_best_only, last.h5 with save_freq (weights.h5 with save_weights_only), else "
+                             "epoch-{epoch:02d}.h5"))
         .key(key("monitor", &ModelCheckpointSpec::monitor)
-                 .doc("name in the logs that decides: val_loss, val_accuracy, ..."))
+                 .doc("name in the logs that decides: val_loss, val_accuracy, ...; default: val_loss, without "
+                      "validation data loss"))
         .key(key("save_best_only", &ModelCheckpointSpec::save_best_only)
                  .doc("whether to save only what is better than all before"))
         .key(key("save_weights_only", &ModelCheckpointSpec::save_weights_only)
                  .doc("whether to save without the training state: Keras opens it, --resume does not"))
         .key(key("mode", &ModelCheckpointSpec::mode)
-                 .doc("whether smaller or larger values are better; auto: by the name"))
-        .key(key("save_freq", &ModelCheckpointSpec::save_freq).doc("epoch, or an interval in steps or seconds"))
+                 .doc("whether smaller or larger values are better; auto: as for the monitored metric"))
+        .key(key("save_freq", &ModelCheckpointSpec::save_freq)
+                 .doc("interval in steps (or without a unit), epochs, samples or time; default: every epoch"))
         .key(key("initial_value_threshold", &ModelCheckpointSpec::initial_value_threshold)
                  .doc("best value at the start"))
         .key(key("max_to_keep", &ModelCheckpointSpec::max_to_keep).at_least(1).doc("number of files that are kept"))

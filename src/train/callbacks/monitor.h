@@ -21,7 +21,8 @@ bool is_larger_better(MonitorMode mode, const TrainingControl& control, const st
 /// Whether a value beats the best so far (if any) by more than min_delta.
 bool improved(double value, const std::optional<double>& best, bool max, double min_delta);
 
-/// Whether a value is compared after each validation ("val_...", validation every N steps) or else at epoch ends.
+/// Whether a value is compared after each validation: a "val_..." value with validation every N steps. All others are
+/// compared at epoch ends.
 bool is_compared_at_validation(const TrainingControl& control, const std::string& monitor);
 
 }  // namespace dptrain::train

@@ -77,13 +77,15 @@ class ReduceLROnPlateau final : public Callback {
 
 void check_plateau(const ReduceLROnPlateauSpec& spec, experiment::CallbackCheck& check) {
   if (check.has_schedule())
-    return check.error_as_is("ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
-  check.adds("learning_rate");
+    return check.error_without_prefix(
+        "ReduceLROnPlateau needs a plain learning_rate, found a schedule; remove one of the two");
+  check.add_value("learning_rate");
   check.require_value(spec.monitor, spec.mode == MonitorMode::kAuto);
 }
 
 const RegisteredCallback kReduceLROnPlateau =
     callback<ReduceLROnPlateauSpec>("ReduceLROnPlateau")
+        .doc("reduces the learning rate if the monitored value does not improve")
         .positional(key("monitor", &ReduceLROnPlateauSpec::monitor)
                         .doc("name in the logs that decides: val_loss, val_accuracy, ..."))
         .key(key("factor", &ReduceLROnPlateauSpec::factor).above(0).below(1).doc("factor of the learning rate"))
@@ -91,7 +93,7 @@ const RegisteredCallback kReduceLROnPlateau =
                  .at_least(0)
                  .doc("epochs without improvement before the rate is reduced"))
         .key(key("mode", &ReduceLROnPlateauSpec::mode)
-                 .doc("whether smaller or larger values are better; auto: by the name"))
+                 .doc("whether smaller or larger values are better; auto: as for the monitored metric"))
         .key(key("min_delta", &ReduceLROnPlateauSpec::min_delta).doc("a smaller change is no improvement"))
         .key(key("cooldown", &ReduceLROnPlateauSpec::cooldown)
                  .at_least(0)

@@ -68,10 +68,11 @@ class TensorBoard final : public Callback {
   std::string subject() const override { return spec_.log_dir; }
 
   void train_begin(TrainingControl& control, bool resumed) override {
-    sink_ = control.admit(std::make_unique<Board>((fs::path(control.run_directory()) / spec_.log_dir).string()));
+    sink_ =
+        control.sink_if_first(std::make_unique<Board>((fs::path(control.run_directory()) / spec_.log_dir).string()));
     board_ = dynamic_cast<Board*>(sink_.get());
     if (board_ == nullptr) return;
-    goes_back_ = resumed;
+    restored_ = resumed;
     if (!resumed) begin_files(control, 0, 0);
   }
 
@@ -79,7 +80,7 @@ class TensorBoard final : public Callback {
 
   void step_end(TrainingControl& control, const StepReport& report) override {
     if (board_ == nullptr) return;
-    if (goes_back_) begin_files(control, report.epoch, report.step - 1);
+    if (restored_) begin_files(control, report.epoch, report.step - 1);
     ++steps_;
     if (spec_.update_freq.steps == 0 || report.step % spec_.update_freq.steps != 0) return;
     board_->training("batch_", report.step, report.logs);
@@ -92,14 +93,14 @@ class TensorBoard final : public Callback {
 
   void validation_end(TrainingControl& control, const ValidationReport& report) override {
     if (board_ == nullptr) return;
-    if (goes_back_) begin_files(control, report.epoch, report.step - 1);
+    if (restored_) begin_files(control, report.epoch, report.step - 1);
     board_->validation("evaluation_", "_vs_iterations", report.step, report.logs);
     restart_clock();
   }
 
   void epoch_end(TrainingControl& control, EpochReport& report) override {
     if (board_ == nullptr) return;
-    if (goes_back_) begin_files(control, report.epoch, report.step);
+    if (restored_) begin_files(control, report.epoch, report.step);
     board_->training("epoch_", report.epoch, report.logs);
     board_->validation("epoch_", "", report.epoch, report.logs);
     if (report.logs.find("learning_rate") == nullptr)
@@ -120,12 +121,12 @@ class TensorBoard final : public Callback {
   bool flush() override { return sink_ == nullptr || sink_->flush(); }
 
   /// Also called when a run rolls back.
-  void restore(const nlohmann::json&) override { goes_back_ = true; }
+  void restore(const nlohmann::json&) override { restored_ = true; }
 
  private:
   /// Begins new files after `epochs` whole epochs and `steps` steps.
   void begin_files(TrainingControl& control, std::int64_t epochs, std::int64_t steps) {
-    goes_back_ = false;
+    restored_ = false;
     try {
       board_->cut(epochs, steps);
     } catch (const Error& error) {
@@ -156,13 +157,13 @@ class TensorBoard final : public Callback {
   const TensorBoardSpec spec_;
   std::unique_ptr<RunSink> sink_;
   Board* board_ = nullptr;  ///< the sink; null if another process writes
-  bool goes_back_ = false;  ///< to an earlier state, which the next report identifies
+  bool restored_ = false;   ///< to an earlier state, which the next report identifies
   Stopwatch watch_;         ///< since steps_ was 0
   std::int64_t steps_ = 0;
 };
 
 void check_log_dir(const TensorBoardSpec& spec, experiment::CallbackCheck& check) {
-  if (!experiment::stays_inside(spec.log_dir))
+  if (!experiment::is_inside_folder(spec.log_dir))
     return check.error(
         fmt::format("log_dir '{}' must be the name of a folder below the run's folder, which "
                     "`tensorboard --logdir` finds by itself",
@@ -177,6 +178,7 @@ void check_log_dir(const TensorBoardSpec& spec, experiment::CallbackCheck& check
 
 const RegisteredCallback kTensorBoard =
     callback<TensorBoardSpec>("TensorBoard")
+        .doc("writes event files for TensorBoard, with the folders and tags of Keras")
         .positional(key("log_dir", &TensorBoardSpec::log_dir).doc("folder of the event files, in the run's folder"))
         .key(key("histogram_freq", &TensorBoardSpec::histogram_freq)
                  .at_least(0)
@@ -185,15 +187,16 @@ const RegisteredCallback kTensorBoard =
                  .doc("whether to write histograms of the gradients as well"))
         .key(key("write_graph", &TensorBoardSpec::write_graph).doc("whether to write the network, for the tab Graphs"))
         .key(key("write_steps_per_second", &TensorBoardSpec::write_steps_per_second)
-                 .doc("whether to write the speed in steps"))
+                 .doc("whether to write steps per second"))
         .key(key("write_hparams", &TensorBoardSpec::write_hparams)
-                 .doc("whether to write the settings that differ between runs, for the table HParams"))
+                 .doc("whether to write the table HParams: seed, optimizer, learning_rate and keys of train without "
+                      "default values"))
         .key(key("write_samples", &TensorBoardSpec::write_samples)
                  .at_least(0)
                  .at_most(256)
-                 .doc("number of training samples at each epoch's end; 0: none"))
+                 .doc("number of training images or clips to show per epoch, as augmented in that epoch; 0: none"))
         .key(key("update_freq", &TensorBoardSpec::update_freq)
-                 .doc("epoch, batch, or the steps between two points of the training curves"))
+                 .doc("points of the training curves: `epoch`, also each `batch`, or also every N steps"))
         .check(check_log_dir)
         .files([](const TensorBoardSpec& spec) { return std::vector{spec.log_dir}; })
         .runs<TensorBoard>();

@@ -24,12 +24,14 @@ class TerminateOnNaN final : public Callback {
 void check_reaction(const TerminateOnNaNSpec&, experiment::CallbackCheck& check) {
   const experiment::OnNonfinite& reaction = check.file().train.on_nonfinite;
   if (reaction && reaction.get_if<experiment::StopSpec>() == nullptr)
-    check.error_as_is(fmt::format("TerminateOnNaN stops where train.on_nonfinite: {} continues; remove one of the two",
-                                  reaction.name()));
+    check.error_without_prefix(fmt::format(
+        "TerminateOnNaN stops where train.on_nonfinite: {} continues; remove one of the two", reaction.name()));
 }
 
-const RegisteredCallback kTerminateOnNaN =
-    callback<TerminateOnNaNSpec>("TerminateOnNaN").check(check_reaction).runs<TerminateOnNaN>();
+const RegisteredCallback kTerminateOnNaN = callback<TerminateOnNaNSpec>("TerminateOnNaN")
+                                               .doc("stops if the loss is not finite, as every run does by default")
+                                               .check(check_reaction)
+                                               .runs<TerminateOnNaN>();
 
 }  // namespace
 }  // namespace dptrain::train

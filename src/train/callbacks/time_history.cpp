@@ -38,7 +38,8 @@ class TimeHistory final : public Callback {
   double seconds_ = 0;
 };
 
-const RegisteredCallback kTimeHistory = callback<TimeHistorySpec>("TimeHistory").runs<TimeHistory>();
+const RegisteredCallback kTimeHistory =
+    callback<TimeHistorySpec>("TimeHistory").doc("logs time and samples per second of each epoch").runs<TimeHistory>();
 
 }  // namespace
 }  // namespace dptrain::train

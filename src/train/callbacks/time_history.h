@@ -2,7 +2,7 @@
 
 namespace dptrain::train {
 
-/// Time and images per second of each epoch, and the total time.
+/// Time and samples per second of each epoch, and the total time.
 struct TimeHistorySpec {};
 
 }  // namespace dptrain::train

@@ -190,7 +190,7 @@ class DataErrors final : public RunSink {
 
   void bad_sample(const data::BadSample& bad) override {
     const std::string byte = bad.byte < 0 ? "" : std::to_string(bad.byte);
-    const std::string row = join(std::vector{csv_field(bad.file), byte, csv_field(bad.words)}, ",");
+    const std::string row = join(std::vector{csv_field(bad.file), byte, csv_field(bad.reason)}, ",");
     if (known_.insert(row).second) file_.append(row, "file,byte,message");
   }
 
@@ -216,7 +216,7 @@ class CurvesPicture final : public RunSink {
   void epoch(const EpochReport&) override {
     stale_ = true;
     const auto now = std::chrono::steady_clock::now();
-    if (now - drawn_ >= kLeastTime) draw();
+    if (now - drawn_ >= kMinTime) draw();
     if (!stale_) drawn_ = now;
   }
   void end(const EndReport&) override {
@@ -224,7 +224,7 @@ class CurvesPicture final : public RunSink {
   }
 
  private:
-  static constexpr std::chrono::seconds kLeastTime{2};  // between drawings: epochs may be short
+  static constexpr std::chrono::seconds kMinTime{2};  // between drawings: epochs may be short
 
   void draw() {
     try {
