@@ -1,7 +1,6 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/first_conv.h"
 #include "kernels/cpu/first_conv_lines.h"

@@ -18,7 +18,6 @@
 #endif
 
 #include <algorithm>
-#include <cstddef>
 
 #include "kernels/cpu/simd-inl.h"
 

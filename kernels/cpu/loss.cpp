@@ -1,6 +1,5 @@
 #include "kernels/cpu/loss.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

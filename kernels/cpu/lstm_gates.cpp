@@ -1,7 +1,5 @@
 #include "kernels/cpu/lstm_gates.h"
 
-#include <cstring>
-
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/targets.h"
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/recurrent.h"

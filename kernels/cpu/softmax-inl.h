@@ -7,7 +7,6 @@
 #define DPTRAIN_KERNELS_CPU_SOFTMAX_INL_H
 #endif
 
-#include <algorithm>
 #include <limits>
 
 #include "kernels/cpu/math-inl.h"

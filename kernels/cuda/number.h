@@ -3,8 +3,6 @@
 // Number types of activations: float, and for storage only bf16 (bfloat16) and half (IEEE binary16). Rounds to nearest
 // even; overflow gives infinity; NaN stays NaN. Host and device convert alike, except for NaN payloads.
 
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>

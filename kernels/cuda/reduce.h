@@ -2,8 +2,6 @@
 
 // Reductions over a block of whole warps, in an order that depends only on its size. All threads must call them.
 
-#include <cmath>
-
 #include "kernels/cuda/launch.h"
 
 #if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND) || defined(__CUDACC__)

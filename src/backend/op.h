@@ -4,7 +4,6 @@
 // shape rules: the layer has checked those. An op belongs to one slot of a replica and is called from its thread only.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

@@ -1,7 +1,6 @@
 #include "bench/link_speed.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/clock.h"

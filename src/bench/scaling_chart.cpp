@@ -1,7 +1,6 @@
 #include "bench/scaling_chart.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 

@@ -1,6 +1,5 @@
 #include "cli/fit_report.h"
 
-#include <csignal>
 #include <filesystem>
 
 #include "core/format.h"

@@ -1,8 +1,6 @@
 #include "cli/run_summary.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,5 @@
 // dptrain summary: prints the network and the plan, and draws the graph and the learning rate.
 
-#include <algorithm>
 #include <memory>
 
 #include "bench/gpu_launches.h"

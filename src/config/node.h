@@ -7,7 +7,6 @@
 // A node made in the program is literal: its dollars are dollars. to_yaml doubles them, so that the text reads back.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

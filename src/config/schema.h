@@ -14,7 +14,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <typeindex>
 #include <utility>
 #include <vector>
 

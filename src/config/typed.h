@@ -3,7 +3,6 @@
 // Types of configured values, for headers that only store them: locations, paths, durations, sizes, members of
 // families. config/value.h reads and writes them; config/family.h defines members. Plain values.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -7,7 +7,6 @@
 //   static Node write(const T&);
 //   static Node schema();                              a JSON Schema fragment
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>

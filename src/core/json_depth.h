@@ -3,7 +3,6 @@
 // Depth limit for untrusted JSON, checked before parsing. Copying, comparing and destroying a JSON tree is recursive,
 // so ten thousand nested brackets would overflow the stack. Pure functions.
 
-#include <string>
 #include <string_view>
 
 #include "core/error.h"

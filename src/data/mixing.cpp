@@ -1,7 +1,5 @@
 #include "data/mixing.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "core/format.h"
 #include "data/batch_writer.h"

@@ -3,7 +3,6 @@
 // Preprocessing of raw samples for exported models: the steps of evaluation, from config and fitted state. Pure; any
 // thread.
 
-#include <string>
 #include <vector>
 
 #include "data/source.h"

@@ -5,9 +5,7 @@
 // values of that part, and it sends the sum back to all. Additions follow SumTree(ranks): a process sends the sums of
 // the largest tree nodes within its own ranks, so the order does not depend on how ranks are distributed.
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "distributed/exchange.h"

@@ -4,7 +4,6 @@
 // starts it with Processes::post; the Exchange itself must signal its end to waiting threads.
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "core/error.h"

@@ -1,7 +1,6 @@
 #include "distributed/shared_memory_group.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/format.h"

@@ -2,7 +2,6 @@
 
 // Tail probabilities, quantiles and intervals for gates. Every bound is one-sided. Pure functions; any thread.
 
-#include <cstdint>
 #include <vector>
 
 namespace dptrain::evaluation {

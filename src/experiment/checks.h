@@ -2,8 +2,6 @@
 
 // Checks between the sections of a config. Main thread.
 
-#include <vector>
-
 #include "config/typed.h"
 #include "experiment/sections.h"
 #include "graph/graph.h"

@@ -4,8 +4,6 @@
 // output by name. `loss: mse`, `loss: {kind: sparse_categorical_crossentropy, box: mse}`.
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "config/family.h"
 #include "config/json_fragment.h"

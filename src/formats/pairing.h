@@ -2,7 +2,6 @@
 
 // Pairs the layers of a file with those of a model, by the rules in docs/reference/keras-files.md. Pure functions.
 
-#include <optional>
 #include <string>
 #include <vector>
 

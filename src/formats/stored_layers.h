@@ -6,7 +6,6 @@
 // reads them. One thread at a time.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>

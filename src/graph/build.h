@@ -3,9 +3,7 @@
 // Builds a Graph from the `model:` section (docs/reference/configuration.md). It is valid only if the reader has
 // reported no error.
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "config/reader.h"
 #include "graph/graph.h"

@@ -1,7 +1,6 @@
 #include "graph/definitions.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "core/format.h"

@@ -1,7 +1,6 @@
 // init --from a folder of photos: finds classes and a size, and drafts a convolutional network with augmentation.
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/format.h"

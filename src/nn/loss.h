@@ -7,8 +7,6 @@
 // afterwards: any thread may read it.
 
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 

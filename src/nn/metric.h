@@ -6,9 +6,7 @@
 // epoch, never as a mean over batches. The registry is filled before main and read-only afterwards: any thread may read
 // it. The equations are in docs/reference/numerics.md.
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>

@@ -3,7 +3,6 @@
 // Normalization over a batch, the features or groups of them, and layers that scale and shift channels.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 

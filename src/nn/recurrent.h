@@ -2,10 +2,6 @@
 
 // Recurrent layers, each Keras's RNN over a cell.
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "nn/convolutions.h"
 #include "nn/geometry.h"
 #include "nn/layer.h"

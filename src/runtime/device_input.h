@@ -4,7 +4,6 @@
 // The samples are copied to device memory once, or arrive unconverted with each batch. Bytes are a quarter of the size
 // of the floats that the loader would make. Owned by a DeviceBatches, used on its thread and its stream.
 
-#include <functional>
 #include <memory>
 #include <vector>
 

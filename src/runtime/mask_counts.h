@@ -6,7 +6,6 @@
 // without waiting.
 
 #include <memory>
-#include <vector>
 
 #include "backend/device.h"
 

@@ -1,6 +1,5 @@
 #include "runtime/slot_sync.h"
 
-#include <algorithm>
 #include <thread>
 
 #include "core/error.h"

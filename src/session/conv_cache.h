@@ -4,7 +4,6 @@
 // (processor, instruction set, versions of dptrain and oneDNN) the name of the fastest algorithm by the key of the
 // convolution pass (backend/conv_choices.h). Read once per run, before the devices are made. Main thread.
 
-#include <map>
 #include <memory>
 #include <string>
 

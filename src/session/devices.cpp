@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include "core/error.h"
 #include "core/format.h"

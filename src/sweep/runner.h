@@ -2,7 +2,6 @@
 
 // Runner: trains trials, several at a time. run() starts trials on it until a sweep is done or stopped. Main thread.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

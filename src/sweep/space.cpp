@@ -1,7 +1,6 @@
 #include "sweep/space.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 

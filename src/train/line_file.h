@@ -3,7 +3,6 @@
 // LineFile: a text file that grows by whole lines, so that scripts can read it meanwhile. A line that cannot be written
 // (the disk is full) is retried with the next one; training continues. One thread.
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

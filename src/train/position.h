@@ -4,11 +4,8 @@
 // thread. Schedules and periods in epochs or samples depend on samples, those in steps on updates: progress().
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "experiment/logs.h"

@@ -1,7 +1,6 @@
 #include "train/step_log.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include <nlohmann/json.hpp>

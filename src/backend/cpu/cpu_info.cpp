@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include "backend/conv_choices.h"
 #include "backend/cpu/cpu_device.h"

@@ -2,7 +2,6 @@
 
 // A convolution pass with its chosen engine. Belongs to one replica and its thread.
 
-#include <array>
 #include <memory>
 #include <string>
 #include <utility>

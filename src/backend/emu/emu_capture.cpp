@@ -1,7 +1,5 @@
 #include "backend/emu/emu_capture.h"
 
-#include <algorithm>
-
 #include "core/format.h"
 
 namespace dptrain::backend::emu {

@@ -3,7 +3,6 @@
 // A recording of a stream and those that events joined to it (CUDA's capture and graph). The scheduler's mutex guards
 // it while being recorded; then it is immutable.
 
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "data/encoders/encoder.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 

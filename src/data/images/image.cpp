@@ -1,6 +1,5 @@
 #include "data/images/image.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "core/format.h"

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -1,7 +1,5 @@
 // Binary PGM and PPM (netpbm's P5 and P6). Not with stb_image, which ignores maxval and missing bytes.
 
-#include <string>
-
 #include "core/format.h"
 #include "core/text.h"
 #include "data/images/image_decoders.h"

@@ -3,10 +3,8 @@
 // Tables: files of comma-separated values as a data set (csv.cpp has the keys, csv_source.cpp the Source).
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "data/encoders/encoder.h"

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "core/error.h"

@@ -3,7 +3,6 @@
 // CSV data sets as sources: rows whose encoders are not fitted yet, and samples. Immutable; any thread.
 
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "data/sources/csv_rows.h"

@@ -1,7 +1,6 @@
 #include "data/sources/idx_source.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "config/json_fragment.h"
 #include "core/error.h"

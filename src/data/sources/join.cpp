@@ -3,7 +3,6 @@
 #include "data/sources/join.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <nlohmann/json.hpp>

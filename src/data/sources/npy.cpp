@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <vector>
 

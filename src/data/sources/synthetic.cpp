@@ -1,7 +1,6 @@
 #include "data/sources/synthetic.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "core/format.h"

@@ -3,7 +3,6 @@
 // Bytes reads a file or a descriptor sequentially and unpacks gzip. The reader owns it; one thread at a time.
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

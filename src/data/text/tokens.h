@@ -3,7 +3,6 @@
 // Tokens splits a text like Keras's TextVectorization: normalization, splitting, n-grams. One pass over the bytes,
 // without allocations once the scratch is large enough.
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>

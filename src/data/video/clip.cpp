@@ -1,7 +1,6 @@
 #include "data/video/clip.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/format.h"
 #include "core/text.h"

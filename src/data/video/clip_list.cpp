@@ -1,10 +1,8 @@
 #include "data/video/clip_list.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "core/format.h"

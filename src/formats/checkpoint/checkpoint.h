@@ -6,7 +6,6 @@
 // has one lock.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 

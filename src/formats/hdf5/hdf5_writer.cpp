@@ -1,10 +1,8 @@
 #include "formats/hdf5/hdf5_writer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <mutex>
-#include <utility>
 
 #include <hdf5.h>
 

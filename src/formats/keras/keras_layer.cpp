@@ -1,8 +1,6 @@
 #include "formats/keras/keras_layer.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 

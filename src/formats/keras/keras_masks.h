@@ -5,7 +5,6 @@
 // release. plan_masks() applies the rules of that release and finds the steps that need a `mask`. Pure functions.
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <bit>
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 #include "train/callbacks/csv_logger.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>

@@ -5,7 +5,6 @@
 // therefore compute alike. `summary --plan` prints the choice. Used from the replica's thread.
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "backend/cpu/conv/conv_pass.h"
