@@ -18,12 +18,16 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/crc32.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
 
 namespace dptrain {
+namespace fs = std::filesystem;
 namespace {
+
+std::string system_error() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
 
 class BytesOnDisk final : public FileBytes {
  public:
@@ -38,7 +42,7 @@ class BytesOnDisk final : public FileBytes {
     while (!out.empty()) {
       const ssize_t got = pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+      if (got < 0) refuse(fmt::format("cannot be read: {}", system_error()));
       if (got == 0) throw_damaged("it was truncated while it was read");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
@@ -64,8 +68,8 @@ class BytesInMemory final : public FileBytes {
 }  // namespace
 
 std::shared_ptr<const FileBytes> FileBytes::from_file(const std::string& path, const FileErrors& file_errors) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);   // a pipe at this path must not block
-  if (fd < 0) throw file_errors.cannot_open(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe at this path must not block
+  if (fd < 0) throw file_errors.cannot_open(path, system_error());
   struct stat info {};
   const bool has_info = fstat(fd, &info) == 0;
   if (!has_info || !S_ISREG(info.st_mode)) {
@@ -95,12 +99,24 @@ std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t lengt
   return bytes;
 }
 
+std::uint32_t FileBytes::checksum(std::uint64_t length) const {
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(length, std::uint64_t{1} << 20U)));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < length;) {
+    const auto part =
+        std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(length - at, piece.size())));
+    read(at, part);
+    crc = crc32(part, crc);
+    at += part.size();
+  }
+  return crc;
+}
+
 void FileBytes::throw_damaged(const std::string& what) const { throw file_errors_->damaged(name_, what); }
 
 void FileBytes::refuse(const std::string& what) const { throw file_errors_->refused(name_, what); }
 
 std::string missing_file_advice(const std::string& missing) {
-  namespace fs = std::filesystem;
   std::error_code error;
   fs::path file(missing);
   if (!file.has_filename()) file = file.parent_path();  // a folder with a trailing slash
@@ -156,10 +172,11 @@ FileKind kind_of_file(const std::string& path) {
   return {};
 }
 
-namespace fs = std::filesystem;
 namespace {
 
-std::string system_error() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+Error write_error(const std::string& path, const std::string& reason) {
+  return {ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, reason)};
+}
 
 /// Empty if the file system does not report it: FUSE file systems without statfs have 0 blocks.
 std::optional<std::uint64_t> free_bytes(const std::string& folder) {
@@ -217,7 +234,7 @@ class Temporary {
     else
       while (!create(prefix)) {
       }
-    if (fd_ < 0) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path_, system_error()));
+    if (fd_ < 0) throw write_error(path_, system_error());
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -228,15 +245,16 @@ class Temporary {
   }
 
   /// False with errno set.
-  bool write_all(std::span<const std::byte> bytes) const {
-    while (!bytes.empty()) {
-      // Linux writes at most 0x7ffff000 bytes at once.
-      const ssize_t written = write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30U));
-      if (written < 0 && errno == EINTR) continue;
-      if (written == 0) errno = EIO;
-      if (written <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
+  bool write_all(const std::vector<std::span<const std::byte>>& parts) const {
+    for (std::span<const std::byte> bytes : parts)
+      while (!bytes.empty()) {
+        // Linux writes at most 0x7ffff000 bytes at once.
+        const ssize_t written = write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30U));
+        if (written < 0 && errno == EINTR) continue;
+        if (written == 0) errno = EIO;
+        if (written <= 0) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+      }
     return true;
   }
   /// Syncs and closes: some file systems (NFS, quotas) report a full disk only here. False with errno set.
@@ -318,9 +336,7 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
 
   if (is_written_directly(path)) {
     Temporary direct(path, "");
-    bool good = true;
-    for (const auto& part : parts) good = good && direct.write_all(part);
-    if (!good) throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
+    if (!direct.write_all(parts)) throw write_error(path, system_error());
     return bytes;
   }
   remove_leftovers(folder, file);
@@ -329,17 +345,14 @@ std::uint64_t write_atomically(const std::string& path, const std::vector<std::s
     throw Error(ErrorKind::kWrite, no_space(path, bytes, free, "not enough space"));
 
   Temporary temporary(path, (folder / fmt::format(".{}.tmp-", file)).string());
-  bool good = true;
-  for (const auto& part : parts) good = good && temporary.write_all(part);
-  if (!good || !temporary.sync_and_close()) {
+  if (!temporary.write_all(parts) || !temporary.sync_and_close()) {
     const int error = errno;
     const std::string reason = system_error();
     if (error == ENOSPC || error == EDQUOT || error == EFBIG)
       throw Error(ErrorKind::kWrite, no_space(path, bytes, free_bytes(folder.string()), reason));
-    throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, reason));
+    throw write_error(path, reason);
   }
-  if (!temporary.take_name())
-    throw Error(ErrorKind::kWrite, fmt::format("cannot write '{}': {}", path, system_error()));
+  if (!temporary.take_name()) throw write_error(path, system_error());
   if (!sync_folder(folder.string()))
     throw Error(ErrorKind::kWrite,
                 fmt::format("'{}' is written, but its folder could not be synced: {}", path, system_error()));

@@ -42,6 +42,8 @@ class FileBytes {
   }
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t length) const;
+  /// CRC-32 of the first `length` bytes.
+  std::uint32_t checksum(std::uint64_t length) const;
 
   [[noreturn]] void throw_damaged(const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;

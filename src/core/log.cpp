@@ -30,14 +30,6 @@ struct State {
   std::string status;  ///< shown on the terminal
   bool status_hidden = false;
   std::string prefix_of_process;
-
-  static std::shared_ptr<spdlog::logger> plain(spdlog::sink_ptr sink) {
-    auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
-    logger->set_pattern("%v");
-    logger->set_level(spdlog::level::trace);
-    logger->flush_on(spdlog::level::trace);
-    return logger;
-  }
 };
 
 State& state() {
@@ -149,7 +141,12 @@ bool is_json() {
 void open_file(const std::string& path) {
   const std::lock_guard lock(state().mutex);
   try {
-    state().file = State::plain(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    auto logger = std::make_shared<spdlog::logger>("dptrain", std::move(sink));
+    logger->set_pattern("%v");
+    logger->set_level(spdlog::level::trace);
+    logger->flush_on(spdlog::level::trace);
+    state().file = std::move(logger);
   } catch (const spdlog::spdlog_ex& e) {
     throw Error(ErrorKind::kWrite, fmt::format("{}: cannot open the log file: {}", path, e.what()));
   }

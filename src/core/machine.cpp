@@ -155,10 +155,8 @@ double cpu_quota(const SystemPaths& places) {
 }
 
 int cpus(const SystemPaths& places) {
-  int allowed = static_cast<int>(std::thread::hardware_concurrency());
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) allowed = CPU_COUNT(&mask);
+  int allowed = static_cast<int>(allowed_cpus().size());
+  if (allowed == 0) allowed = static_cast<int>(std::thread::hardware_concurrency());
   const double quota = cpu_quota(places);
   if (quota > 0) allowed = std::min(allowed, static_cast<int>(std::ceil(quota)));
   return std::max(1, allowed);
@@ -188,15 +186,7 @@ Memory memory(const SystemPaths& places) {
   return memory;
 }
 
-namespace fs = std::filesystem;
 namespace {
-
-std::string line_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 /// CPUs that share the last-level cache of this one, in the system's notation; "" if unknown.
 std::string sharers_of_last_cache(const fs::path& cpu) {
@@ -204,10 +194,10 @@ std::string sharers_of_last_cache(const fs::path& cpu) {
   int last = 0;
   for (int index = 0; fs::exists(cpu / "cache" / ("index" + std::to_string(index))); ++index) {
     const fs::path cache = cpu / "cache" / ("index" + std::to_string(index));
-    const std::string level = line_of(cache / "level");
+    const std::string level = first_line(cache / "level").value_or("");
     if (level.empty() || level.front() - '0' <= last) continue;
     last = level.front() - '0';
-    sharers = line_of(cache / "shared_cpu_list");
+    sharers = first_line(cache / "shared_cpu_list").value_or("");
   }
   return sharers;
 }
@@ -227,7 +217,7 @@ std::vector<std::vector<int>> core_groups(const SystemPaths& places, const std::
   std::set<std::string> cores;
   for (const int cpu : cpus) {
     const fs::path folder = fs::path(places.cpu) / ("cpu" + std::to_string(cpu));
-    const std::string core = line_of(folder / "topology" / "thread_siblings_list");
+    const std::string core = first_line(folder / "topology" / "thread_siblings_list").value_or("");
     if (!core.empty() && !cores.insert(core).second) continue;
     groups[{sharers_of_last_cache(folder), node_of(folder)}].push_back(cpu);
   }

@@ -71,6 +71,12 @@ std::vector<Glyph> glyphs_of(std::string_view text) {
   return glyphs;
 }
 
+std::size_t columns_of(const std::vector<Glyph>& glyphs) {
+  std::size_t all = 0;
+  for (const Glyph& glyph : glyphs) all += glyph.columns;
+  return all;
+}
+
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
 /// Columns at which a line's text begins, and at which its last text column in the left half begins.
@@ -107,13 +113,8 @@ class Lines {
         is_command_(is_command) {}
 
   void word(const std::vector<Glyph>& gap, const std::vector<Glyph>& word) {
-    const auto sum = [](const std::vector<Glyph>& glyphs) {
-      std::size_t all = 0;
-      for (const Glyph& glyph : glyphs) all += glyph.columns;
-      return all;
-    };
-    if (at_ + sum(gap) + sum(word) <= limit_) return append(gap), append(word);
-    if (begun_ && hang_ + sum(word) <= limit_) return next_line(), append(word);
+    if (at_ + columns_of(gap) + columns_of(word) <= limit_) return append(gap), append(word);
+    if (begun_ && hang_ + columns_of(word) <= limit_) return next_line(), append(word);
     append(gap);
     for (std::size_t i = 0; i < word.size(); i += place(word, i)) {
     }
@@ -202,11 +203,7 @@ bool has_cursor(int descriptor) {
   return isatty(descriptor) == 1 && term != nullptr && std::string_view(term) != "dumb";
 }
 
-std::size_t width(std::string_view text) {
-  std::size_t all = 0;
-  for (const Glyph& glyph : glyphs_of(text)) all += glyph.columns;
-  return all;
-}
+std::size_t width(std::string_view text) { return columns_of(glyphs_of(text)); }
 
 std::string cut(std::string_view text, std::size_t columns) {
   std::string shown;
@@ -224,7 +221,7 @@ std::string wrapped(std::string_view text, std::optional<std::size_t> columns) {
   std::vector<std::string> lines = split(text, '\n');
   for (std::string& line : lines) {
     const std::vector<Glyph> glyphs = glyphs_of(line);
-    if (width(line) <= *columns) continue;
+    if (columns_of(glyphs) <= *columns) continue;
     const bool is_rule = line.find_first_not_of('-') == std::string::npos;
     line = is_rule ? line.substr(0, *columns) : wrapped_line("", glyphs, layout_of(glyphs, *columns).hang, *columns);
   }

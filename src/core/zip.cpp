@@ -12,7 +12,8 @@
 namespace dptrain {
 namespace {
 
-// The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16.
+// The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16,
+// 4.5.3 (sizes of 64 bits).
 
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kLongestComment = 65535;
 constexpr std::uint32_t kSee64 = 0xFFFFFFFF;                    ///< the value is in the 64-bit record
@@ -183,20 +184,6 @@ std::vector<std::byte> inflated(const FileBytes& file, const Member& member, std
   return all;
 }
 
-void check_crc(const FileBytes& member, std::uint32_t expected, const std::string& name) {
-  std::vector<std::byte> piece(
-      static_cast<std::size_t>(std::min<std::uint64_t>(member.size(), std::uint64_t{1} << 20U)));
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < member.size();) {
-    const auto part =
-        std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(member.size() - at, piece.size())));
-    member.read(at, part);
-    crc = dptrain::crc32(part, crc);
-    at += part.size();
-  }
-  if (crc != expected) member.throw_damaged(fmt::format("the checksum of its member {} does not match", name));
-}
-
 }  // namespace
 
 bool is_archive(const FileBytes& file) {
@@ -232,14 +219,12 @@ std::shared_ptr<const FileBytes> archive_member(const std::shared_ptr<const File
     bytes = FileBytes::from_memory(file.name(), inflated(file, *member, data, name, highest_ratio), file.file_errors());
   else
     file.refuse(fmt::format("contains {} compressed by method {}, which is not supported", name, member->method));
-  check_crc(*bytes, member->crc, name);
+  if (bytes->checksum(bytes->size()) != member->crc)
+    bytes->throw_damaged(fmt::format("the checksum of its member {} does not match", name));
   return bytes;
 }
 
 namespace {
-
-// The zip format: PKWARE's APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16,
-// 4.5.3 (sizes of 64 bits).
 
 constexpr std::uint16_t kPlain = 20, kZip64 = 45;  ///< versions of the format that a reader must support
 constexpr std::uint16_t kFirstDay = (1 << 5) | 1;  ///< 1980-01-01, the earliest date of the format
