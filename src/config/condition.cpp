@@ -4,8 +4,6 @@
 //   condition: all ('or' all)*        all: part ('and' part)*
 //   part: 'not' part | operand | operand ('==' | '!=' | '<=' | '>=' | '<' | '>') operand
 
-#include <array>
-
 #include "config/expression.h"
 #include "config/reader.h"
 #include "core/format.h"
@@ -14,14 +12,12 @@
 namespace dptrain::config {
 namespace {
 
-constexpr std::array<std::string_view, 6> kComparisons{"==", "!=", "<=", ">=", "<", ">"};
-
-/// Offset and sign of the first comparison, or npos.
-std::pair<std::size_t, std::string_view> find_comparison(std::string_view text) {
+/// The first comparison and the offset of its sign, or null.
+std::pair<const Comparison*, std::size_t> find_comparison(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at)
-    for (const std::string_view sign : kComparisons)
-      if (text.substr(at).starts_with(sign)) return {at, sign};
-  return {std::string_view::npos, {}};
+    for (const Comparison& comparison : kComparisons)
+      if (text.substr(at).starts_with(comparison.sign)) return {&comparison, at};
+  return {};
 }
 
 /// Splits `text` at each `word` between spaces.
@@ -33,14 +29,6 @@ std::vector<std::string> parts(const std::string& text, std::string_view word) {
     all.push_back(trim(text.substr(from, at - from)));
   all.push_back(trim(text.substr(from)));
   return all;
-}
-
-bool holds(std::string_view sign, double left, double right) {
-  if (sign == "==") return left == right;
-  if (sign == "!=") return left != right;
-  if (sign == "<=") return left <= right;
-  if (sign == ">=") return left >= right;
-  return sign == "<" ? left < right : left > right;
 }
 
 /// One `if`; errors are reported at `whole`.
@@ -71,26 +59,27 @@ struct Condition {
   std::optional<bool> one(std::string text) {
     bool negated = false;
     for (; text.starts_with("not "); negated = !negated) text = trim(text.substr(4));
-    const auto [at, sign] = find_comparison(text);
-    const auto value = at == std::string::npos
+    const auto [found, at] = find_comparison(text);
+    const auto value = found == nullptr
                            ? reader.boolean(operand(text))
-                           : compare(trim(text.substr(0, at)), sign, trim(text.substr(at + sign.size())));
+                           : compare(trim(text.substr(0, at)), *found, trim(text.substr(at + found->sign.size())));
     return value && negated ? std::optional(!*value) : value;
   }
 
-  std::optional<bool> compare(const std::string& left_text, std::string_view sign, const std::string& right_text) {
+  std::optional<bool> compare(const std::string& left_text, const Comparison& comparison,
+                              const std::string& right_text) {
     const Node left = reader.substituted(operand(left_text)), right = reader.substituted(operand(right_text));
     const auto a = number(left), b = number(right);
-    if (a && b) return holds(sign, *a, *b);
+    if (a && b) return comparison.holds(*a, *b);
     const bool words = left.is_scalar() && right.is_scalar() && !left.str().empty() && !right.str().empty() &&
-                       find_comparison(right.str()).second.empty();
-    if (words && sign == "==") return left.str() == right.str();
-    if (words && sign == "!=") return left.str() != right.str();
+                       find_comparison(right.str()).first == nullptr;
+    if (words && comparison.sign == "==") return left.str() == right.str();
+    if (words && comparison.sign == "!=") return left.str() != right.str();
     const auto say = [](const Node& node) {
       return node.is_scalar() && node.str().empty() ? "nothing" : node.describe();
     };
     reader.error(whole, fmt::format("{}cannot compare {} {} {}", reader.key().empty() ? "" : reader.key() + ": ",
-                                    say(left), sign, say(right)));
+                                    say(left), comparison.sign, say(right)));
     return std::nullopt;
   }
 

@@ -10,7 +10,6 @@ namespace dptrain::config {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_name(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Nothing: not an expression. NaN: an expression without a value, such as a division by zero; NaN propagates.
@@ -184,17 +183,6 @@ class Parser {
                                                       {"exp", [](double x) { return std::exp(x); }},
                                                       {"sqrt", [](double x) { return std::sqrt(x); }},
                                                       {"cos", [](double x) { return std::cos(x); }}};
-
-  struct Comparison {
-    std::string_view sign;
-    bool (*holds)(double, double);
-  };
-  static constexpr std::array<Comparison, 6> kComparisons{Comparison{"==", [](double a, double b) { return a == b; }},
-                                                          {"!=", [](double a, double b) { return a != b; }},
-                                                          {"<=", [](double a, double b) { return a <= b; }},
-                                                          {">=", [](double a, double b) { return a >= b; }},
-                                                          {"<", [](double a, double b) { return a < b; }},
-                                                          {">", [](double a, double b) { return a > b; }}};
 
   /// Counts the depth of recursion.
   class DepthGuard {

@@ -27,6 +27,15 @@ using NamedValues = std::span<const std::pair<std::string_view, double>>;
 /// Evaluates an expression with names. Nothing if it is invalid, NaN if its value is not finite.
 std::optional<double> evaluate(std::string_view text, NamedValues values);
 
+struct Comparison {
+  std::string_view sign;
+  bool (*holds)(double, double);
+};
+inline constexpr Comparison kComparisons[] = {
+    {"==", [](double a, double b) { return a == b; }}, {"!=", [](double a, double b) { return a != b; }},
+    {"<=", [](double a, double b) { return a <= b; }}, {">=", [](double a, double b) { return a >= b; }},
+    {"<", [](double a, double b) { return a < b; }},   {">", [](double a, double b) { return a > b; }}};
+
 /// Keras Applications' rounding of channels to a multiple of 8: at least 8, and never down by more than a tenth.
 double multiple_of_8(double x);
 

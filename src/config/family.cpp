@@ -228,9 +228,7 @@ void Family::define(Node& definitions) const {
     properties.set(def->name, fragment::reference(type));
     for (const std::string& alias : def->aliases) properties.set(alias, fragment::reference(type));
   }
-  Node one = fragment::types({"object"});
-  one.set("properties", std::move(properties));
-  one.set("additionalProperties", Node::boolean(false));
+  Node one = fragment::object(std::move(properties));
   one.set("minProperties", Node::integer(1));
   one.set("maxProperties", Node::integer(1));
   definitions.set(name, fragment::any_of({fragment::one_of_words(words), std::move(one), fragment::variable()}));

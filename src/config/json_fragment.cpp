@@ -59,6 +59,20 @@ Node list(Node item) {
   return schema;
 }
 
+Node object(Node properties, bool open, const std::string& must_have) {
+  Node schema = types({"object"});
+  schema.set("properties", std::move(properties));
+  if (!must_have.empty()) schema.set("required", words({must_have}));
+  schema.set("additionalProperties", Node::boolean(open));
+  return schema;
+}
+
+Node required(const std::string& key) {
+  Node schema = Node::map();
+  schema.set("required", words({key}));
+  return schema;
+}
+
 Node reference(const std::string& name) {
   Node schema = Node::map();
   schema.set("$ref", Node::text("#/$defs/" + name));

@@ -17,6 +17,9 @@ Node variable();  ///< text with a `$`
 Node one_of_words(const std::vector<std::string>& words);
 Node any_of(std::vector<Node> choices);  ///< nested anyOf choices are flattened
 Node list(Node item);
+/// A mapping with these keys, or with `open` also others; it must have the key `must_have`, unless that is empty.
+Node object(Node properties, bool open = false, const std::string& must_have = "");
+Node required(const std::string& key);    ///< {"required": [key]}
 Node reference(const std::string& name);  ///< to "$defs"/<name> of the whole schema
 
 Node described(Node node, const std::string& text);

@@ -131,6 +131,12 @@ bool Schema::read(const Node& arguments, const Mark& where, Reader& reader, void
   return reading.good;
 }
 
+bool Schema::read_section(const Node& node, Reader& reader, void* spec) const {
+  const Reader::Subject subject(reader, name_);
+  if (node.is_map() || node.is_null()) return read(node, node.mark(), reader, spec);
+  return reader.error(node, "must be a mapping, found " + node.describe()), false;
+}
+
 Node Schema::write(const void* spec, bool minimal) const {
   const std::shared_ptr<void> defaults = minimal ? make() : nullptr;
   Node map = Node::map();

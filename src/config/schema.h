@@ -75,6 +75,7 @@ class Key {
   Key& at_least(double low) { return field_.range.low = low, *this; }
   Key& above(double low) { return field_.range.low = low, field_.range.low_open = true, *this; }
   Key& at_most(double high) { return field_.range.high = high, *this; }
+  Key& between(double low, double high) { return at_least(low).at_most(high); }
   Key& below(double high) { return field_.range.high = high, field_.range.high_open = true, *this; }
   Key& alias(std::string name) { return field_.aliases.push_back(std::move(name)), *this; }
   Key& doc(std::string text) { return field_.doc = std::move(text), *this; }
@@ -115,50 +116,33 @@ class Schema {
 
   Schema& add(Field field) { return fields_.push_back(std::move(field)), *this; }
   template <class Spec, class T>
-  Schema& key(const Key<Spec, T>& k) & {
+  Schema& key(const Key<Spec, T>& k) {
     return add(k.template field<Spec>());
   }
   template <class Spec, class T>
-  Schema&& key(const Key<Spec, T>& k) && {
-    return std::move(key(k));
-  }
-  template <class Spec, class T>
-  Schema& positional(const Key<Spec, T>& k) & {
-    fields_.push_back(k.template field<Spec>());
+  Schema& positional(const Key<Spec, T>& k) {
+    key(k);
     fields_.back().positional = true;
     return *this;
   }
-  template <class Spec, class T>
-  Schema&& positional(const Key<Spec, T>& k) && {
-    return std::move(positional(k));
-  }
   /// What the type does, for `config --reference`: Markdown, without a final period.
-  void set_doc(std::string text) { doc_ = std::move(text); }
-  Schema& doc(std::string text) & { return set_doc(std::move(text)), *this; }
-  Schema&& doc(std::string text) && { return set_doc(std::move(text)), std::move(*this); }
+  Schema& doc(std::string text) { return doc_ = std::move(text), *this; }
   /// Uses `values` instead of Spec() as defaults.
   template <class Spec>
-  Schema& defaults(const Spec& values) & {
+  Schema& defaults(const Spec& values) {
     make_ = [values] { return std::shared_ptr<void>(std::make_shared<Spec>(values)); };
     return *this;
   }
-  /// A key that is rejected; `advice` describe what to write instead.
-  void add_rejected_key(std::string key, std::string advice) {
+  /// A key that is rejected; `advice` describes what to write instead.
+  Schema& rejected_key(std::string key, std::string advice) {
     rejected_keys_.emplace_back(std::move(key), std::move(advice));
-  }
-  Schema&& rejected_key(std::string key, std::string advice) && {
-    add_rejected_key(std::move(key), std::move(advice));
-    return std::move(*this);
+    return *this;
   }
   /// A rule over several keys: returns "" or the message.
   template <class Spec>
-  void add_rule(std::function<std::string(const Spec&)> check) {
+  Schema& rule(std::function<std::string(const Spec&)> check) {
     rules_.push_back([check](const void* spec) { return check(*static_cast<const Spec*>(spec)); });
-  }
-  template <class Spec>
-  Schema&& rule(std::function<std::string(const Spec&)> check) && {
-    add_rule<Spec>(std::move(check));
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -171,6 +155,8 @@ class Schema {
   /// name, for "missing argument". The caller handles the `ignored` keys (name, inputs, ...).
   bool read(const Node& arguments, const Mark& where, Reader& reader, void* spec,
             const std::vector<std::string>& ignored = {}) const;
+  /// Reads a section: a mapping, or null for all defaults. Messages begin with its name.
+  bool read_section(const Node& node, Reader& reader, void* spec) const;
   /// A map with each key; `minimal` omits those that equal the default.
   Node write(const void* spec, bool minimal = false) const;
   /// JSON Schema of the map. Two annotations are of dptrain: "x-positional" marks the key that a value without a key

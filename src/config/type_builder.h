@@ -40,7 +40,7 @@ class TypeBuilder {
     return self();
   }
   /// What the type does, for `config --reference`: Markdown, without a final period.
-  Derived&& doc(std::string text) { return type_->schema.set_doc(std::move(text)), self(); }
+  Derived&& doc(std::string text) { return type_->schema.doc(std::move(text)), self(); }
   /// Other Keras strings for the type.
   Derived&& aliases(std::initializer_list<const char*> names) {
     type_->aliases.insert(type_->aliases.end(), names.begin(), names.end());
@@ -49,12 +49,12 @@ class TypeBuilder {
   Derived&& alias(std::string name) { return type_->aliases.push_back(std::move(name)), self(); }
   /// A key that is rejected; `advice` describes what to write instead.
   Derived&& rejected_key(std::string key, std::string advice) {
-    type_->schema.add_rejected_key(std::move(key), std::move(advice));
+    type_->schema.rejected_key(std::move(key), std::move(advice));
     return self();
   }
   /// A rule over several keys: returns "" or the message.
   Derived&& rule(std::string (*check)(const Spec&)) {
-    type_->schema.template add_rule<Spec>(check);
+    type_->schema.template rule<Spec>(check);
     return self();
   }
 

@@ -22,6 +22,14 @@ struct TypeDef;
 
 template <class T, class = void>
 struct Value;
+/// In namespace dptrain::config: declares Value<T> (config/value.h), whose members a source defines.
+#define DPTRAIN_CONFIG_VALUE(T)                     \
+  template <>                                       \
+  struct Value<T> {                                 \
+    static bool read(const Node&, Reader&, T& out); \
+    static Node write(const T&);                    \
+    static Node schema();                           \
+  }
 
 /// Specialise for an enum: `static constexpr std::array names{std::pair{Padding::kValid, "valid"}, ...};`
 template <class E>

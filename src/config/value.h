@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads, writes (for `config --resolved`) and describes (for the JSON Schema) each C++ type that a key can have.
-// Specialize Value for a new type, or EnumNames for an enum.
+// Specialize Value for a new type (DPTRAIN_CONFIG_VALUE declares it), or EnumNames for an enum.
 //
 //   static bool read(const Node&, Reader&, T& out);   false after reporting
 //   static Node write(const T&);
@@ -20,13 +20,6 @@
 
 namespace dptrain::config {
 
-#define DPTRAIN_CONFIG_VALUE(T)                     \
-  template <>                                       \
-  struct Value<T> {                                 \
-    static bool read(const Node&, Reader&, T& out); \
-    static Node write(const T&);                    \
-    static Node schema();                           \
-  }
 DPTRAIN_CONFIG_VALUE(bool);
 DPTRAIN_CONFIG_VALUE(int);
 DPTRAIN_CONFIG_VALUE(std::int64_t);
@@ -40,7 +33,6 @@ DPTRAIN_CONFIG_VALUE(ByteSize);
 DPTRAIN_CONFIG_VALUE(Size2);  // one number for both, or [height, width]
 DPTRAIN_CONFIG_VALUE(Shape);  // a list of integers
 DPTRAIN_CONFIG_VALUE(Node);   // any value, with variables substituted
-#undef DPTRAIN_CONFIG_VALUE
 
 namespace detail {
 std::string element_name(const std::string& key, std::size_t index);  ///< "strides[1]"

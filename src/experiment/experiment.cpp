@@ -34,11 +34,9 @@ namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
 
-const config::Node* section(const config::Node& root, const char* name) { return root.find(name); }
-
 /// The location of `section.key`, else of the section, else of the file's first line.
 config::Mark place(const config::Node& root, const char* section_name, const char* key = nullptr) {
-  const config::Node* in = section(root, section_name);
+  const config::Node* in = root.find(section_name);
   if (in == nullptr) return root.mark();
   if (key != nullptr)
     for (const config::Node::Entry& entry : in->entries())
@@ -50,7 +48,7 @@ config::Mark place(const config::Node& root, const char* section_name, const cha
 
 /// The location of the file that `model.weights` names: its key `file`, or the whole value.
 config::Mark weights_place(const config::Node& root) {
-  const config::Node* model = section(root, "model");
+  const config::Node* model = root.find("model");
   const config::Node* weights = model != nullptr && model->is_map() ? model->find("weights") : nullptr;
   if (weights == nullptr) return {};
   const config::Node* file = weights->is_map() ? weights->find("file") : nullptr;
@@ -68,7 +66,7 @@ bool given(const config::Node& train, const char* key) {
 }
 
 void exactly_one(config::Reader& reader, const config::Node& root, const char* first, const char* second) {
-  const config::Node& train = *section(root, "train");
+  const config::Node& train = *root.find("train");
   const bool a = given(train, first), b = given(train, second);
   if (a != b) return;
   reader.error(place(root, "train", a ? second : nullptr),
@@ -78,7 +76,7 @@ void exactly_one(config::Reader& reader, const config::Node& root, const char* f
 
 void check_train(config::Reader& reader, const config::Node& root, const ConfigFile& file) {
   const TrainSection& train = file.train;
-  const config::Node* in = section(root, "train");
+  const config::Node* in = root.find("train");
   if (in == nullptr) return;                    // `summary` needs only a model; fit checks more
   if (!in->is_map() && !in->is_null()) return;  // already reported
   exactly_one(reader, root, "epochs", "steps");
@@ -124,7 +122,7 @@ bool mentions(const config::Node& node, const std::string& variable) {
 
 /// Reports a --var that nothing uses, which is probably misspelt.
 void check_variables(const config::Node& root, const Overrides& overrides, config::Diagnostics& diagnostics) {
-  const config::Node* vars = section(root, "vars");
+  const config::Node* vars = root.find("vars");
   std::vector<std::string> known;
   if (vars != nullptr)
     for (const config::Node::Entry& entry : vars->entries()) known.push_back(entry.key);
@@ -151,7 +149,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   }
   check_variables(root, overrides, diagnostics);
   ConfigFile& file = experiment.config;
-  if (const config::Node* vars = section(root, "vars"); vars != nullptr) reader.read_defaults(*vars);
+  if (const config::Node* vars = root.find("vars"); vars != nullptr) reader.read_defaults(*vars);
   config::Node sections = root;
   sections.erase("vars");
   sections.erase("model");  // its blocks have their own variables
@@ -162,7 +160,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
                              kSchemaVersion));
   if (file.name.empty()) file.name = std::filesystem::path(name).stem().string();
 
-  if (const config::Node* model = section(root, "model"); model != nullptr) {
+  if (const config::Node* model = root.find("model"); model != nullptr) {
     const std::size_t errors = diagnostics.errors().size();
     const config::Node layers = with_keras_layers(*model, reader);
     if (diagnostics.errors().size() == errors) experiment.graph = graph::build(layers, file.name, reader);
@@ -183,7 +181,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   }
   if (diagnostics.ok()) check_length_buckets(reader, file.data, experiment.graph);
   check_callbacks(reader, file, overrides.callbacks && diagnostics.ok() ? &experiment.graph : nullptr);
-  if (const config::Node* model = section(root, "model"); model != nullptr && model->is_map() && diagnostics.ok())
+  if (const config::Node* model = root.find("model"); model != nullptr && model->is_map() && diagnostics.ok())
     if (const config::Node* weights = model->find("weights"); weights && !reader.substituted(*weights).is_null())
       advise_preprocessing(experiment.graph, file.data, diagnostics);
   diagnostics.throw_if_errors();
@@ -348,14 +346,9 @@ namespace {
 /// Adds the rules of check_train() that a schema can express: one key of each pair, and a loss.
 void require_in_train(config::Node& train) {
   using config::Node;
-  const auto required = [](const char* key) {
-    Node one = Node::map();
-    one.set("required", Node::sequence({Node::text(key)}));
-    return one;
-  };
-  const auto one_of = [&](const char* first, const char* second) {
+  const auto one_of = [](const char* first, const char* second) {
     Node choice = Node::map();
-    choice.set("oneOf", Node::sequence({required(first), required(second)}));
+    choice.set("oneOf", Node::sequence({config::fragment::required(first), config::fragment::required(second)}));
     return choice;
   };
   train.set("required", Node::sequence({Node::text("loss")}));

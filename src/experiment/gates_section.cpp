@@ -66,6 +66,16 @@ const Schema& schema_of(const SizeLimit&) {
   return schema;
 }
 
+/// The keys that have a value.
+Node given(const Schema& schema, const void* spec) {
+  Node all = schema.write(spec);
+  std::erase_if(all.entries(), [](const Node::Entry& entry) {
+    const Node& value = entry.value;
+    return !value.is_scalar() && value.entries().empty() && value.items().empty();
+  });
+  return all;
+}
+
 /// A map that its own schema reads, with its location.
 template <class T>
 struct Map {
@@ -77,11 +87,7 @@ struct Map {
     if (!value.is_map()) return reader.expected(value, "a mapping" + limit), false;
     return schema.read(value, value.mark(), reader, &out);
   }
-  static Node write(const T& value) {
-    Node all = schema_of(value).write(&value);
-    std::erase_if(all.entries(), [](const Node::Entry& entry) { return entry.value.is_null(); });
-    return all;
-  }
+  static Node write(const T& value) { return given(schema_of(value), &value); }
   static Node schema() { return schema_of(T()).json_schema(); }
 };
 
@@ -166,31 +172,17 @@ struct Value<NamedClasses> {
   }
   static Node write(const NamedClasses& value) {
     Node map = Node::map();
-    for (const auto& [name, limits] : value.classes) {
-      Node one = schema_of(limits).write(&limits);
-      std::erase_if(one.entries(), [](const Node::Entry& entry) { return entry.value.is_null(); });
-      map.set(name, std::move(one));
-    }
+    for (const auto& [name, limits] : value.classes) map.set(name, given(schema_of(limits), &limits));
     return map;
   }
   static Node schema() { return detail::map_schema(schema_of(ClassLimits()).json_schema()); }
 };
 
 bool Value<GatesSection>::read(const Node& node, Reader& reader, GatesSection& out) {
-  const Reader::Subject subject(reader, "gates");
-  const Node value = node.is_null() ? Node::map(node.mark()) : node;
-  if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
-  return experiment::gates_schema().read(value, value.mark(), reader, &out);
+  return experiment::gates_schema().read_section(node, reader, &out);
 }
 
-Node Value<GatesSection>::write(const GatesSection& value) {
-  Node all = experiment::gates_schema().write(&value);
-  std::erase_if(all.entries(), [](const Node::Entry& entry) {
-    return entry.value.is_null() || (entry.value.is_map() && entry.value.entries().empty()) ||
-           (entry.value.is_sequence() && entry.value.items().empty());
-  });
-  return all;
-}
+Node Value<GatesSection>::write(const GatesSection& value) { return given(experiment::gates_schema(), &value); }
 
 Node Value<GatesSection>::schema() { return experiment::gates_schema().json_schema(); }
 

@@ -77,12 +77,5 @@ GatesSection load_gates(const std::string& path);
 }  // namespace dptrain::experiment
 
 namespace dptrain::config {
-
-template <>
-struct Value<experiment::GatesSection> {
-  static bool read(const Node& node, Reader& reader, experiment::GatesSection& out);
-  static Node write(const experiment::GatesSection& value);
-  static Node schema();
-};
-
+DPTRAIN_CONFIG_VALUE(experiment::GatesSection);
 }  // namespace dptrain::config

@@ -15,7 +15,7 @@ namespace {
 std::optional<double> padding_of(const graph::Graph& graph, int input) {
   for (const graph::Node& node : graph.nodes) {
     if (std::ranges::none_of(node.inputs, [&](const graph::Port& port) { return port.node == input; })) continue;
-    const config::Typed& spec = graph.layers[static_cast<std::size_t>(node.layer)].spec;
+    const config::Typed& spec = graph::layer_of(graph, node).spec;
     if (const auto* masking = spec.get_if<nn::MaskingSpec>()) return masking->mask_value;
   }
   return std::nullopt;

@@ -36,7 +36,7 @@ void warn_of_losses(config::Diagnostics& diagnostics, const TrainSection& train,
   for (const plan::Objective& objective : objectives(train, graph)) {
     const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
     const graph::Node& node = graph.nodes[static_cast<std::size_t>(port.node)];
-    const config::Typed& layer = graph.layers[static_cast<std::size_t>(node.layer)].spec;
+    const config::Typed& layer = graph::layer_of(graph, node).spec;
     const bool is_softmax = nn::activation_of(layer) == nn::Activation::kSoftmax ||
                             plan::pure_activation(layer) == nn::Activation::kSoftmax;
     const bool is_elementwise = objective.loss.get_if<nn::BinaryCrossentropySpec>() != nullptr ||

@@ -69,11 +69,7 @@ struct Value<AutoInt> {
   static Node write(const AutoInt& value) {
     return value.value ? Value<int>::write(*value.value) : Node::scalar("auto");
   }
-  static Node schema() {
-    Node any = Node::map();
-    any.set("anyOf", Node::sequence({Value<int>::schema(), detail::enum_schema({"auto"})}));
-    return any;
-  }
+  static Node schema() { return fragment::any_of({Value<int>::schema(), detail::enum_schema({"auto"})}); }
 };
 
 /// balanced | {class: weight}
@@ -107,11 +103,7 @@ struct Value<experiment::ClassWeight> {
     return map;
   }
   static Node schema() {
-    Node weights = Node::map(), any = Node::map();
-    weights.set("type", Node::text("object"));
-    weights.set("additionalProperties", Value<double>::schema());
-    any.set("anyOf", Node::sequence({detail::enum_schema({"balanced"}), weights}));
-    return any;
+    return fragment::any_of({detail::enum_schema({"balanced"}), detail::map_schema(Value<double>::schema())});
   }
 };
 
@@ -140,14 +132,9 @@ struct Value<experiment::CachePrefix> {
     return disk;
   }
   static Node schema() {
-    Node disk = Node::map(), properties = Node::map(), any = Node::map();
-    properties.set("disk", fragment::described(Value<Path>::schema(), "folder of the cache"));
-    disk.set("type", Node::text("object"));
-    disk.set("properties", properties);
-    disk.set("required", Node::sequence({Node::text("disk")}));
-    disk.set("additionalProperties", Node::boolean(false));
-    any.set("anyOf", Node::sequence({detail::enum_schema({"auto", "off", "memory"}), disk}));
-    return any;
+    Node disk = Node::map();
+    disk.set("disk", fragment::described(Value<Path>::schema(), "folder of the cache"));
+    return fragment::any_of({detail::enum_schema({"auto", "off", "memory"}), fragment::object(disk, false, "disk")});
   }
 };
 
@@ -213,11 +200,7 @@ struct Value<experiment::BucketByLength> {
   static Node write(const experiment::BucketByLength& value) {
     return value.window == 0 ? Node::scalar("none") : Value<std::int64_t>::write(value.window);
   }
-  static Node schema() {
-    Node any = Node::map();
-    any.set("anyOf", Node::sequence({Value<std::int64_t>::schema(), detail::enum_schema({"none"})}));
-    return any;
-  }
+  static Node schema() { return fragment::any_of({Value<std::int64_t>::schema(), detail::enum_schema({"none"})}); }
 };
 
 template <>
@@ -247,11 +230,9 @@ struct Value<experiment::Split> {
     return value.weights.empty() ? Node::scalar("even") : Value<std::vector<double>>::write(value.weights);
   }
   static Node schema() {
-    Node any = Node::map();
     Node weight = fragment::number("number");
     weight.set("minimum", Node::integer(0));
-    any.set("anyOf", Node::sequence({detail::enum_schema({"even", "auto"}), fragment::list(std::move(weight))}));
-    return any;
+    return fragment::any_of({detail::enum_schema({"even", "auto"}), fragment::list(std::move(weight))});
   }
 };
 
@@ -285,14 +266,10 @@ struct Value<experiment::Transforms> {
     return both;
   }
   static Node schema() {
-    Node both = Node::map(), properties = Node::map(), any = Node::map();
-    properties.set("train", fragment::described(Value<List>::schema(), "transforms of training"));
-    properties.set("eval", fragment::described(Value<List>::schema(), "transforms of validation, test and prediction"));
-    both.set("type", Node::text("object"));
-    both.set("properties", properties);
-    both.set("additionalProperties", Node::boolean(false));
-    any.set("anyOf", Node::sequence({Value<List>::schema(), both}));
-    return any;
+    Node both = Node::map();
+    both.set("train", fragment::described(Value<List>::schema(), "transforms of training"));
+    both.set("eval", fragment::described(Value<List>::schema(), "transforms of validation, test and prediction"));
+    return fragment::any_of({Value<List>::schema(), fragment::object(std::move(both))});
   }
 };
 
@@ -306,13 +283,7 @@ const Schema& schema_of(const experiment::RuntimeSection&);
 
 template <class T>
 struct Section {
-  static bool read(const Node& node, Reader& reader, T& out) {
-    const Schema& schema = schema_of(out);
-    const Node value = node.is_null() ? Node::map(node.mark()) : node;
-    const Reader::Subject subject(reader, schema.name());
-    if (!value.is_map()) return reader.error(value, "must be a mapping, found " + value.describe()), false;
-    return schema.read(value, value.mark(), reader, &out);
-  }
+  static bool read(const Node& node, Reader& reader, T& out) { return schema_of(out).read_section(node, reader, &out); }
   static Node write(const T& value) { return schema_of(value).write(&value); }
   static Node schema() { return schema_of(T()).json_schema(); }
 };
@@ -384,16 +355,13 @@ const Schema& schema_of(const experiment::TrainSection&) {
           .key(key("loss", &S::loss).doc("loss that is minimized: one for all outputs, or {output name: loss}"))
           .key(key("loss_weights", &S::loss_weights)
                    .doc("factors of the outputs' losses in the total: {output name: number}; default: 1 each"))
-          .key(key("metrics", &S::metrics)
-                   .doc("metrics that are computed and logged: a list for all outputs, or {output name: list}"))
+          .key(key("metrics", &S::metrics).doc("logged metrics: a list for all outputs, or {output name: list}"))
           .key(key("class_weight", &S::class_weight)
-                   .doc("factor of the loss of each sample: balanced, or {class: weight}, with classes by name or "
-                        "number"))
+                   .doc("factors of the samples' losses: balanced, or {class: weight}, with classes by name or number"))
           .key(key("dtype_policy", &S::dtype_policy)
                    .doc("float32; mixed_bfloat16 on GPUs and on CPUs with AMX or AVX-512 BF16; mixed_float16 on GPUs"))
           .key(key("lr_scaling", &S::lr_scaling)
-                   .doc("factor of the learning rate: none, linear: batch / reference_batch_size, sqrt: the root of "
-                        "that"))
+                   .doc("factor of the learning rate: none; linear: batch / reference_batch_size; sqrt: its root"))
           .key(key("reference_batch_size", &S::reference_batch_size)
                    .at_least(1)
                    .doc("batch size that the learning rate was chosen for; required with `lr_scaling`"))
@@ -418,8 +386,7 @@ const Schema& schema_of(const experiment::ParallelSection&) {
           .key(key("sync_batchnorm", &S::sync_batchnorm)
                    .doc("whether BatchNormalization uses the batch of all replicas instead of each replica's own"))
           .key(key("virtual_shards", &S::virtual_shards)
-                   .at_least(2)
-                   .at_most(1024)
+                   .between(2, 1024)
                    .doc("number of fixed parts of each batch, a power of two: the same bits on 1, 2, 4, ... replicas; "
                         "not with `accumulate_steps`, an uneven or automatic `split`, or `sync_batchnorm`"))
           .key(key("bucket_size", &S::bucket_size)
@@ -461,8 +428,7 @@ const Schema& schema_of(const experiment::RuntimeSection&) {
                         "else heuristic"))
           .key(key("cuda_graphs", &S::cuda_graphs)
                    .doc("GPUs: whether to record a step once and replay it; auto: one replica without accumulation; "
-                        "on: also "
-                        "several replicas with one GPU each in one process, an error if impossible, as with "
+                        "on: also several replicas with one GPU each in one process, an error if impossible, as with "
                         "`virtual_shards` or `split: auto`; off"))
           .key(key("resident", &S::resident)
                    .doc("GPUs: auto: data sets in memory stay on the GPU if they fit, and batches are made there; off: "
@@ -524,15 +490,13 @@ const config::Schema& config_schema() {
   static const config::Schema schema =
       config::Schema::of<S>("config")
           .key(key("dptrain", &S::dptrain).required().doc("version of the config language: 1"))
-          .key(key("name", &S::name)
-                   .doc("name of the experiment and of the folder of its runs; default: the file's name"))
+          .key(key("name", &S::name).doc("name of the experiment and of its runs' folder; default: the file's name"))
           .key(key("seed", &S::seed).doc("seed of initial weights, order of samples, random layers and transforms"))
           .key(key("run_dir", &S::run_dir).doc("folder of the runs, which are in NAME/NNN below it"))
           .key(key("data", &S::data).doc("data sets, their transforms and the loader"))
           .key(key("train", &S::train).doc("length, batch, optimizer and loss of the training"))
           .key(key("parallel", &S::parallel).doc("how replicas share the work"))
-          .key(key("runtime", &S::runtime)
-                   .doc("settings of speed and memory that leave the meaning of the config as it is"))
+          .key(key("runtime", &S::runtime).doc("settings of speed and memory, without effect on the meaning"))
           .key(key("callbacks", &S::callbacks).doc("callbacks, in the order in which they are called"))
           .key(key("gates", &S::gates).doc("limits that the model must meet at the end; exit code 7 otherwise"));
   return schema;

@@ -124,7 +124,7 @@ void check_dead_steps(const Graph& graph, Reader& reader) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (read[i]) continue;
     const Node& node = graph.nodes[i];
-    const Layer& layer = graph.layers[static_cast<std::size_t>(node.layer)];
+    const Layer& layer = layer_of(graph, node);
     const Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
     reader.error(
         node.mark,
@@ -193,10 +193,6 @@ namespace {
 
 using Tree = config::Node;
 
-const Layer& layer_of(const Graph& graph, const Node& node) {
-  return graph.layers[static_cast<std::size_t>(node.layer)];
-}
-
 /// Whether each layer must be written under `shared`: it has several calls, or its step has another name.
 std::vector<bool> shared_layers(const Graph& graph) {
   std::vector<bool> shared(graph.layers.size(), false);
@@ -263,15 +259,6 @@ namespace {
 using SchemaTree = config::Node;
 namespace fragment = config::fragment;
 
-/// A mapping; `required`: a key that it must have, or "".
-SchemaTree object(SchemaTree properties, bool open, const std::string& required = "") {
-  SchemaTree schema = fragment::types({"object"});
-  schema.set("properties", std::move(properties));
-  if (!required.empty()) schema.set("required", SchemaTree::sequence({SchemaTree::text(required)}));
-  schema.set("additionalProperties", SchemaTree::boolean(open));
-  return schema;
-}
-
 SchemaTree text() { return fragment::types({"string"}); }
 SchemaTree names() { return fragment::any_of({text(), fragment::list(text())}); }
 
@@ -327,7 +314,7 @@ void define_steps(config::Node& definitions) {
     types.set(name, fragment::reference("step." + name));
     words.push_back(name);
   }
-  SchemaTree one = object(std::move(types), false);
+  SchemaTree one = fragment::object(std::move(types));
   SchemaTree own = SchemaTree::map();
   own.set("^[a-z]", SchemaTree::map());
   one.set("patternProperties", std::move(own));
@@ -337,7 +324,8 @@ void define_steps(config::Node& definitions) {
   name.set("pattern", SchemaTree::text("^[a-z]"));
   SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
   definitions.set("step", std::move(step));
-  definitions.set("any", object(common_arguments(), true));  // short, since every type references it six times
+  // A short name, since every type references it six times.
+  definitions.set("any", fragment::object(common_arguments(), true));
 }
 
 config::Node json_schema() {
@@ -348,8 +336,6 @@ config::Node json_schema() {
   block.set("params", described(fragment::types({"object", "null"}),
                                 "names of the block's parameters with defaults, or `required`"));
   block.set("layers", described(steps, "steps in order; each reads the one before it unless `inputs` names others"));
-  SchemaTree blocks = fragment::types({"object"});
-  blocks.set("additionalProperties", object(std::move(block), false, "layers"));
   SchemaTree up_to = SchemaTree::map();
   up_to.set("up_to", described(text(), "name of a step: it and all steps before it"));
 
@@ -358,10 +344,11 @@ config::Node json_schema() {
     sections.set(key, described(std::move(value), text));
   };
   set("layers", steps, "steps in order; each reads the one before it unless `inputs` names others");
-  set("blocks", std::move(blocks), "new layer types; every use makes new weights");
+  set("blocks", config::detail::map_schema(fragment::object(std::move(block), false, "layers")),
+      "new layer types; every use makes new weights");
   set("shared", fragment::types({"object"}), "layers or chains with one set of weights, which every use shares");
   set("outputs", names(), "steps whose outputs are the model's; each can have a loss; default: the last step");
-  set("freeze", fragment::any_of({names(), object(std::move(up_to), false, "up_to")}),
+  set("freeze", fragment::any_of({names(), fragment::object(std::move(up_to), false, "up_to")}),
       "patterns of layers whose weights stay as they are, such as `[block1_*, stem]`, or `{up_to: name}`: that step "
       "and all before it");
   set("weights", fragment::any_of({weights_schema().json_schema(), fragment::types({"string", "null"})}),
@@ -370,16 +357,11 @@ config::Node json_schema() {
   source.set("file", described(text(), "path of the file, relative to the config's folder"));
   source.set("input_shape", described(fragment::list(fragment::number("integer")),
                                       "[height, width, channels], where the file leaves the shape open"));
-  set("from_keras", fragment::any_of({text(), object(std::move(source), false, "file")}),
+  set("from_keras", fragment::any_of({text(), fragment::object(std::move(source), false, "file")}),
       "a Keras `.h5` or `.keras` file in place of `layers`, with `freeze` and `weights` only; `{file: ..., "
       "input_shape: [224, 224, 3]}` if the file leaves the shape open");
-  SchemaTree schema = object(std::move(sections), false);
-  const auto needs = [](const char* key) {
-    SchemaTree one = SchemaTree::map();
-    one.set("required", SchemaTree::sequence({SchemaTree::text(key)}));
-    return one;
-  };
-  schema.set("oneOf", SchemaTree::sequence({needs("layers"), needs("from_keras")}));
+  SchemaTree schema = fragment::object(std::move(sections));
+  schema.set("oneOf", SchemaTree::sequence({fragment::required("layers"), fragment::required("from_keras")}));
   return schema;
 }
 

@@ -254,11 +254,7 @@ std::optional<std::vector<nn::OutputDef>> Expander::inferred(const config::Typed
 
 int Expander::add_layer(const std::string& name, std::string path, const config::Typed& typed, bool trainable,
                         const Sources& inputs) {
-  Layer layer;
-  layer.name = name;
-  layer.spec = typed;
-  layer.trainable = trainable;
-  layer.mark = typed.mark();
+  Layer layer{.name = name, .spec = typed, .trainable = trainable, .inputs = {}, .weights = {}, .mark = typed.mark()};
   for (const Source& source : inputs) layer.inputs.push_back(tensor(source).shape);
   result_.graph.layers.push_back(std::move(layer));
   result_.paths.push_back(std::move(path));
@@ -268,14 +264,15 @@ int Expander::add_layer(const std::string& name, std::string path, const config:
 
 int Expander::add_node(int layer, const Sources& inputs, std::vector<nn::OutputDef> outputs, const std::string& name,
                        const std::string& device, const config::Mark& mark) {
-  Node node;
-  node.layer = layer;
-  node.call = calls_[static_cast<std::size_t>(layer)]++;
+  Node node{.layer = layer,
+            .call = calls_[static_cast<std::size_t>(layer)]++,
+            .inputs = {},
+            .outputs = std::move(outputs),
+            .name = name,
+            .device = device,
+            .mark = mark,
+            .blocks = {}};
   for (const Source& source : inputs) node.inputs.push_back(source.port);
-  node.outputs = std::move(outputs);
-  node.name = name;
-  node.device = device;
-  node.mark = mark;
   result_.graph.nodes.push_back(std::move(node));
   return static_cast<int>(result_.graph.nodes.size()) - 1;
 }

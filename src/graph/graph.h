@@ -78,6 +78,9 @@ struct Graph {
   std::optional<WeightsSpec> weights{};  ///< file with the initial weights of a new training
 };
 
+inline const Layer& layer_of(const Graph& graph, const Node& node) {
+  return graph.layers[static_cast<std::size_t>(node.layer)];
+}
 const nn::OutputDef& tensor_of(const Graph& graph, const Port& port);
 /// Name in the config: "conv1". For a node with several outputs "lstm" is the first, "lstm.state_h" another one.
 std::string name_of(const Graph& graph, const Port& port);

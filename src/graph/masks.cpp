@@ -11,12 +11,8 @@ namespace {
 
 using nn::MaskRule;
 
-const Layer& called_layer(const Graph& graph, const Node& node) {
-  return graph.layers[static_cast<std::size_t>(node.layer)];
-}
-
 MaskRule rule_of(const Graph& graph, const Node& node) {
-  const Layer& layer = called_layer(graph, node);
+  const Layer& layer = layer_of(graph, node);
   return nn::type_of(layer.spec).mask_rule(layer.spec.spec(), layer.inputs);
 }
 
@@ -104,7 +100,7 @@ bool check_given_mask(const Graph& graph, const Node& node, const std::vector<st
 void check_masks(const Graph& graph, config::Reader& reader) {
   const std::vector<std::vector<Mask>> all = masks(graph);
   for (const Node& node : graph.nodes) {
-    const Layer& layer = called_layer(graph, node);
+    const Layer& layer = layer_of(graph, node);
     const config::Reader::Subject subject(reader, fmt::format("{} '{}'", layer.spec.name(), node.name));
     if (!check_given_mask(graph, node, all, reader)) continue;
     Mask mask;  // prefers a mask that joins several

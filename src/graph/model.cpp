@@ -171,11 +171,10 @@ class DotText {
   }
 
  private:
-  const Layer& layer_of(const Node& node) const { return graph_.layers[static_cast<std::size_t>(node.layer)]; }
   const nn::WeightDef& weight(int index) const { return model_.weights[static_cast<std::size_t>(index)].def; }
 
   std::size_t kind_of(const Node& node) const {
-    const Layer& layer = layer_of(node);
+    const Layer& layer = layer_of(graph_, node);
     if (node.inputs.empty()) return kInput;
     if (!layer.weights.empty()) {
       if (!layer.trainable) return kFrozen;
@@ -205,7 +204,7 @@ class DotText {
   }
 
   std::string label(const Node& node) const {
-    const Layer& layer = layer_of(node);
+    const Layer& layer = layer_of(graph_, node);
     std::string text = fmt::format("<b>{}</b><br/>{}", xml_text(node.name), xml_text(layer.spec.name()));
     if (node.name != layer.name || node.call > 0) text += fmt::format(" (weights of {})", xml_text(layer.name));
     for (const nn::OutputDef& output : node.outputs)

@@ -91,8 +91,7 @@ config::Schema schema_of(const Network& network) {
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
   add(key("include_preprocessing", &A::include_preprocessing).doc("whether the network scales pixels of 0 to 255"));
   add(key("depth_multiplier", &A::depth_multiplier)
-          .at_least(1)
-          .at_most(4096)
+          .between(1, 4096)
           .doc("output channels for each input channel of the depthwise convolutions"));
   return schema;
 }

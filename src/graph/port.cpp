@@ -65,7 +65,7 @@ std::int64_t id_limit(const Graph& graph, int input) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const auto reads = [&](const Port& port) { return same[static_cast<std::size_t>(port.node)]; };
     if (std::ranges::none_of(graph.nodes[n].inputs, reads)) continue;
-    const config::Typed& spec = graph.layers[static_cast<std::size_t>(graph.nodes[n].layer)].spec;
+    const config::Typed& spec = layer_of(graph, graph.nodes[n]).spec;
     const nn::LayerType& type = nn::type_of(spec);
     if (type.is_view) same[n] = true;
     if (type.id_limit) limit = std::min(limit, type.id_limit(spec.spec()));

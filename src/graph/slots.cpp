@@ -19,8 +19,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 Slots::Slots(const Graph& graph) : first_(kDefault) {
   std::vector<const Node*> steps;
   for (const Node& node : graph.nodes)
-    if (graph.layers[static_cast<std::size_t>(node.layer)].spec.get_if<nn::InputSpec>() == nullptr)
-      steps.push_back(&node);
+    if (layer_of(graph, node).spec.get_if<nn::InputSpec>() == nullptr) steps.push_back(&node);
   const auto named =
       std::ranges::find_if(steps, [](const Node* node) { return !node->device.empty() && node->device != kHost; });
   if (named != steps.end()) first_ = (*named)->device;

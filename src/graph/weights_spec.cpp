@@ -114,10 +114,6 @@ Node Value<Renames>::write(const Renames& value) {
   return map;
 }
 
-Node Value<Renames>::schema() {
-  Node schema = fragment::types({"object"});
-  schema.set("additionalProperties", fragment::types({"string"}));
-  return schema;
-}
+Node Value<Renames>::schema() { return detail::map_schema(fragment::types({"string"})); }
 
 }  // namespace dptrain::config

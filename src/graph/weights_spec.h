@@ -48,16 +48,12 @@ std::optional<WeightsSpec> read_weights(const config::Node& node, const config::
 
 }  // namespace dptrain::graph
 
+namespace dptrain::config {
 template <>
-struct dptrain::config::EnumNames<dptrain::graph::WeightsMatch> {
-  using M = dptrain::graph::WeightsMatch;
+struct EnumNames<graph::WeightsMatch> {
+  using M = graph::WeightsMatch;
   static constexpr std::array names{std::pair{M::kAuto, "auto"}, std::pair{M::kName, "name"},
                                     std::pair{M::kTopology, "topology"}};
 };
-
-template <>
-struct dptrain::config::Value<dptrain::graph::Renames> {
-  static bool read(const Node& node, Reader& reader, dptrain::graph::Renames& out);
-  static Node write(const dptrain::graph::Renames& value);
-  static Node schema();
-};
+DPTRAIN_CONFIG_VALUE(graph::Renames);
+}  // namespace dptrain::config

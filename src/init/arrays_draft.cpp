@@ -164,25 +164,17 @@ class ArraysDraft {
   }
 
   std::string head() const {
-    return fmt::format(
-        "# {} in {}, by `dptrain init --from`.\n"
-        "#\n"
-        "#   dptrain fit {}.yaml\n"
-        "#   dptrain eval runs/{}/001\n"
-        "dptrain: 1\n"
-        "name: {}\n"
-        "seed: 0\n\n",
-        classes_ > 0 ? fmt::format("{} classes", classes_) : "Numbers", printable(request_.reference), request_.name,
-        request_.name, request_.name);
+    const std::string what = classes_ > 0 ? fmt::format("{} classes", classes_) : "Numbers";
+    return head_of(request_.name,
+                   fmt::format("# {} in {}, by `dptrain init --from`.\n", what, printable(request_.reference)),
+                   "#   dptrain fit {0}.yaml\n#   dptrain eval runs/{0}/001\n");
   }
 
   std::string model() const {
     const Sizes sizes = sizes_for(train_.rows);
     std::string text;
     if (image()) {
-      const Shape input = row_.rank() == 3 ? row_ : Shape{row_[0], row_[1], 1};
-      text = "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
-             conv_stages(input, "") + "    - Dropout: 0.2\n";
+      text = conv_model(row_.rank() == 3 ? row_ : Shape{row_[0], row_[1], 1});
     } else if (ids()) {
       text = fmt::format(
           "model:\n"

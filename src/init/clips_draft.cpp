@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "core/quantity.h"
 #include "core/text.h"
 #include "data/sources/video.h"
 #include "init/draft.h"
@@ -19,19 +18,14 @@ constexpr std::int64_t kSmallClips = 64, kUsualClips = 96;  // clips up to kSmal
 
 class ClipsDraft {
  public:
-  explicit ClipsDraft(const DraftRequest& request) : request_(request), roles_(roles_in(request.path)) {
-    data::VideoSpec spec;
-    spec.directory.value = below(request.path, roles_.train);
-    spec.on_error.skip = true;
-    source_ = open_train(data::dataset_family().make(spec));
+  explicit ClipsDraft(const DraftRequest& request)
+      : request_(request), roles_(roles_in(request.path)), source_(open_folder<data::VideoSpec>(request, roles_)) {
     measure();
   }
 
   Draft take() const {
     Draft draft;
-    draft.findings.push_back(
-        fmt::format("{}: {} of {}: {}", below(request_.path, roles_.train), counted(source_->size(), "clip"),
-                    counted(source_->class_names().size(), "class"), some_names(source_->class_names())));
+    draft.findings.push_back(found_classes(below(request_.path, roles_.train), *source_, "clip"));
     draft.findings.push_back(fmt::format(
         "  half of them have {} frames of {} x {} pixels or more; the network gets {} "
         "frames{} of {} x {}",
@@ -68,23 +62,15 @@ class ClipsDraft {
           "skip}}\n",
           role, yaml_word(below(request_.reference, name)), frames_, stride_, whole, whole);
     };
-    const Shape input{frames_, size_, size_, 3};
-    const std::int64_t epochs = source_->size() < 1'000 ? 60 : 30;
-    return fmt::format(
-               "# Clips of {} classes in {}, by `dptrain init --from`: convolutions over frames and pixels, from "
-               "scratch.\n"
-               "# Where left and right do not matter, add `RandomFlip: horizontal` to the train transforms.\n"
-               "#\n"
-               "#   dptrain fit {}.yaml\n"
-               "#   dptrain predict runs/{}/001 --input CLIP.mp4\n"
-               "dptrain: 1\n"
-               "name: {}\n"
-               "seed: 0\n\n",
-               classes, printable(request_.reference), request_.name, request_.name, request_.name) +
-           "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
-           conv_stages(input, "") +
-           fmt::format("    - Dropout: 0.2\n    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
-                       classes) +
+    return head_of(request_.name,
+                   fmt::format("# Clips of {} classes in {}, by `dptrain init --from`: convolutions over frames and "
+                               "pixels, from scratch.\n"
+                               "# Where left and right do not matter, add `RandomFlip: horizontal` to the train "
+                               "transforms.\n",
+                               classes, printable(request_.reference)),
+                   "#   dptrain fit {0}.yaml\n#   dptrain predict runs/{0}/001 --input CLIP.mp4\n") +
+           conv_model({frames_, size_, size_, 3}) +
+           fmt::format("    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n", classes) +
            sets_of_roles(roles_, set) +
            fmt::format(
                "  transforms:                          # one draw for all frames of a clip\n"
@@ -96,19 +82,7 @@ class ClipsDraft {
                "      - CenterCrop: {{height: {0}, width: {0}}}\n"
                "      - Rescaling: {{scale: 1/127.5, offset: -1}}\n\n",
                size_) +
-           fmt::format(
-               "train:\n"
-               "  epochs: {0}\n"
-               "  batch_size: 16\n"
-               "  optimizer:\n"
-               "    Adam:\n"
-               "      learning_rate: {{CosineDecay: {{initial_learning_rate: 2e-3, decay_steps: {0} epochs}}}}\n"
-               "  loss: categorical_crossentropy\n"
-               "  metrics: [accuracy]\n\n"
-               "callbacks:\n"
-               "  - ModelCheckpoint: {{monitor: val_accuracy, save_best_only: true}}\n"
-               "  - EarlyStopping: {{monitor: val_accuracy, patience: {1}, restore_best_weights: true}}\n",
-               epochs, epochs / 3);
+           cosine_training(source_->size() < 1'000 ? 60 : 30, 16);
   }
 
   const DraftRequest& request_;

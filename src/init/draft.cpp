@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"
+#include "core/quantity.h"
 #include "core/text.h"
 #include "data/images/image_info.h"
 #include "data/video/clip_list.h"
@@ -103,6 +104,11 @@ std::shared_ptr<const data::Source> open_train(config::Typed set) {
   data::DatasetConfig only;
   only.train = std::move(set);
   return data::open_sources(only, {}, 0).train;
+}
+
+std::string found_classes(const std::string& path, const data::Source& source, const char* what) {
+  return fmt::format("{}: {} of {}: {}", path, counted(source.size(), what),
+                     counted(source.class_names().size(), "class"), some_names(source.class_names()));
 }
 
 std::string lowercase(std::string text) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/family.h"
 #include "data/source.h"
 
 namespace dptrain::init {
@@ -49,6 +50,15 @@ std::string sets_of_roles(const Roles& roles,
                           const std::function<std::string(const char* role, const std::string& name)>& set);
 /// Opens a data set as the training set of a config with no other.
 std::shared_ptr<const data::Source> open_train(config::Typed set);
+/// Opens the folder of the training set.
+template <class Spec>
+std::shared_ptr<const data::Source> open_folder(const DraftRequest& request, const Roles& roles, Spec spec = {}) {
+  spec.directory.value = below(request.path, roles.train);
+  spec.on_error.skip = true;
+  return open_train(data::dataset_family().make(std::move(spec)));
+}
+/// "photos/train: 20 photos of 2 classes: cat, dog"
+std::string found_classes(const std::string& path, const data::Source& source, const char* what);
 std::string lowercase(std::string text);
 /// "cat, dog, ..."
 std::string some_names(std::vector<std::string> names);

@@ -52,6 +52,26 @@ std::string yaml_shape(const Shape& shape) {
   return "[" + join(sizes, ", ") + "]";
 }
 
+std::string head_of(const std::string& name, const std::string& about, const std::string& commands) {
+  return about + "#\n" + fmt::vformat(commands + "dptrain: 1\nname: {0}\nseed: 0\n\n", fmt::make_format_args(name));
+}
+
+std::string cosine_training(std::int64_t epochs, std::int64_t batch) {
+  return fmt::format(
+      "train:\n"
+      "  epochs: {0}\n"
+      "  batch_size: {1}\n"
+      "  optimizer:\n"
+      "    Adam:\n"
+      "      learning_rate: {{CosineDecay: {{initial_learning_rate: 2e-3, decay_steps: {0} epochs}}}}\n"
+      "  loss: categorical_crossentropy\n"
+      "  metrics: [accuracy]\n\n"
+      "callbacks:\n"
+      "  - ModelCheckpoint: {{monitor: val_accuracy, save_best_only: true}}\n"
+      "  - EarlyStopping: {{monitor: val_accuracy, patience: {2}, restore_best_weights: true}}\n",
+      epochs, batch, epochs / 3);
+}
+
 std::string conv_block(const Shape& input) {
   const char* const axes = is_clip_shape(input) ? "3D" : "2D";
   return fmt::format(
@@ -82,6 +102,11 @@ std::string conv_stages(const Shape& input, const std::string& name) {
   }
   return text + fmt::format("    - GlobalAveragePooling{}{}\n", clips ? "3D" : "2D",
                             name.empty() ? "" : fmt::format(": {{name: {}}}", name));
+}
+
+std::string conv_model(const Shape& input) {
+  return "model:\n" + conv_block(input) + "  layers:\n    - Input: {shape: " + yaml_shape(input) + "}\n" +
+         conv_stages(input, "") + "    - Dropout: 0.2\n";
 }
 
 std::string rescaled_end(const data::Source& train, const std::string& target) {

@@ -28,10 +28,19 @@ std::int64_t middle_of(std::vector<std::int64_t> sizes);
 /// "[28, 28, 1]"
 std::string yaml_shape(const Shape& shape);
 
+/// The head of a config: comment lines `about` and `commands`, in which {0} is the name, then name and seed.
+std::string head_of(const std::string& name, const std::string& about, const std::string& commands);
+
+/// The sections `train:` and `callbacks:` of convolutions that classify: Adam with a cosine.
+std::string cosine_training(std::int64_t epochs, std::int64_t batch);
+
 /// `blocks:` with the block `stage` for images [H, W, C] or clips [T, H, W, C]: a convolution that ends with pooling.
 std::string conv_block(const Shape& input);
 /// Uses of `stage` and a global average pooling, named `name` unless that is empty.
 std::string conv_stages(const Shape& input, const std::string& name);
+
+/// The section `model:` with both and a Dropout; the caller adds the last layer.
+std::string conv_model(const Shape& input);
 
 /// A final Rescaling by deviation and mean of the labels, one number each: layers before it stay near 0 and 1.
 std::string rescaled_end(const data::Source& train, const std::string& target);

@@ -29,14 +29,13 @@
 #include "init/networks.h"
 
 namespace dptrain::init {
+namespace fs = std::filesystem;
 namespace {
 
 struct PhotoColumns {
   std::vector<std::string> names;
   std::vector<Shape> shapes;  ///< shapes of some photos, from their files' headers
 };
-
-namespace fs = std::filesystem;
 
 constexpr std::int64_t kRowsRead = 2'000, kSampledRows = 100;
 constexpr double kNearlyAll = 0.9;
@@ -78,11 +77,6 @@ PhotoColumns find_photo_columns(const std::string& path, const data::table::Sche
   }
   return found;
 }
-
-}  // namespace
-
-namespace fs = std::filesystem;
-namespace {
 
 constexpr std::array kUsualTargets{"target", "label", "class", "outcome", "response"};
 /// A column of whole numbers has classes up to this number of different values.
@@ -355,17 +349,12 @@ class TableDraft {
   }
 
   std::string head() const {
-    return fmt::format(
-        "# {} {} from the other columns of {}, by `dptrain init --from`.\n"
-        "#\n"
-        "#   dptrain check {}.yaml\n"
-        "#   dptrain fit {}.yaml\n"
-        "#   dptrain predict runs/{}/001 --input NEW.csv\n"
-        "dptrain: 1\n"
-        "name: {}\n"
-        "seed: 0\n\n",
-        classes_ ? "Classes:" : "A number:", printable(target_->name), printable(request_.reference), request_.name,
-        request_.name, request_.name, request_.name);
+    return head_of(
+        request_.name,
+        fmt::format("# {} {} from the other columns of {}, by `dptrain init --from`.\n",
+                    classes_ ? "Classes:" : "A number:", printable(target_->name), printable(request_.reference)),
+        "#   dptrain check {0}.yaml\n#   dptrain fit {0}.yaml\n"
+        "#   dptrain predict runs/{0}/001 --input NEW.csv\n");
   }
 
   std::string model() const {

@@ -12,6 +12,7 @@
 #include "data/sources/text.h"
 #include "data/text/text_vectorization.h"
 #include "init/draft.h"
+#include "init/networks.h"
 
 namespace dptrain::init {
 namespace {
@@ -31,10 +32,8 @@ class TextsDraft {
     data::TextVectorizationSpec words;
     words.output_sequence_length = 1;
     data::TextSpec spec;
-    spec.directory.value = below(request.path, roles_.train);
     spec.vectorization = data::encoder_family().make(words);
-    spec.on_error.skip = true;
-    source_ = open_train(data::dataset_family().make(std::move(spec)));
+    source_ = open_folder(request, roles_, std::move(spec));
     std::vector<std::int64_t> lengths;
     const std::int64_t step = std::max<std::int64_t>(1, source_->size() / kSampledTexts);
     for (std::int64_t i = 0; i < source_->size(); i += step) lengths.push_back(words_in(source_->label_place(i)));
@@ -66,14 +65,13 @@ class TextsDraft {
 
   std::string text() const {
     const auto classes = source_->class_names().size();
-    std::string all = fmt::format(
-        "# Texts of {} classes in {}, by `dptrain init --from`: the average of word vectors, and two layers.\n"
-        "#\n"
-        "#   dptrain fit {}.yaml\n"
-        "#   echo 'a sentence' | dptrain predict runs/{}/001 --input -\n"
-        "dptrain: 1\n"
-        "name: {}\n"
-        "seed: 0\n\n"
+    std::string all = head_of(
+        request_.name,
+        fmt::format(
+            "# Texts of {} classes in {}, by `dptrain init --from`: the average of word vectors, and two layers.\n",
+            classes, printable(request_.reference)),
+        "#   dptrain fit {0}.yaml\n#   echo 'a sentence' | dptrain predict runs/{0}/001 --input -\n");
+    all += fmt::format(
         "model:\n"
         "  layers:\n"
         "    - Input: {{shape: [{}], dtype: int32}}           # words by their place in the vocabulary; 0 is padding\n"
@@ -83,8 +81,7 @@ class TextsDraft {
         "    - Dense: {{units: 64, activation: relu}}\n"
         "    - Dropout: 0.3\n"
         "    - Dense: {{name: classes, units: {}, activation: softmax}}\n\n",
-        classes, printable(request_.reference), request_.name, request_.name, request_.name, length_, kVocabulary,
-        classes);
+        length_, kVocabulary, classes);
     all += sets_of_roles(roles_, [this](const char* role, const std::string& name) { return set(role, name); });
     if (roles_.test.empty() && source_->size() >= 300)
       all += "  test:\n    Split: {fraction: 0.15, stratified: true}\n";

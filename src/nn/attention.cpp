@@ -19,28 +19,39 @@ void require_steps(std::span<const Shape> in) {
                                  in[1].str(), in[2].str()));
 }
 
+/// The settings that all attention layers have in common.
+template <class Spec>
+LayerBuilder<Spec> attention(const char* name, int min_inputs = 2) {
+  auto builder = layer<Spec>(name);
+  builder.inputs(min_inputs, 3).masks(MaskRule::kPasses).uses_masks().random([](const Spec& spec) {
+    return spec.dropout > 0;
+  });
+  return builder;
+}
+
+template <class Spec>
+auto dropout_key() {
+  return rate_key("dropout", &Spec::dropout).doc("rate at which the weights of values are dropped");
+}
+template <class Spec>
+auto causal_mask_key() {
+  return key("use_causal_mask", &Spec::use_causal_mask).doc("whether a step sees only itself and earlier steps");
+}
+
 std::vector<WeightDef> additive_weights(const AdditiveAttentionSpec& spec, std::span<const Shape> in) {
   if (!spec.use_scale) return {};
   return {{.name = "scale", .shape = {in[0].back()}, .initializer = Initializer(GlorotUniform{})}};
 }
 
 const Registered kAdditiveAttention =
-    layer<AdditiveAttentionSpec>("AdditiveAttention")
+    attention<AdditiveAttentionSpec>("AdditiveAttention")
         .doc(
             "[steps, features] two or three times (query, value, key) -> [query steps, value features]; a score is the "
             "sum of tanh(query + key) over the features")
         .key(key("use_scale", &AdditiveAttentionSpec::use_scale)
                  .doc("whether to learn a scale for each feature of the scores"))
-        .key(key("dropout", &AdditiveAttentionSpec::dropout)
-                 .at_least(0)
-                 .below(1)
-                 .doc("rate at which the weights of values are dropped"))
-        .key(key("use_causal_mask", &AdditiveAttentionSpec::use_causal_mask)
-                 .doc("whether a step sees only itself and earlier steps"))
-        .inputs(2, 3)
-        .random([](const AdditiveAttentionSpec& spec) { return spec.dropout > 0; })
-        .masks(MaskRule::kPasses)
-        .uses_masks()
+        .key(dropout_key<AdditiveAttentionSpec>())
+        .key(causal_mask_key<AdditiveAttentionSpec>())
         .output([](const AdditiveAttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(additive_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
@@ -55,21 +66,13 @@ std::vector<WeightDef> attention_weights(const AttentionSpec& spec, std::span<co
 }
 
 const Registered kAttention =
-    layer<AttentionSpec>("Attention")
+    attention<AttentionSpec>("Attention")
         .doc("[steps, features] two or three times (query, value, key) -> [query steps, value features]")
         .key(key("use_scale", &AttentionSpec::use_scale).doc("whether to learn a scale of the scores"))
         .key(key("score_mode", &AttentionSpec::score_mode)
                  .doc("dot: products of query and key; concat: sums of tanh of their sums"))
-        .key(key("dropout", &AttentionSpec::dropout)
-                 .at_least(0)
-                 .below(1)
-                 .doc("rate at which the weights of values are dropped"))
-        .key(key("use_causal_mask", &AttentionSpec::use_causal_mask)
-                 .doc("whether a step sees only itself and earlier steps"))
-        .inputs(2, 3)
-        .random([](const AttentionSpec& spec) { return spec.dropout > 0; })
-        .masks(MaskRule::kPasses)
-        .uses_masks()
+        .key(dropout_key<AttentionSpec>())
+        .key(causal_mask_key<AttentionSpec>())
         .output([](const AttentionSpec&, std::span<const Shape> in) { return attention_shape(in); })
         .weights(attention_weights)
         .backward_reads(BackwardReads{.input = true, .output = true, .masks = true})
@@ -121,27 +124,20 @@ std::string attention_axes_error(const std::vector<std::int64_t>& axes) {
 }
 
 const Registered kMultiHeadAttention =
-    layer<MultiHeadAttentionSpec>("MultiHeadAttention")
+    attention<MultiHeadAttentionSpec>("MultiHeadAttention", 1)
         .doc(
             "[steps, features] up to three times (query, value, key) -> [query steps, query features or "
             "`output_shape`]; a single input is all three")
-        .key(key("num_heads", &MultiHeadAttentionSpec::num_heads)
+        .key(extent_key("num_heads", &MultiHeadAttentionSpec::num_heads)
                  .required()
-                 .at_least(1)
-                 .check(ExtentCheck{})
-                 .doc("number of attention heads, each with projections of its own"))
-        .key(key("key_dim", &MultiHeadAttentionSpec::key_dim)
+                 .doc("number of heads, each with projections of its own"))
+        .key(extent_key("key_dim", &MultiHeadAttentionSpec::key_dim)
                  .required()
-                 .at_least(1)
-                 .check(ExtentCheck{})
                  .doc("size of the query and key of a head"))
         .key(key("value_dim", &MultiHeadAttentionSpec::value_dim)
                  .at_least(1)
                  .doc("size of the value of a head; none: key_dim"))
-        .key(key("dropout", &MultiHeadAttentionSpec::dropout)
-                 .at_least(0)
-                 .below(1)
-                 .doc("rate at which the weights of values are dropped"))
+        .key(dropout_key<MultiHeadAttentionSpec>())
         .key(key("use_bias", &MultiHeadAttentionSpec::use_bias).doc("whether to add a bias"))
         .key(key("output_shape", &MultiHeadAttentionSpec::output_shape)
                  .check(output_shape_error)
@@ -155,12 +151,7 @@ const Registered kMultiHeadAttention =
                  .doc("penalty on the kernel, added to the loss"))
         .key(key("bias_regularizer", &MultiHeadAttentionSpec::bias_regularizer)
                  .doc("penalty on the bias, added to the loss"))
-        .key(key("use_causal_mask", &MultiHeadAttentionSpec::use_causal_mask)
-                 .doc("whether a step sees only itself and earlier steps"))
-        .inputs(1, 3)
-        .random([](const MultiHeadAttentionSpec& spec) { return spec.dropout > 0; })
-        .masks(MaskRule::kPasses)
-        .uses_masks()
+        .key(causal_mask_key<MultiHeadAttentionSpec>())
         .output(output)
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true, .masks = true})

@@ -20,58 +20,50 @@ struct KernelOf {
   std::string weight() const { return word == "kernel" ? word : word + "_kernel"; }
   std::string title() const { return word == "kernel" ? word : word + " kernel"; }
 };
-
-/// Keys and weights, in Keras's order, of a layer with these kernels, a bias and an activation. `Spec` has the members
-/// `activation`, `use_bias`, `bias_initializer` and `bias_regularizer`.
 template <class Spec>
-class KernelsAndBias {
- public:
-  explicit KernelsAndBias(std::vector<KernelOf<Spec>> kernels) : kernels_(std::move(kernels)) {}
+using Kernels = std::vector<KernelOf<Spec>>;
 
-  /// Adds the keys and backward_reads.
-  LayerBuilder<Spec>&& add_to(LayerBuilder<Spec>&& builder) const;
-  /// `shapes`: of the kernels; `bias`: number of elements of the bias.
-  std::vector<WeightDef> weights(const Spec& spec, const std::vector<Shape>& shapes, std::int64_t bias) const;
-
- private:
-  std::vector<KernelOf<Spec>> kernels_;
-};
-
+/// Adds the keys and backward_reads of a layer with these kernels, in Keras's order.
 template <class Spec>
-LayerBuilder<Spec>&& KernelsAndBias<Spec>::add_to(LayerBuilder<Spec>&& builder) const {
-  auto add = [&](const std::string& name, auto Spec::*member, const std::string& text) {
+LayerBuilder<Spec>&& with_kernels(LayerBuilder<Spec>&& builder, const Kernels<Spec>& kernels) {
+  const auto add = [&](const std::string& name, const auto& member, const std::string& text) {
     builder.key(config::key(name, member).doc(text));
   };
   builder.activation(&Spec::activation);
-  add("use_bias", &Spec::use_bias, "whether to add a bias");
-  for (const KernelOf<Spec>& kernel : kernels_)
+  add("use_bias", &BiasArguments::use_bias, "whether to add a bias");
+  for (const KernelOf<Spec>& kernel : kernels)
     add(kernel.word + "_initializer", kernel.initializer, "initializer of the " + kernel.title());
-  add("bias_initializer", &Spec::bias_initializer, "initializer of the bias");
-  for (const KernelOf<Spec>& kernel : kernels_)
+  add("bias_initializer", &BiasArguments::bias_initializer, "initializer of the bias");
+  for (const KernelOf<Spec>& kernel : kernels)
     add(kernel.word + "_regularizer", kernel.regularizer, "penalty on the " + kernel.title() + ", added to the loss");
-  add("bias_regularizer", &Spec::bias_regularizer, "penalty on the bias, added to the loss");
+  add("bias_regularizer", &BiasArguments::bias_regularizer, "penalty on the bias, added to the loss");
   return builder.backward_reads([](const Spec& spec) {
     return BackwardReads{.output = spec.activation != Activation::kLinear, .input_to_train = true};
   });
 }
 
+/// `shapes`: of the kernels; `bias`: number of elements of the bias.
 template <class Spec>
-std::vector<WeightDef> KernelsAndBias<Spec>::weights(const Spec& spec, const std::vector<Shape>& shapes,
-                                                     std::int64_t bias) const {
+std::vector<WeightDef> weights_of(const Spec& spec, const Kernels<Spec>& kernels, const std::vector<Shape>& shapes,
+                                  std::int64_t bias) {
   std::vector<WeightDef> all;
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    all.push_back({.name = kernels_[i].weight(),
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    all.push_back({.name = kernels[i].weight(),
                    .shape = shapes.at(i),
-                   .initializer = spec.*kernels_[i].initializer,
-                   .regularizer = spec.*kernels_[i].regularizer});
+                   .initializer = spec.*kernels[i].initializer,
+                   .regularizer = spec.*kernels[i].regularizer});
   if (spec.use_bias)
     all.push_back(
         {.name = "bias", .shape = {bias}, .initializer = spec.bias_initializer, .regularizer = spec.bias_regularizer});
   return all;
 }
 
-const KernelsAndBias<DenseSpec> kDenseKernels({{"kernel", &DenseSpec::kernel_initializer,
-                                                &DenseSpec::kernel_regularizer}});
+/// The kernels of a layer that has one.
+template <class Spec>
+const Kernels<Spec>& one_kernel() {
+  static const Kernels<Spec> kernels{{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}};
+  return kernels;
+}
 
 Shape dense_output(const DenseSpec& spec, std::span<const Shape> in) {
   if (in[0].rank() == 0) throw LayerError("{0} is a scalar, expected at least one axis");
@@ -81,22 +73,19 @@ Shape dense_output(const DenseSpec& spec, std::span<const Shape> in) {
 }
 
 std::vector<WeightDef> dense_weights(const DenseSpec& spec, std::span<const Shape> in) {
-  return kDenseKernels.weights(spec, {Shape{in[0].back(), spec.units}}, spec.units);
+  return weights_of(spec, one_kernel<DenseSpec>(), {Shape{in[0].back(), spec.units}}, spec.units);
 }
 
-const Registered kDense = kDenseKernels
-                              .add_to(layer<DenseSpec>("Dense")
-                                          .doc("[..., in] -> [..., units]; a matrix product over the last axis")
-                                          .positional(key("units", &DenseSpec::units)
-                                                          .required()
-                                                          .at_least(1)
-                                                          .check(ExtentCheck{})
-                                                          .doc("number of outputs")))
-                              .inputs(1)
-                              .masks(MaskRule::kPasses)
-                              .output(dense_output)
-                              .weights(dense_weights)
-                              .example("units: 9, activation: relu", {{4}});
+const Registered kDense =
+    with_kernels(layer<DenseSpec>("Dense")
+                     .doc("[..., in] -> [..., units]; a matrix product over the last axis")
+                     .positional(extent_key("units", &DenseSpec::units).required().doc("number of outputs")),
+                 one_kernel<DenseSpec>())
+        .inputs(1)
+        .masks(MaskRule::kPasses)
+        .output(dense_output)
+        .weights(dense_weights)
+        .example("units: 9, activation: relu", {{4}});
 
 Padding padding_of(Padding padding) { return padding; }
 Padding padding_of(StepsPadding padding) {
@@ -109,42 +98,12 @@ Padding padding_of(StepsPadding padding) {
 }
 
 template <class Spec>
-auto kernel_size_key() {
-  return key("kernel_size", &Spec::kernel_size)
-      .required()
-      .at_least(1)
-      .check(ExtentCheck{})
-      .doc("size of the window: " + extents_text(Spec{}.kernel_size));
-}
-template <class Spec>
 auto filters_key() {
-  return key("filters", &Spec::filters).required().at_least(1).check(ExtentCheck{}).doc("number of output channels");
-}
-template <class Spec>
-auto strides_key() {
-  return key("strides", &Spec::strides)
-      .at_least(1)
-      .check(ExtentCheck{})
-      .doc("distance between windows: " + extents_text(Spec{}.strides));
-}
-/// `same`: the size of the output with this padding.
-template <class Spec>
-auto padding_key(const std::string& same = "divided by the strides, rounded up") {
-  return key("padding", &Spec::padding)
-      .doc(std::is_same_v<Spec, Conv1DSpec>
-               ? "valid, same, or causal: no output depends on later steps; the last two round the size up"
-               : "valid, or same: the output has the size of the input " + same);
-}
-template <class Spec>
-auto dilation_key() {
-  return key("dilation_rate", &Spec::dilation_rate)
-      .at_least(1)
-      .check(ExtentCheck{})
-      .doc("distance between the taps of the kernel; above 1 only with strides of 1");
+  return extent_key("filters", &Spec::filters).required().doc("number of output channels");
 }
 template <class Spec>
 auto multiplier_key(const char* text) {
-  return key("depth_multiplier", &Spec::depth_multiplier).at_least(1).check(ExtentCheck{}).doc(text);
+  return extent_key("depth_multiplier", &Spec::depth_multiplier).doc(text);
 }
 
 /// The output shape of a convolution over `in`. Throws LayerError.
@@ -181,17 +140,20 @@ Conv2DSpec image_of(const Conv1DSpec& spec) {
 template <int Rank>
 LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
   using Spec = ConvSpec<Rank>;
-  static const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
   auto builder = layer<Spec>(name);
-  builder.positional(filters_key<Spec>())
+  auto padding = padding_key<Spec>();
+  if constexpr (Rank == 1)
+    padding.doc("valid, same, or causal: no output depends on later steps; the last two round the size up");
+  builder.doc(shape_text(Rank) + " -> " + shape_text(Rank, "'", "filters"))
+      .positional(filters_key<Spec>())
       .key(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
-      .key(padding_key<Spec>())
+      .key(padding)
       .key(dilation_key<Spec>())
       .key(key("groups", &Spec::groups)
                .at_least(1)
                .doc("groups of channels, each with separate filters; divides the input's channels and `filters`"));
-  return kKernels.add_to(std::move(builder))
+  return with_kernels(std::move(builder), one_kernel<Spec>())
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -199,20 +161,16 @@ LayerBuilder<ConvSpec<Rank>> convolution(const char* name) {
         return output_shape(spec, in[0], spec.filters);
       })
       .weights([](const Spec& spec, std::span<const Shape> in) {
-        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {in[0].back() / spec.groups, spec.filters})},
-                                spec.filters);
+        return weights_of(spec, one_kernel<Spec>(),
+                          {joined(axes(spec.kernel_size), {in[0].back() / spec.groups, spec.filters})}, spec.filters);
       });
 }
 
-const Registered kConv1D = convolution<1>("Conv1D")
-                               .doc("[steps, C] -> [steps', filters]")
-                               .computed_as(image_of)
-                               .example("filters: 5, kernel_size: 3, padding: causal, activation: relu", {{42, 4}});
-const Registered kConv2D = convolution<2>("Conv2D")
-                               .doc("[H, W, C] -> [H', W', filters]")
-                               .example("filters: 5, kernel_size: 3, activation: relu", {{7, 6, 4}});
+const Registered kConv1D = convolution<1>("Conv1D").computed_as(image_of).example(
+    "filters: 5, kernel_size: 3, padding: causal, activation: relu", {{42, 4}});
+const Registered kConv2D =
+    convolution<2>("Conv2D").example("filters: 5, kernel_size: 3, activation: relu", {{7, 6, 4}});
 const Registered kConv3D = convolution<3>("Conv3D")
-                               .doc("[D, H, W, C] -> [D', H', W', filters]")
                                .example("filters: 5, kernel_size: 3, padding: same, activation: relu", {{3, 7, 2, 4}})
                                .example("filters: 4, kernel_size: [2, 3, 1], strides: 2, groups: 2", {{3, 7, 2, 4}});
 
@@ -271,9 +229,11 @@ Conv2DTransposeSpec image_of(const Conv1DTransposeSpec& spec) {
 template <int Rank>
 LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
   using Spec = ConvTransposeSpec<Rank>;
-  static const KernelsAndBias<Spec> kKernels({{"kernel", &Spec::kernel_initializer, &Spec::kernel_regularizer}});
   auto builder = layer<Spec>(name);
-  builder.positional(filters_key<Spec>())
+  builder
+      .doc(fmt::format("{} -> {}; the gradient of Conv{}D with respect to its input", shape_text(Rank),
+                       shape_text(Rank, "'", "filters"), Rank))
+      .positional(filters_key<Spec>())
       .key(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
       .key(padding_key<Spec>("times the strides"))
@@ -282,7 +242,7 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
                .check(ExtentCheck{})
                .doc("size added at the end of the output, below `strides`"))
       .key(dilation_key<Spec>());
-  return kKernels.add_to(std::move(builder))
+  return with_kernels(std::move(builder), one_kernel<Spec>())
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -290,22 +250,18 @@ LayerBuilder<ConvTransposeSpec<Rank>> transposed_convolution(const char* name) {
         return joined(transposed_axes(spec, in[0]), {spec.filters});
       })
       .weights([](const Spec& spec, std::span<const Shape> in) {
-        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {spec.filters, in[0].back()})}, spec.filters);
+        return weights_of(spec, one_kernel<Spec>(), {joined(axes(spec.kernel_size), {spec.filters, in[0].back()})},
+                          spec.filters);
       });
 }
 
-const Registered kConv1DTranspose =
-    transposed_convolution<1>("Conv1DTranspose")
-        .doc("[steps, C] -> [steps', filters]; the gradient of Conv1D with respect to its input")
-        .computed_as(image_of)
-        .example("filters: 5, kernel_size: 3, strides: 2", {{42, 4}});
+const Registered kConv1DTranspose = transposed_convolution<1>("Conv1DTranspose")
+                                        .computed_as(image_of)
+                                        .example("filters: 5, kernel_size: 3, strides: 2", {{42, 4}});
 const Registered kConv2DTranspose =
-    transposed_convolution<2>("Conv2DTranspose")
-        .doc("[H, W, C] -> [H', W', filters]; the gradient of Conv2D with respect to its input")
-        .example("filters: 5, kernel_size: 3, strides: 2", {{7, 6, 4}});
+    transposed_convolution<2>("Conv2DTranspose").example("filters: 5, kernel_size: 3, strides: 2", {{7, 6, 4}});
 const Registered kConv3DTranspose =
     transposed_convolution<3>("Conv3DTranspose")
-        .doc("[D, H, W, C] -> [D', H', W', filters]; the gradient of Conv3D with respect to its input")
         .example("filters: 3, kernel_size: [2, 3, 3], strides: [1, 2, 2]", {{3, 7, 2, 4}});
 
 DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
@@ -318,15 +274,17 @@ DepthwiseConv2DSpec image_of(const DepthwiseConv1DSpec& spec) {
 template <int Rank>
 LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
   using Spec = DepthwiseConvSpec<Rank>;
-  static const KernelsAndBias<Spec> kKernels(
-      {{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer}});
+  static const Kernels<Spec> kKernels{{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer}};
   auto builder = layer<Spec>(name);
-  builder.positional(kernel_size_key<Spec>())
+  builder
+      .doc(shape_text(Rank) + " -> " + shape_text(Rank, "'", "C * depth_multiplier") +
+           "; each channel has separate filters")
+      .positional(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
       .key(multiplier_key<Spec>("output channels for each input channel"))
       .key(dilation_key<Spec>());
-  return kKernels.add_to(std::move(builder))
+  return with_kernels(std::move(builder), kKernels)
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -334,21 +292,17 @@ LayerBuilder<DepthwiseConvSpec<Rank>> depthwise_convolution(const char* name) {
       })
       .weights([](const Spec& spec, std::span<const Shape> in) {
         const std::int64_t channels = in[0].back();
-        return kKernels.weights(spec, {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier})},
-                                channels * spec.depth_multiplier);
+        return weights_of(spec, kKernels, {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier})},
+                          channels * spec.depth_multiplier);
       });
 }
 
-const Registered kDepthwiseConv1D =
-    depthwise_convolution<1>("DepthwiseConv1D")
-        .doc("[steps, C] -> [steps', C * depth_multiplier]; each channel has separate filters")
-        .computed_as(image_of)
-        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{42, 4}});
-const Registered kDepthwiseConv2D =
-    depthwise_convolution<2>("DepthwiseConv2D")
-        .doc("[H, W, C] -> [H', W', C * depth_multiplier]; each channel has separate filters")
-        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
-        .example("kernel_size: 3", {{7, 6, 5}});
+const Registered kDepthwiseConv1D = depthwise_convolution<1>("DepthwiseConv1D")
+                                        .computed_as(image_of)
+                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{42, 4}});
+const Registered kDepthwiseConv2D = depthwise_convolution<2>("DepthwiseConv2D")
+                                        .example("kernel_size: 3, padding: same, depth_multiplier: 2", {{7, 6, 4}})
+                                        .example("kernel_size: 3", {{7, 6, 5}});
 
 SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
   auto image = over_images<SeparableConv2DSpec>(spec);
@@ -361,17 +315,19 @@ SeparableConv2DSpec image_of(const SeparableConv1DSpec& spec) {
 template <int Rank>
 LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
   using Spec = SeparableConvSpec<Rank>;
-  static const KernelsAndBias<Spec> kKernels(
-      {{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer},
-       {"pointwise", &Spec::pointwise_initializer, &Spec::pointwise_regularizer}});
+  static const Kernels<Spec> kKernels{{"depthwise", &Spec::depthwise_initializer, &Spec::depthwise_regularizer},
+                                      {"pointwise", &Spec::pointwise_initializer, &Spec::pointwise_regularizer}};
   auto builder = layer<Spec>(name);
-  builder.positional(filters_key<Spec>())
+  builder
+      .doc(shape_text(Rank) + " -> " + shape_text(Rank, "'", "filters") +
+           "; a depthwise convolution, then one with a kernel of size 1")
+      .positional(filters_key<Spec>())
       .key(kernel_size_key<Spec>())
       .key(strides_key<Spec>())
       .key(padding_key<Spec>())
       .key(dilation_key<Spec>())
       .key(multiplier_key<Spec>("channels of the depthwise result for each input channel"));
-  return kKernels.add_to(std::move(builder))
+  return with_kernels(std::move(builder), kKernels)
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -380,22 +336,17 @@ LayerBuilder<SeparableConvSpec<Rank>> separable_convolution(const char* name) {
       })
       .weights([](const Spec& spec, std::span<const Shape> in) {
         const std::int64_t channels = in[0].back(), between = channels * spec.depth_multiplier;
-        return kKernels.weights(spec,
-                                {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier}),
-                                 joined(Axes(Rank, 1), {between, spec.filters})},
-                                spec.filters);
+        return weights_of(spec, kKernels,
+                          {joined(axes(spec.kernel_size), {channels, spec.depth_multiplier}),
+                           joined(Axes(Rank, 1), {between, spec.filters})},
+                          spec.filters);
       });
 }
 
 const Registered kSeparableConv1D =
-    separable_convolution<1>("SeparableConv1D")
-        .doc("[steps, C] -> [steps', filters]; a depthwise convolution, then one with a kernel of size 1")
-        .computed_as(image_of)
-        .example("filters: 6, kernel_size: 3", {{42, 4}});
+    separable_convolution<1>("SeparableConv1D").computed_as(image_of).example("filters: 6, kernel_size: 3", {{42, 4}});
 const Registered kSeparableConv2D =
-    separable_convolution<2>("SeparableConv2D")
-        .doc("[H, W, C] -> [H', W', filters]; a depthwise convolution, then one with a kernel of size 1")
-        .example("filters: 6, kernel_size: 3", {{7, 6, 4}});
+    separable_convolution<2>("SeparableConv2D").example("filters: 6, kernel_size: 3", {{7, 6, 4}});
 
 }  // namespace
 

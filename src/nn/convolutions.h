@@ -14,15 +14,27 @@
 
 namespace dptrain::nn {
 
-/// y = activation(x W + b) on the last axis; W is [in, units] (Keras Dense).
-struct DenseSpec {
-  std::int64_t units = 0;
+/// The end of a layer with kernels.
+struct BiasArguments {
   Activation activation = Activation::kLinear;
   bool use_bias = true;
-  Initializer kernel_initializer{GlorotUniform{}};
   Initializer bias_initializer{Zeros{}};
-  Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+};
+/// A single kernel, and the end.
+struct KernelArguments : BiasArguments {
+  Initializer kernel_initializer{GlorotUniform{}};
+  Regularizer kernel_regularizer;
+};
+/// The window of a convolution.
+template <int Rank>
+struct WindowArguments {
+  Size<Rank> kernel_size{}, strides{}, dilation_rate{};
+};
+
+/// y = activation(x W + b) on the last axis; W is [in, units] (Keras Dense).
+struct DenseSpec : KernelArguments {
+  std::int64_t units = 0;
 };
 
 /// Causal: output t depends on inputs up to t * strides, with zeros before the first.
@@ -30,19 +42,10 @@ enum class StepsPadding { kValid, kSame, kCausal };
 
 /// Cross-correlation with kernel [size..., C / groups, filters] (Keras Conv1D, Conv2D, Conv3D).
 template <int Rank>
-struct ConvSpec {
+struct ConvSpec : WindowArguments<Rank>, KernelArguments {
   std::int64_t filters = 0;
-  Size<Rank> kernel_size{};
-  Size<Rank> strides{};
   std::conditional_t<Rank == 1, StepsPadding, Padding> padding{};
-  Size<Rank> dilation_rate{};
   std::int64_t groups = 1;
-  Activation activation = Activation::kLinear;
-  bool use_bias = true;
-  Initializer kernel_initializer{GlorotUniform{}};
-  Initializer bias_initializer{Zeros{}};
-  Regularizer kernel_regularizer;
-  Regularizer bias_regularizer;
 };
 using Conv1DSpec = ConvSpec<1>;
 using Conv2DSpec = ConvSpec<2>;
@@ -52,20 +55,11 @@ using Conv3DSpec = ConvSpec<3>;
 /// same window maps its extents back to those of the input. The kernel is [size..., filters, C] (Keras Conv1DTranspose,
 /// Conv2DTranspose, Conv3DTranspose).
 template <int Rank>
-struct ConvTransposeSpec {
+struct ConvTransposeSpec : WindowArguments<Rank>, KernelArguments {
   std::int64_t filters = 0;
-  Size<Rank> kernel_size{};
-  Size<Rank> strides{};
   Padding padding = Padding::kValid;
   /// Added to the smallest output size. Absent: the size is in * stride, plus max(window - stride, 0) with "valid".
   std::optional<Size<Rank>> output_padding;
-  Size<Rank> dilation_rate{};
-  Activation activation = Activation::kLinear;
-  bool use_bias = true;
-  Initializer kernel_initializer{GlorotUniform{}};
-  Initializer bias_initializer{Zeros{}};
-  Regularizer kernel_regularizer;
-  Regularizer bias_regularizer;
 };
 using Conv1DTransposeSpec = ConvTransposeSpec<1>;
 using Conv2DTransposeSpec = ConvTransposeSpec<2>;
@@ -77,18 +71,11 @@ Size2 transposed_extents(const Conv2DTransposeSpec& spec, const Shape& in);
 /// Correlates each channel with `depth_multiplier` filters of its own. The kernel depthwise_kernel is [size..., C, m];
 /// channel c * m + j of the output is channel c with filter j (Keras DepthwiseConv1D, DepthwiseConv2D).
 template <int Rank>
-struct DepthwiseConvSpec {
-  Size<Rank> kernel_size{};
-  Size<Rank> strides{};
+struct DepthwiseConvSpec : WindowArguments<Rank>, BiasArguments {
   Padding padding = Padding::kValid;
   std::int64_t depth_multiplier = 1;
-  Size<Rank> dilation_rate{};
-  Activation activation = Activation::kLinear;
-  bool use_bias = true;
   Initializer depthwise_initializer{GlorotUniform{}};
-  Initializer bias_initializer{Zeros{}};
   Regularizer depthwise_regularizer;
-  Regularizer bias_regularizer;
 };
 using DepthwiseConv1DSpec = DepthwiseConvSpec<1>;
 using DepthwiseConv2DSpec = DepthwiseConvSpec<2>;
@@ -97,21 +84,12 @@ using DepthwiseConv2DSpec = DepthwiseConvSpec<2>;
 /// pointwise convolution with pointwise_kernel [1..., C * m, filters] follows directly (Keras SeparableConv1D,
 /// SeparableConv2D).
 template <int Rank>
-struct SeparableConvSpec {
+struct SeparableConvSpec : WindowArguments<Rank>, BiasArguments {
   std::int64_t filters = 0;
-  Size<Rank> kernel_size{};
-  Size<Rank> strides{};
   Padding padding = Padding::kValid;
-  Size<Rank> dilation_rate{};
   std::int64_t depth_multiplier = 1;
-  Activation activation = Activation::kLinear;
-  bool use_bias = true;
-  Initializer depthwise_initializer{GlorotUniform{}};
-  Initializer pointwise_initializer{GlorotUniform{}};
-  Initializer bias_initializer{Zeros{}};
-  Regularizer depthwise_regularizer;
-  Regularizer pointwise_regularizer;
-  Regularizer bias_regularizer;
+  Initializer depthwise_initializer{GlorotUniform{}}, pointwise_initializer{GlorotUniform{}};
+  Regularizer depthwise_regularizer, pointwise_regularizer;
 };
 using SeparableConv1DSpec = SeparableConvSpec<1>;
 using SeparableConv2DSpec = SeparableConvSpec<2>;

@@ -63,16 +63,6 @@ std::string counts_mismatch(const Spec& spec, const MetricSubject& subject) {
   return "";
 }
 
-template <class Spec>
-std::size_t counts_state(const Spec& spec, const MetricSubject&) {
-  return threshold_state(1, spec.effective().size());
-}
-
-template <class Spec>
-std::size_t counts_count(const Spec& spec, const MetricSubject&) {
-  return spec.effective().size();
-}
-
 /// value(confusion) at each threshold, in the order in which they were given.
 template <class Spec, double (*value)(const Confusion&)>
 std::vector<double> counts_values(const Spec& spec, const MetricSums& sums) {
@@ -99,8 +89,9 @@ MetricBuilder<Spec> counted_above(const char* name, const char* alias) {
       .reads(MetricReads::kThreshold)
       .larger_is_better()
       .fits(counts_mismatch<Spec>)
-      .state(counts_state<Spec>)
-      .values(counts_count<Spec>, counts_values<Spec, value>);
+      .state([](const Spec& spec, const MetricSubject&) { return threshold_state(1, spec.effective().size()); })
+      .values([](const Spec& spec, const MetricSubject&) { return spec.effective().size(); },
+              counts_values<Spec, value>);
 }
 
 double precision_at(const Confusion& c) { return share_of(c.true_positives, c.true_positives + c.false_positives); }
@@ -112,9 +103,7 @@ const RegisteredMetric kRecall =
     counted_above<RecallSpec, recall_at>("Recall", "recall").doc("true positives / positive labels");
 
 std::string auc_mismatch(const AUCSpec& spec, const MetricSubject& subject) {
-  if (spec.by_class() && subject.output.rank() != 1)
-    return fmt::format("counts classes one by one and needs one row of values per sample, but output {} is {}",
-                       subject.name, subject.output.str());
+  if (spec.by_class() && subject.output.rank() != 1) return "counts classes one by one and " + has_one_row(subject);
   if (spec.num_labels && !spec.multi_label) return "num_labels is for multi_label: true";
   if (spec.num_labels && *spec.num_labels != subject.classes())
     return fmt::format("num_labels is {}, but output {} has {}", *spec.num_labels, subject.name,
@@ -184,8 +173,7 @@ const RegisteredMetric kAuc =
     metric<AUCSpec>("AUC", {"auc"})
         .doc("area under the curve; with `multi_label` the mean over the classes")
         .key(key("num_thresholds", &AUCSpec::num_thresholds)
-                 .at_least(2)
-                 .at_most(100000)
+                 .between(2, 100000)
                  .doc("number of evenly spaced thresholds"))
         .key(key("curve", &AUCSpec::curve).doc("ROC, or PR: precision over recall"))
         .key(key("summation_method", &AUCSpec::summation_method)
@@ -205,11 +193,6 @@ const RegisteredMetric kAuc =
         .value(auc_value);
 
 // F1Score. One threshold per class: bucket 1 counts the positive predictions.
-
-std::string f1_mismatch(const MetricSubject& subject) {
-  if (subject.output.rank() == 1) return "";
-  return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
-}
 
 std::size_t f1_state(const F1ScoreSpec&, const MetricSubject& subject) {
   return threshold_state(static_cast<std::size_t>(subject.classes()), 1);
@@ -255,7 +238,7 @@ const RegisteredMetric kF1Score =
                  .doc("larger predictions are positive; none: the largest of a row is"))
         .reads(MetricReads::kValues)
         .larger_is_better()
-        .fits(f1_mismatch)
+        .fits(has_one_row)
         .state(f1_state)
         .values(f1_count, f1_values);
 
@@ -297,8 +280,7 @@ const RegisteredMetric kMeanIoU =
         .doc("intersection over union, mean over the classes")
         .key(key("num_classes", &MeanIoUSpec::num_classes)
                  .required()
-                 .at_least(2)
-                 .at_most(kMaxIoUClasses)
+                 .between(2, kMaxIoUClasses)
                  .doc("number of classes"))
         .key(key("ignore_class", &MeanIoUSpec::ignore_class).doc("label of the rows that do not count"))
         .example("num_classes: 4")

@@ -28,11 +28,8 @@ LayerBuilder<Spec> noise(const char* name) {
 const Registered kDropout =
     noise<DropoutSpec>("Dropout")
         .doc("any -> same; in training sets random values to zero and divides the others by 1 - rate")
-        .positional(key("rate", &DropoutSpec::rate)
-                        .required()
-                        .at_least(0)
-                        .below(1)
-                        .doc("share of the values that are set to zero in training"))
+        .positional(
+            rate_key("rate", &DropoutSpec::rate).required().doc("share of the values that are set to zero in training"))
         .key(key("noise_shape", &DropoutSpec::noise_shape)
                  .at_least(1)
                  .doc("draws along each axis, the batch first: null for its extent, or 1 for all together; [null, 1, "
@@ -48,10 +45,8 @@ const Registered kDropout =
 const Registered kGaussianDropout =
     noise<GaussianDropoutSpec>("GaussianDropout")
         .doc("any -> same; in training multiplies each value by a normal random number of mean 1")
-        .positional(key("rate", &GaussianDropoutSpec::rate)
+        .positional(rate_key("rate", &GaussianDropoutSpec::rate)
                         .required()
-                        .at_least(0)
-                        .below(1)
                         .doc("strength of the noise: a deviation of sqrt(rate / (1 - rate))"))
         .example("rate: 0.3", {{7, 6, 4}})
         .example("rate: 0.3", {{7, 6, 5}});
@@ -61,8 +56,7 @@ const Registered kGaussianNoise =
         .doc("any -> same; in training adds a normal random number of mean 0 to each value")
         .positional(key("stddev", &GaussianNoiseSpec::stddev)
                         .required()
-                        .at_least(0)
-                        .at_most(1)  // Keras 3's range
+                        .between(0, 1)  // Keras 3's range
                         .doc("standard deviation of the noise"))
         .example("stddev: 0.1", {{7, 6, 4}})
         .example("stddev: 0.1", {{7, 6, 5}});
@@ -71,35 +65,24 @@ template <int Rank>
 LayerBuilder<SpatialDropoutSpec<Rank>> spatial_dropout(const char* name) {
   using Spec = SpatialDropoutSpec<Rank>;
   auto builder = noise<Spec>(name);
-  builder
-      .positional(key("rate", &Spec::rate)
-                      .required()
-                      .at_least(0)
-                      .below(1)
-                      .doc("share of the channels that are set to zero in training"))
+  builder.doc(shape_text(Rank) + " -> same; a Dropout of whole channels")
+      .positional(
+          rate_key("rate", &Spec::rate).required().doc("share of the channels that are set to zero in training"))
       .of_rank(Rank + 1);
   if constexpr (Rank != 2) builder.computed_as(+[](const Spec& spec) { return SpatialDropout2DSpec{spec.rate}; });
   return builder;
 }
 
-const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D")
-                                         .doc("[steps, C] -> same; a Dropout of whole channels")
-                                         .example("rate: 0.3", {{42, 4}});
-const Registered kSpatialDropout2D = spatial_dropout<2>("SpatialDropout2D")
-                                         .doc("[H, W, C] -> same; a Dropout of whole channels")
-                                         .example("rate: 0.3", {{7, 6, 4}})
-                                         .example("rate: 0.3", {{7, 6, 5}});
-const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D")
-                                         .doc("[D, H, W, C] -> same; a Dropout of whole channels")
-                                         .example("rate: 0.3", {{3, 7, 2, 4}});
+const Registered kSpatialDropout1D = spatial_dropout<1>("SpatialDropout1D").example("rate: 0.3", {{42, 4}});
+const Registered kSpatialDropout2D =
+    spatial_dropout<2>("SpatialDropout2D").example("rate: 0.3", {{7, 6, 4}}).example("rate: 0.3", {{7, 6, 5}});
+const Registered kSpatialDropout3D = spatial_dropout<3>("SpatialDropout3D").example("rate: 0.3", {{3, 7, 2, 4}});
 
 const Registered kStochasticDepth =
     noise<StochasticDepthSpec>("StochasticDepth")
         .doc("any -> same; in training sets whole samples to zero and divides the others by 1 - drop_path_rate")
-        .positional(key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
+        .positional(rate_key("drop_path_rate", &StochasticDepthSpec::drop_path_rate)
                         .required()
-                        .at_least(0)
-                        .below(1)
                         .doc("share of the samples that are set to zero in training"))
         .masks(MaskRule::kDrops)
         .example("drop_path_rate: 0.3", {{7, 6, 4}});

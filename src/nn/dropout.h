@@ -68,10 +68,5 @@ struct StochasticDepthSpec {
 }  // namespace dptrain::nn
 
 namespace dptrain::config {
-template <>
-struct Value<nn::NoiseShape> {
-  static bool read(const Node&, Reader&, nn::NoiseShape& out);
-  static Node write(const nn::NoiseShape&);
-  static Node schema();
-};
+DPTRAIN_CONFIG_VALUE(nn::NoiseShape);
 }  // namespace dptrain::config

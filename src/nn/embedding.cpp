@@ -1,7 +1,6 @@
 #include "nn/embedding.h"
 
 #include "core/format.h"
-#include "nn/geometry.h"
 #include "nn/layer.h"
 
 namespace dptrain::nn {
@@ -25,16 +24,9 @@ std::vector<WeightDef> weights(const EmbeddingSpec& spec, std::span<const Shape>
 const Registered kEmbedding =
     layer<EmbeddingSpec>("Embedding")
         .doc("int32 [...] -> [..., output_dim]; a trained vector for each id")
-        .positional(key("input_dim", &EmbeddingSpec::input_dim)
-                        .required()
-                        .at_least(1)
-                        .check(ExtentCheck{})
-                        .doc("number of ids: all are below it"))
-        .key(key("output_dim", &EmbeddingSpec::output_dim)
-                 .required()
-                 .at_least(1)
-                 .check(ExtentCheck{})
-                 .doc("size of the vector of an id"))
+        .positional(
+            extent_key("input_dim", &EmbeddingSpec::input_dim).required().doc("number of ids: all are below it"))
+        .key(extent_key("output_dim", &EmbeddingSpec::output_dim).required().doc("size of the vector of an id"))
         .key(key("embeddings_initializer", &EmbeddingSpec::embeddings_initializer).doc("initializer of the table"))
         .key(key("embeddings_regularizer", &EmbeddingSpec::embeddings_regularizer)
                  .doc("penalty on the table, added to the loss"))
@@ -64,10 +56,8 @@ std::vector<WeightDef> weights(const PositionEmbeddingSpec& spec, std::span<cons
 const Registered kPositionEmbedding =
     layer<PositionEmbeddingSpec>("PositionEmbedding")
         .doc("[steps, features] -> same; one trained vector per step, for an `Add` with the input")
-        .positional(key("sequence_length", &PositionEmbeddingSpec::sequence_length)
+        .positional(extent_key("sequence_length", &PositionEmbeddingSpec::sequence_length)
                         .required()
-                        .at_least(1)
-                        .check(ExtentCheck{})
                         .doc("largest number of steps"))
         .key(key("initializer", &PositionEmbeddingSpec::initializer).doc("initializer of the table"))
         .inputs(1)

@@ -20,6 +20,13 @@ std::string product_text(const Axes& numbers, std::size_t rank) {
 
 }  // namespace
 
+std::string shape_text(int rank, const std::string& mark, const std::string& channels) {
+  static constexpr const char* kAxes[] = {"D", "H", "W"};
+  std::string text = "[";
+  for (int axis = 3 - rank; axis < 3; ++axis) text += (rank == 1 ? "steps" : kAxes[axis]) + mark + ", ";
+  return text + channels + "]";
+}
+
 std::string ExtentCheck::operator()(std::int64_t extent) const {
   return extent <= kMaxExtent ? "" : fmt::format("must be <= {}, found {}", kMaxExtent, extent);
 }

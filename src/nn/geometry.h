@@ -79,6 +79,8 @@ std::string extents_text(const Extents& extents) {
   static constexpr const char* kTexts[] = {"n", "n or [height, width]", "n or [depth, height, width]"};
   return kTexts[axes(extents).size() - 1];
 }
+/// "[H', W', C]" for rank 2, "'" and "C".
+std::string shape_text(int rank, const std::string& mark = "", const std::string& channels = "C");
 /// The sum of both ends of each axis.
 inline Axes axes(const Margins1D& ends) { return {ends.sum()}; }
 inline Axes axes(const Margins2D& sides) { return {sides.top + sides.bottom, sides.left + sides.right}; }
@@ -159,35 +161,10 @@ struct EnumNames<nn::Padding> {
   static constexpr std::array names{std::pair{nn::Padding::kValid, "valid"}, std::pair{nn::Padding::kSame, "same"}};
 };
 
-template <>
-struct Value<nn::Extent> {
-  static bool read(const Node&, Reader&, nn::Extent& out);
-  static Node write(const nn::Extent&);
-  static Node schema();
-};
-template <>
-struct Value<nn::Size3> {
-  static bool read(const Node&, Reader&, nn::Size3& out);
-  static Node write(const nn::Size3&);
-  static Node schema();
-};
-template <>
-struct Value<nn::Margins1D> {
-  static bool read(const Node&, Reader&, nn::Margins1D& out);
-  static Node write(const nn::Margins1D&);
-  static Node schema();
-};
-template <>
-struct Value<nn::Margins2D> {
-  static bool read(const Node&, Reader&, nn::Margins2D& out);
-  static Node write(const nn::Margins2D&);
-  static Node schema();
-};
-template <>
-struct Value<nn::Margins3D> {
-  static bool read(const Node&, Reader&, nn::Margins3D& out);
-  static Node write(const nn::Margins3D&);
-  static Node schema();
-};
+DPTRAIN_CONFIG_VALUE(nn::Extent);
+DPTRAIN_CONFIG_VALUE(nn::Size3);
+DPTRAIN_CONFIG_VALUE(nn::Margins1D);
+DPTRAIN_CONFIG_VALUE(nn::Margins2D);
+DPTRAIN_CONFIG_VALUE(nn::Margins3D);
 
 }  // namespace dptrain::config

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/type_builder.h"
+#include "core/format.h"
 
 namespace dptrain::config {
 
@@ -62,6 +63,7 @@ Fans fans(const Shape& shape) {
   return {in * receptive, out * receptive};
 }
 
+double untruncated_normal(RandomStream& stream) { return stream.normal(); }
 double truncated_normal(RandomStream& stream) {
   for (;;)
     if (const double z = stream.normal(); std::abs(z) <= 2) return z;
@@ -151,15 +153,10 @@ void fill_orthogonal(std::span<float> values, const Shape& shape, double gain, R
       values[r * last + c] = static_cast<float>(gain * (first >= last ? columns[c][r] : columns[r][c]));
 }
 
-template <class Spec>
-InitializerBuilder<Spec> initializer(const char* name) {
-  return InitializerBuilder<Spec>(name);
-}
-
 /// All elements equal: 0, 1 or the value of a Constant.
 template <class Spec>
 InitializerBuilder<Spec> constant(const char* name) {
-  auto builder = initializer<Spec>(name);
+  InitializerBuilder<Spec> builder(name);
   builder.fill([](const Spec& spec, const Shape&, RandomStream&, std::span<float> values) {
     float value = std::is_same_v<Spec, Ones> ? 1.0F : 0.0F;
     if constexpr (std::is_same_v<Spec, Constant>) value = static_cast<float>(spec.value);
@@ -171,11 +168,27 @@ InitializerBuilder<Spec> constant(const char* name) {
 
 /// A case of VarianceScaling.
 template <class Spec, int scale, FanMode mode, Distribution distribution>
-InitializerBuilder<Spec> scaled(const char* name) {
-  auto builder = initializer<Spec>(name);
-  builder.fill([](const Spec&, const Shape& shape, RandomStream& stream, std::span<float> values) {
-    fill_scaled({scale, mode, distribution}, shape, stream, values);
-  });
+InitializerBuilder<Spec> scaled(const char* name, const char* alias) {
+  InitializerBuilder<Spec> builder(name);
+  builder.alias(alias)
+      .doc(fmt::format("`VarianceScaling: {{scale: {}, mode: {}, distribution: {}}}`", scale,
+                       config::Value<FanMode>::write(mode).str(),
+                       config::Value<Distribution>::write(distribution).str()))
+      .fill([](const Spec&, const Shape& shape, RandomStream& stream, std::span<float> values) {
+        fill_scaled({scale, mode, distribution}, shape, stream, values);
+      });
+  return builder;
+}
+
+/// Numbers of `mean` and `stddev`; draw() returns one of mean 0 and deviation 1.
+template <class Spec, double (*draw)(RandomStream&)>
+InitializerBuilder<Spec> normal(const char* name) {
+  InitializerBuilder<Spec> builder(name);
+  builder.positional(key("mean", &Spec::mean).doc("mean of the distribution"))
+      .key(key("stddev", &Spec::stddev).at_least(0).doc("standard deviation of the distribution"))
+      .fill([](const Spec& spec, const Shape&, RandomStream& stream, std::span<float> values) {
+        draw_all(values, [&] { return spec.mean + spec.stddev * draw(stream); });
+      });
   return builder;
 }
 
@@ -188,15 +201,10 @@ config::Family make_initializers() {
           .aliases({"constant"})
           .doc("`value` for every element")
           .positional(key("value", &Constant::value).doc("value of every element")));
-  add(initializer<RandomNormal>("RandomNormal")
+  add(normal<RandomNormal, untruncated_normal>("RandomNormal")
           .aliases({"random_normal", "normal"})
-          .doc("normal distribution")
-          .positional(key("mean", &RandomNormal::mean).doc("mean of the distribution"))
-          .key(key("stddev", &RandomNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
-          .fill([](const RandomNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
-            draw_all(values, [&] { return spec.mean + spec.stddev * stream.normal(); });
-          }));
-  add(initializer<RandomUniform>("RandomUniform")
+          .doc("normal distribution"));
+  add(InitializerBuilder<RandomUniform>("RandomUniform")
           .aliases({"random_uniform", "uniform"})
           .doc("uniform distribution")
           .positional(key("minval", &RandomUniform::minval).doc("lower bound of the numbers"))
@@ -207,15 +215,10 @@ config::Family make_initializers() {
           .fill([](const RandomUniform& spec, const Shape&, RandomStream& stream, std::span<float> values) {
             draw_uniform(values, spec.minval, spec.maxval, stream);
           }));
-  add(initializer<TruncatedNormal>("TruncatedNormal")
-          .aliases({"truncated_normal"})
-          .doc("normal distribution; numbers beyond two standard deviations are drawn again")
-          .positional(key("mean", &TruncatedNormal::mean).doc("mean of the distribution"))
-          .key(key("stddev", &TruncatedNormal::stddev).at_least(0).doc("standard deviation of the distribution"))
-          .fill([](const TruncatedNormal& spec, const Shape&, RandomStream& stream, std::span<float> values) {
-            draw_all(values, [&] { return spec.mean + spec.stddev * truncated_normal(stream); });
-          }));
-  add(initializer<VarianceScaling>("VarianceScaling")
+  add(normal<TruncatedNormal, truncated_normal>("TruncatedNormal")
+          .alias("truncated_normal")
+          .doc("normal distribution; numbers beyond two standard deviations are drawn again"));
+  add(InitializerBuilder<VarianceScaling>("VarianceScaling")
           .aliases({"variance_scaling"})
           .doc("random numbers whose variance is `scale` divided by the number of inputs or outputs, by `mode`")
           .positional(key("scale", &VarianceScaling::scale).above(0).doc("factor of the variance"))
@@ -225,25 +228,13 @@ config::Family make_initializers() {
           .fill(fill_scaled));
   using enum FanMode;
   constexpr Distribution kNormal = Distribution::kTruncatedNormal, kEven = Distribution::kUniform;
-  add(scaled<GlorotUniform, 1, kFanAvg, kEven>("GlorotUniform")
-          .aliases({"glorot_uniform"})
-          .doc("`VarianceScaling: {scale: 1, mode: fan_avg, distribution: uniform}`"));
-  add(scaled<GlorotNormal, 1, kFanAvg, kNormal>("GlorotNormal")
-          .aliases({"glorot_normal"})
-          .doc("`VarianceScaling: {scale: 1, mode: fan_avg, distribution: truncated_normal}`"));
-  add(scaled<HeUniform, 2, kFanIn, kEven>("HeUniform")
-          .aliases({"he_uniform"})
-          .doc("`VarianceScaling: {scale: 2, mode: fan_in, distribution: uniform}`"));
-  add(scaled<HeNormal, 2, kFanIn, kNormal>("HeNormal")
-          .aliases({"he_normal"})
-          .doc("`VarianceScaling: {scale: 2, mode: fan_in, distribution: truncated_normal}`"));
-  add(scaled<LecunUniform, 1, kFanIn, kEven>("LecunUniform")
-          .aliases({"lecun_uniform"})
-          .doc("`VarianceScaling: {scale: 1, mode: fan_in, distribution: uniform}`"));
-  add(scaled<LecunNormal, 1, kFanIn, kNormal>("LecunNormal")
-          .aliases({"lecun_normal"})
-          .doc("`VarianceScaling: {scale: 1, mode: fan_in, distribution: truncated_normal}`"));
-  add(initializer<Orthogonal>("Orthogonal")
+  add(scaled<GlorotUniform, 1, kFanAvg, kEven>("GlorotUniform", "glorot_uniform"));
+  add(scaled<GlorotNormal, 1, kFanAvg, kNormal>("GlorotNormal", "glorot_normal"));
+  add(scaled<HeUniform, 2, kFanIn, kEven>("HeUniform", "he_uniform"));
+  add(scaled<HeNormal, 2, kFanIn, kNormal>("HeNormal", "he_normal"));
+  add(scaled<LecunUniform, 1, kFanIn, kEven>("LecunUniform", "lecun_uniform"));
+  add(scaled<LecunNormal, 1, kFanIn, kNormal>("LecunNormal", "lecun_normal"));
+  add(InitializerBuilder<Orthogonal>("Orthogonal")
           .aliases({"orthogonal", "OrthogonalInitializer"})
           .doc("random matrix times `gain`; its rows or its columns, whichever are fewer, are orthonormal")
           .positional(key("gain", &Orthogonal::gain).doc("factor of the orthogonal matrix"))

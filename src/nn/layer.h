@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "nn/activations.h"
+#include "nn/geometry.h"
 #include "nn/initializer.h"
 #include "nn/layer_signature.h"
 
@@ -227,5 +228,37 @@ LayerBuilder<Spec> layer(std::string name) {
 }
 
 using Registered = config::Registration<layer_family>;
+
+// Keys that several layers have.
+
+template <class Spec, class T>
+config::Key<Spec, T> extent_key(const char* name, T Spec::*member) {
+  return key(name, member).at_least(1).check(ExtentCheck{});
+}
+/// The rate of a dropout.
+template <class Spec>
+config::Key<Spec, float> rate_key(const char* name, float Spec::*member) {
+  return key(name, member).at_least(0).below(1);
+}
+template <class Spec>
+auto kernel_size_key() {
+  return extent_key("kernel_size", &Spec::kernel_size)
+      .required()
+      .doc("size of the window: " + extents_text(Spec{}.kernel_size));
+}
+template <class Spec>
+auto strides_key() {
+  return extent_key("strides", &Spec::strides).doc("distance between windows: " + extents_text(Spec{}.strides));
+}
+template <class Spec>
+auto dilation_key() {
+  return extent_key("dilation_rate", &Spec::dilation_rate)
+      .doc("distance between the taps of the kernel; above 1 only with strides of 1");
+}
+/// `same`: the size of the output with this padding.
+template <class Spec>
+auto padding_key(const std::string& same = "divided by the strides, rounded up") {
+  return key("padding", &Spec::padding).doc("valid, or same: the output has the size of the input " + same);
+}
 
 }  // namespace dptrain::nn

@@ -51,6 +51,19 @@ const RegisteredLoss kSquaredHinge =
     loss<losses::SquaredHinge>("SquaredHinge", "squared_hinge")
         .doc("squared margin: max(0, 1 - label * prediction)^2; labels of 0 count as -1");
 
+template <class Spec>
+auto smoothing_key() {
+  return key("label_smoothing", &Spec::label_smoothing)
+      .between(0, 1)
+      .doc("share of the label that is spread over all classes");
+}
+template <class Spec>
+auto gamma_key() {
+  return key("gamma", &Spec::gamma)
+      .at_least(0)
+      .doc("how much less predictions that are nearly right count; 0: crossentropy");
+}
+
 using BinarySpec = BinaryCrossentropySpec;
 using BinaryFocalSpec = BinaryFocalCrossentropySpec;
 
@@ -60,30 +73,21 @@ const RegisteredLoss kBinaryCrossentropy = loss<BinarySpec>("BinaryCrossentropy"
                                                .reads(Reads::kProbabilities)
                                                .labels_in_unit_interval()
                                                .logits(&BinarySpec::from_logits)
-                                               .key(key("label_smoothing", &BinarySpec::label_smoothing)
-                                                        .at_least(0)
-                                                        .at_most(1)
-                                                        .doc("share of the label that is spread over all classes"));
+                                               .key(smoothing_key<BinarySpec>());
 
 const RegisteredLoss kBinaryFocalCrossentropy =
     loss<BinaryFocalSpec>("BinaryFocalCrossentropy", "binary_focal_crossentropy")
-        .doc("`BinaryCrossentropy` in which `gamma` reduces the loss of predictions that are nearly right")
+        .doc("`BinaryCrossentropy` in which predictions that are nearly right count less")
         .key(key("apply_class_balancing", &BinaryFocalSpec::apply_class_balancing)
                  .doc("whether to weigh labels of 1 by alpha and labels of 0 by 1 - alpha"))
         .key(key("alpha", &BinaryFocalSpec::alpha)
-                 .at_least(0)
-                 .at_most(1)
+                 .between(0, 1)
                  .doc("weight of the labels of 1 where classes are balanced"))
-        .key(key("gamma", &BinaryFocalSpec::gamma)
-                 .at_least(0)
-                 .doc("how much less predictions that are nearly right count; 0: crossentropy"))
+        .key(gamma_key<BinaryFocalSpec>())
         .reads(Reads::kProbabilities)
         .labels_in_unit_interval()
         .logits(&BinaryFocalSpec::from_logits)
-        .key(key("label_smoothing", &BinaryFocalSpec::label_smoothing)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the label that is spread over all classes"));
+        .key(smoothing_key<BinaryFocalSpec>());
 
 using CategoricalSpec = CategoricalCrossentropySpec;
 using CategoricalFocalSpec = CategoricalFocalCrossentropySpec;
@@ -94,10 +98,7 @@ const RegisteredLoss kCategoricalCrossentropy =
         .reads(Reads::kClasses)
         .labels_in_unit_interval()
         .logits(&CategoricalSpec::from_logits)
-        .key(key("label_smoothing", &CategoricalSpec::label_smoothing)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the label that is spread over all classes"));
+        .key(smoothing_key<CategoricalSpec>());
 
 const RegisteredLoss kSparseCategoricalCrossentropy =
     loss<SparseCategoricalCrossentropySpec>("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
@@ -109,20 +110,13 @@ const RegisteredLoss kSparseCategoricalCrossentropy =
 
 const RegisteredLoss kCategoricalFocalCrossentropy =
     loss<CategoricalFocalSpec>("CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
-        .doc(
-            "`CategoricalCrossentropy` in which `gamma` reduces the loss of predictions that are nearly right, and "
-            "`alpha` scales the loss")
+        .doc("`CategoricalCrossentropy` in which predictions that are nearly right count less")
         .key(key("alpha", &CategoricalFocalSpec::alpha).at_least(0).doc("factor of the whole loss"))
-        .key(key("gamma", &CategoricalFocalSpec::gamma)
-                 .at_least(0)
-                 .doc("how much less predictions that are nearly right count; 0: crossentropy"))
+        .key(gamma_key<CategoricalFocalSpec>())
         .reads(Reads::kClasses)
         .labels_in_unit_interval()
         .logits(&CategoricalFocalSpec::from_logits)
-        .key(key("label_smoothing", &CategoricalFocalSpec::label_smoothing)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the label that is spread over all classes"));
+        .key(smoothing_key<CategoricalFocalSpec>());
 
 const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge")
                                              .doc("margin between the label's class and the best other class");

@@ -43,43 +43,40 @@ MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
   return equal ? MaskRule::kJoins : MaskRule::kUnsupported;
 }
 
-/// At most `most` inputs; -1: any number.
+/// `what`: the result, for the text; at most `most` inputs, -1: any number.
 template <class Spec>
-LayerBuilder<Spec> elementwise(const char* name, int most = -1) {
+LayerBuilder<Spec> elementwise(const char* name, const std::string& what, int most = -1) {
   auto builder = layer<Spec>(name);
-  builder.inputs(2, most).masks(MaskRule::kJoins).output([](const Spec&, std::span<const Shape> in) {
-    return broadcast(in);
-  });
-  builder.example("", {{7, 6, 4}, {7, 6, 4}}).example("", {{7, 6, 5}, {7, 6, 5}});
+  builder.doc(fmt::format("two inputs{} -> {}; extents of 1 are broadcast", most == 2 ? "" : " or more", what))
+      .inputs(2, most)
+      .masks(MaskRule::kJoins)
+      .output([](const Spec&, std::span<const Shape> in) { return broadcast(in); })
+      .example("", {{7, 6, 4}, {7, 6, 4}})
+      .example("", {{7, 6, 5}, {7, 6, 5}});
   return builder;
 }
 
 /// An elementwise layer whose op reads the masks and whose backward has these `reads`.
 template <class Spec>
-LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, BackwardReads reads) {
-  auto builder = elementwise<Spec>(name);
+LayerBuilder<Spec> elementwise_of_valid_steps(const char* name, const std::string& what, BackwardReads reads) {
+  auto builder = elementwise<Spec>(name, what);
   builder.masks([](const Spec&, std::span<const Shape> in) { return mask_of_equal_steps(in); })
       .uses_masks()
       .backward_reads(reads);
   return builder;
 }
 
-const Registered kAdd =
-    elementwise<AddSpec>("Add").doc("two inputs or more -> their elementwise sum; extents of 1 are broadcast");
-const Registered kAverage =
-    elementwise<AverageSpec>("Average").doc("two inputs or more -> their elementwise mean; extents of 1 are broadcast");
-const Registered kSubtract = elementwise<SubtractSpec>("Subtract", 2)
-                                 .doc("two inputs -> first - second, elementwise; extents of 1 are broadcast");
-const Registered kMultiply = elementwise_of_valid_steps<MultiplySpec>("Multiply", {.input = true})
-                                 .doc("two inputs or more -> their elementwise product; extents of 1 are broadcast");
-const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>("Maximum", {.input = true, .output = true})
-                                .doc(
-                                    "two inputs or more -> their elementwise maximum; extents of 1 are broadcast, and "
-                                    "of equal values the first gets the gradient");
-const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>("Minimum", {.input = true, .output = true})
-                                .doc(
-                                    "two inputs or more -> their elementwise minimum; extents of 1 are broadcast, and "
-                                    "of equal values the first gets the gradient");
+const Registered kAdd = elementwise<AddSpec>("Add", "their elementwise sum");
+const Registered kAverage = elementwise<AverageSpec>("Average", "their elementwise mean");
+const Registered kSubtract = elementwise<SubtractSpec>("Subtract", "first - second, elementwise", 2);
+const Registered kMultiply =
+    elementwise_of_valid_steps<MultiplySpec>("Multiply", "their elementwise product", {.input = true});
+const Registered kMaximum = elementwise_of_valid_steps<MaximumSpec>(
+    "Maximum", "their elementwise maximum; of equal values the first gets the gradient",
+    {.input = true, .output = true});
+const Registered kMinimum = elementwise_of_valid_steps<MinimumSpec>(
+    "Minimum", "their elementwise minimum; of equal values the first gets the gradient",
+    {.input = true, .output = true});
 
 Shape output(const ConcatenateSpec& spec, std::span<const Shape> in) {
   const int rank = in[0].rank();

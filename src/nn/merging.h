@@ -71,10 +71,5 @@ struct SubtractSpec {};
 }  // namespace dptrain::nn
 
 namespace dptrain::config {
-template <>
-struct Value<nn::DotAxes> {
-  static bool read(const Node&, Reader&, nn::DotAxes& out);
-  static Node write(const nn::DotAxes&);
-  static Node schema();
-};
+DPTRAIN_CONFIG_VALUE(nn::DotAxes);
 }  // namespace dptrain::config

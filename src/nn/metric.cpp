@@ -50,6 +50,11 @@ ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& 
           .state = type.state(metric.spec(), subject)};
 }
 
+std::string has_one_row(const MetricSubject& subject) {
+  if (subject.output.rank() == 1) return "";
+  return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
+}
+
 std::string compares_values(const MetricSubject& subject) {
   if (subject.labels == LabelKind::kDense || subject.output.elements() == 1) return "";
   return fmt::format("compares values, but the labels are class numbers and output {} is {}; try accuracy",

@@ -58,6 +58,8 @@ std::vector<std::string> value_names(const config::Typed& metric, const MetricSu
 /// Throws Error{kUsage} with the metric's location if it does not fit the output. The plan sets `offset`.
 ResolvedMetric resolve_metric(const config::Typed& metric, const MetricSubject& subject);
 
+/// Reason why a sample is not one row of values, or "".
+std::string has_one_row(const MetricSubject& subject);
 /// Reason why values cannot be compared with labels, or "". Labels must be rows, or numbers for an output of one value.
 std::string compares_values(const MetricSubject& subject);
 /// Reason why the values of a row cannot be ranked, or "". Rows must have at least two values.

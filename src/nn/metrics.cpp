@@ -9,31 +9,29 @@
 namespace dptrain::nn {
 namespace {
 
-const RegisteredMetric kMeanAbsoluteErrorMetric =
-    metric<MeanAbsoluteErrorMetricSpec>("MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"})
-        .doc("mean absolute difference of prediction and label")
-        .smaller_is_better()
-        .fits(compares_values);
+/// A mean of differences; `mean`: its name in the text.
+template <class Spec>
+MetricBuilder<Spec> error_metric(const char* name, std::vector<std::string> aliases, const std::string& mean) {
+  return metric<Spec>(name, std::move(aliases))
+      .doc(mean + " difference of prediction and label")
+      .smaller_is_better()
+      .fits(compares_values);
+}
 
+const RegisteredMetric kMeanAbsoluteErrorMetric = error_metric<MeanAbsoluteErrorMetricSpec>(
+    "MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"}, "mean absolute");
 const RegisteredMetric kMeanSquaredErrorMetric =
-    metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"})
-        .doc("mean squared difference of prediction and label")
-        .smaller_is_better()
-        .fits(compares_values);
-
+    error_metric<MeanSquaredErrorMetricSpec>("MeanSquaredError", {"mean_squared_error", "mse", "MSE"}, "mean squared");
 const RegisteredMetric kRootMeanSquaredError =
-    metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"})
-        .doc("root of the mean squared difference of prediction and label")
-        .smaller_is_better()
-        .fits(compares_values)
+    error_metric<RootMeanSquaredErrorSpec>("RootMeanSquaredError", {"root_mean_squared_error"},
+                                           "root of the mean squared")
         .value([](const RootMeanSquaredErrorSpec&, const MetricSums& sums) {
           return std::sqrt(sums.state[0] / sums.weight);
         });
 
 std::string r2_mismatch(const MetricSubject& subject) {
-  if (subject.output.rank() != 1)
-    return fmt::format("needs one row of values per sample, but output {} is {}", subject.name, subject.output.str());
-  return compares_values(subject);
+  const std::string mismatch = has_one_row(subject);
+  return mismatch.empty() ? compares_values(subject) : mismatch;
 }
 
 /// For each value of the output: sum y, sum y^2, sum (y - p)^2.
@@ -100,49 +98,42 @@ const RegisteredMetric kBinaryAccuracy =
         .larger_is_better()
         .fits(compares_values);
 
-const RegisteredMetric kCategoricalAccuracy =
-    metric<CategoricalAccuracySpec>("CategoricalAccuracy", {"categorical_accuracy"})
-        .doc("share of rows whose largest value is at the label's class")
-        .reads(MetricReads::kOrder)
-        .share()
-        .larger_is_better()
-        .fits(ranks_classes);
-
-const RegisteredMetric kSparseCategoricalAccuracy =
-    metric<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", {"sparse_categorical_accuracy"})
-        .doc("`CategoricalAccuracy` for labels that are class numbers")
-        .reads(MetricReads::kOrder)
-        .share()
-        .larger_is_better()
-        .fits(ranks_classes);
-
+/// The share of rows whose label's class has one of the largest values.
 template <class Spec>
-std::string top_k_mismatch(const Spec& spec, const MetricSubject& subject) {
-  if (spec.k > subject.classes())
-    return fmt::format("k = {} of an output of {} classes would count every sample; give a smaller k", spec.k,
-                       subject.classes());
-  return ranks_classes(subject);
-}
-
-template <class Spec>
-MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias) {
+MetricBuilder<Spec> row_accuracy(const char* name, const char* alias, const char* text) {
   return metric<Spec>(name, {alias})
-      .key(key("k", &Spec::k).at_least(1).doc("number of largest values among which the label's class must be"))
-      .example("k: 2")
+      .doc(text)
       .reads(MetricReads::kOrder)
       .share()
       .larger_is_better()
-      .fits(top_k_mismatch<Spec>);
+      .fits(ranks_classes);
 }
 
-const RegisteredMetric kTopKCategoricalAccuracy =
-    top_k_accuracy<TopKCategoricalAccuracySpec>("TopKCategoricalAccuracy", "top_k_categorical_accuracy")
-        .doc("share of rows in which the label's class is among the `k` largest values");
+const RegisteredMetric kCategoricalAccuracy = row_accuracy<CategoricalAccuracySpec>(
+    "CategoricalAccuracy", "categorical_accuracy", "share of rows whose largest value is at the label's class");
+const RegisteredMetric kSparseCategoricalAccuracy =
+    row_accuracy<SparseCategoricalAccuracySpec>("SparseCategoricalAccuracy", "sparse_categorical_accuracy",
+                                                "`CategoricalAccuracy` for labels that are class numbers");
 
-const RegisteredMetric kSparseTopKCategoricalAccuracy =
-    top_k_accuracy<SparseTopKCategoricalAccuracySpec>("SparseTopKCategoricalAccuracy",
-                                                      "sparse_top_k_categorical_accuracy")
-        .doc("`TopKCategoricalAccuracy` for labels that are class numbers");
+template <class Spec>
+MetricBuilder<Spec> top_k_accuracy(const char* name, const char* alias, const char* text) {
+  return row_accuracy<Spec>(name, alias, text)
+      .key(key("k", &Spec::k).at_least(1).doc("number of largest values among which the label's class must be"))
+      .example("k: 2")
+      .fits([](const Spec& spec, const MetricSubject& subject) {
+        if (spec.k > subject.classes())
+          return fmt::format("k = {} of an output of {} classes would count every sample; give a smaller k", spec.k,
+                             subject.classes());
+        return ranks_classes(subject);
+      });
+}
+
+const RegisteredMetric kTopKCategoricalAccuracy = top_k_accuracy<TopKCategoricalAccuracySpec>(
+    "TopKCategoricalAccuracy", "top_k_categorical_accuracy",
+    "share of rows in which the label's class is among the `k` largest values");
+const RegisteredMetric kSparseTopKCategoricalAccuracy = top_k_accuracy<SparseTopKCategoricalAccuracySpec>(
+    "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy",
+    "`TopKCategoricalAccuracy` for labels that are class numbers");
 
 }  // namespace
 }  // namespace dptrain::nn

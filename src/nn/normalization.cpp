@@ -19,10 +19,15 @@ namespace {
 /// Adds the keys of gamma and beta, in Keras's order.
 template <class Spec>
 LayerBuilder<Spec>&& add_gamma_and_beta(LayerBuilder<Spec>&& builder) {
-  return builder.key(key("center", &Spec::center).doc("whether to add a trained offset, beta"))
+  builder.key(key("center", &Spec::center).doc("whether to add a trained offset, beta"))
       .key(key("scale", &Spec::scale).doc("whether to multiply by a trained factor, gamma"))
       .key(key("beta_initializer", &Spec::beta_initializer).doc("initializer of the offset beta"))
-      .key(key("gamma_initializer", &Spec::gamma_initializer).doc("initializer of the factor gamma"))
+      .key(key("gamma_initializer", &Spec::gamma_initializer).doc("initializer of the factor gamma"));
+  if constexpr (requires { &Spec::moving_mean_initializer; })
+    builder.key(key("moving_mean_initializer", &Spec::moving_mean_initializer).doc("initializer of the moving mean"))
+        .key(key("moving_variance_initializer", &Spec::moving_variance_initializer)
+                 .doc("initializer of the moving variance"));
+  return builder
       .key(key("beta_regularizer", &Spec::beta_regularizer).doc("penalty on the offset beta, added to the loss"))
       .key(key("gamma_regularizer", &Spec::gamma_regularizer).doc("penalty on the factor gamma, added to the loss"));
 }
@@ -41,53 +46,31 @@ std::vector<WeightDef> gamma_and_beta(const Spec& spec, const Shape& shape) {
   return all;
 }
 
-Shape output(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
-  require_last_axis(spec.axis, in[0]);
-  return in[0];
-}
-
 std::vector<WeightDef> weights(const BatchNormalizationSpec& spec, std::span<const Shape> in) {
   const Shape channels{in[0].back()};
   std::vector<WeightDef> all = gamma_and_beta(spec, channels);
-  all.push_back({.name = "moving_mean",
-                 .shape = channels,
-                 .initializer = spec.moving_mean_initializer,
-                 .trainable = false,
-                 .momentum = spec.momentum,
-                 .constant = spec.inference_mode});
-  all.push_back({.name = "moving_variance",
-                 .shape = channels,
-                 .initializer = spec.moving_variance_initializer,
-                 .trainable = false,
-                 .momentum = spec.momentum,
-                 .constant = spec.inference_mode});
+  for (const auto& [name, initializer] : {std::pair("moving_mean", &spec.moving_mean_initializer),
+                                          std::pair("moving_variance", &spec.moving_variance_initializer)})
+    all.push_back({.name = name,
+                   .shape = channels,
+                   .initializer = *initializer,
+                   .trainable = false,
+                   .momentum = spec.momentum,
+                   .constant = spec.inference_mode});
   return all;
 }
 
 const Registered kBatchNormalization =
-    layer<BatchNormalizationSpec>("BatchNormalization")
-        .doc(
-            "[..., C] -> same; normalizes each channel, in training with the moments of the batch, else with moving "
-            "statistics")
-        .positional(key("axis", &BatchNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
-        .key(key("momentum", &BatchNormalizationSpec::momentum)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the old moving statistics that each step keeps"))
-        .key(key("epsilon", &BatchNormalizationSpec::epsilon).above(0).doc("added to the variance before the root"))
-        .key(key("center", &BatchNormalizationSpec::center).doc("whether to add a trained offset, beta"))
-        .key(key("scale", &BatchNormalizationSpec::scale).doc("whether to multiply by a trained factor, gamma"))
-        .key(key("beta_initializer", &BatchNormalizationSpec::beta_initializer).doc("initializer of the offset beta"))
-        .key(
-            key("gamma_initializer", &BatchNormalizationSpec::gamma_initializer).doc("initializer of the factor gamma"))
-        .key(key("moving_mean_initializer", &BatchNormalizationSpec::moving_mean_initializer)
-                 .doc("initializer of the moving mean"))
-        .key(key("moving_variance_initializer", &BatchNormalizationSpec::moving_variance_initializer)
-                 .doc("initializer of the moving variance"))
-        .key(key("beta_regularizer", &BatchNormalizationSpec::beta_regularizer)
-                 .doc("penalty on the offset beta, added to the loss"))
-        .key(key("gamma_regularizer", &BatchNormalizationSpec::gamma_regularizer)
-                 .doc("penalty on the factor gamma, added to the loss"))
+    add_gamma_and_beta(
+        layer<BatchNormalizationSpec>("BatchNormalization")
+            .doc("[..., C] -> same; normalizes each channel, in training with the moments of the batch, else with "
+                 "moving statistics")
+            .positional(key("axis", &BatchNormalizationSpec::axis).doc("only the last axis, the channels: -1"))
+            .key(key("momentum", &BatchNormalizationSpec::momentum)
+                     .between(0, 1)
+                     .doc("share of the old moving statistics that each step keeps"))
+            .key(
+                key("epsilon", &BatchNormalizationSpec::epsilon).above(0).doc("added to the variance before the root")))
         .key(key("inference_mode", &BatchNormalizationSpec::inference_mode)
                  .doc("whether to use the moving statistics in training as well, without updating them, as Keras's "
                       "training=False"))
@@ -95,7 +78,10 @@ const Registered kBatchNormalization =
                  .doc("whether to compute moments over the batches of all replicas"))
         .inputs(1)
         .masks(MaskRule::kUnsupported)
-        .output(output)
+        .output([](const BatchNormalizationSpec& spec, std::span<const Shape> in) {
+          require_last_axis(spec.axis, in[0]);
+          return in[0];
+        })
         .weights(weights)
         .backward_reads(BackwardReads{.input_to_train = true})
         .example("", {{7, 6, 4}})
@@ -175,9 +161,8 @@ const Registered kRMSNormalization =
 const Registered kLocalResponseNormalization =
     layer<LocalResponseNormalizationSpec>("LocalResponseNormalization")
         .doc("[H, W, C] -> same; `x / (bias + alpha * s)^beta`, where s is the sum of the squares of adjacent channels")
-        .positional(key("depth_radius", &LocalResponseNormalizationSpec::depth_radius)
+        .positional(extent_key("depth_radius", &LocalResponseNormalizationSpec::depth_radius)
                         .at_least(0)
-                        .check(ExtentCheck{})
                         .doc("channels before and after that count in the sum"))
         .key(key("bias", &LocalResponseNormalizationSpec::bias).above(0).doc("added to the sum of squares"))
         .key(key("alpha", &LocalResponseNormalizationSpec::alpha).at_least(0).doc("factor of the sum of squares"))

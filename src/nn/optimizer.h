@@ -23,9 +23,9 @@ using Optimizer = config::Of<optimizer_family>;
 /// Arguments of every Keras optimizer. At most one of the three clips is set.
 struct OptimizerCommon {
   LearningRate learning_rate;  ///< 0.001 unless the optimizer has another default
-  std::optional<double>
-      weight_decay;                ///< decoupled: w -= lr * weight_decay * w, every trainable weight, before the update
-  std::optional<double> clipnorm;  ///< per weight tensor: g * c / max(|g|, c)
+  /// Decoupled: w -= lr * weight_decay * w, every trainable weight, before the update.
+  std::optional<double> weight_decay;
+  std::optional<double> clipnorm;         ///< per weight tensor: g * c / max(|g|, c)
   std::optional<double> clipvalue;        ///< g clamped to [-c, c]
   std::optional<double> global_clipnorm;  ///< over all weights
   bool use_ema = false;                   ///< avg = m * avg + (1 - m) * w after the update, avg = w at the first
@@ -104,8 +104,7 @@ class OptimizerBuilder : public config::TypeBuilder<OptimizerBuilder<Spec>, Spec
                  .doc("largest norm of all gradients together; not with clipnorm or clipvalue"))
         .key(config::key("use_ema", &Common::use_ema).doc("whether to keep moving averages of the weights"))
         .key(config::key("ema_momentum", &Common::ema_momentum)
-                 .at_least(0)
-                 .at_most(1)
+                 .between(0, 1)
                  .doc("share of the averages that each step keeps"))
         .key(config::key("ema_overwrite_frequency", &Common::ema_overwrite_frequency)
                  .at_least(1)

@@ -3,14 +3,17 @@
 namespace dptrain::nn {
 namespace {
 
+/// A key of the share of something, from 0 to 1.
+template <class Spec>
+config::Key<Spec, double> share_key(const char* name, double Spec::*member, const std::string& what) {
+  return config::key(name, member).between(0, 1).doc("share of " + what);
+}
+
 const RegisteredOptimizer kSgd =
     optimizer<SGDSpec>("SGD")
         .alias("sgd")
         .doc("gradient descent, optionally with momentum")
-        .key(config::key("momentum", &SGDSpec::momentum)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the previous step that is added"))
+        .key(share_key("momentum", &SGDSpec::momentum, "the previous step that is added"))
         .key(config::key("nesterov", &SGDSpec::nesterov).doc("whether to use Nesterov momentum"))
         .by_element()
         .slots([](const SGDSpec& spec) {
@@ -36,26 +39,17 @@ const RegisteredOptimizer kAdadelta =
     optimizer<AdadeltaSpec>("Adadelta")
         .alias("adadelta")
         .doc("scales the gradient by the size of earlier steps; `learning_rate` is 1 in the paper")
-        .key(config::key("rho", &AdadeltaSpec::rho)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the average square that each step keeps"))
+        .key(share_key("rho", &AdadeltaSpec::rho, "the average square that each step keeps"))
         .key(config::key("epsilon", &AdadeltaSpec::epsilon).at_least(0).doc("added under both roots"))
         .by_element()
-        .slots(std::vector<SlotDef>{{"accumulated_grad"}, {"accumulated_delta_var"}});
+        .slots({{"accumulated_grad"}, {"accumulated_delta_var"}});
 
 const RegisteredOptimizer kRmsprop =
     optimizer<RMSpropSpec>("RMSprop")
         .alias("rmsprop")
         .doc("divides the gradient by the root of its mean square; the default of `train.optimizer`")
-        .key(config::key("rho", &RMSpropSpec::rho)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the average square that each step keeps"))
-        .key(config::key("momentum", &RMSpropSpec::momentum)
-                 .at_least(0)
-                 .at_most(1)
-                 .doc("share of the previous step that is added"))
+        .key(share_key("rho", &RMSpropSpec::rho, "the average square that each step keeps"))
+        .key(share_key("momentum", &RMSpropSpec::momentum, "the previous step that is added"))
         .key(config::key("epsilon", &RMSpropSpec::epsilon).at_least(0).doc("added under the root"))
         .key(config::key("centered", &RMSpropSpec::centered)
                  .doc("whether to divide by the variance of the gradient, not by its mean square"))
@@ -69,34 +63,23 @@ const RegisteredOptimizer kRmsprop =
         .variant("momentum: 0.5")
         .variant("centered: true, momentum: 0.5");
 
-const RegisteredOptimizer kLion = optimizer<LionSpec>("Lion")
-                                      .alias("lion")
-                                      .doc(
-                                          "steps by the sign of the momentum; use a `learning_rate` 3 to 10 times "
-                                          "smaller than Adam's and a larger `weight_decay`")
-                                      .key(config::key("beta_1", &LionSpec::beta_1)
-                                               .above(0)
-                                               .at_most(1)
-                                               .doc("share of the average gradient in the direction of a step"))
-                                      .key(config::key("beta_2", &LionSpec::beta_2)
-                                               .at_least(0)
-                                               .below(1)
-                                               .doc("share of the average gradient that each step keeps"))
-                                      .by_element()
-                                      .slots(std::vector<SlotDef>{{"momentum"}});
+const RegisteredOptimizer kLion =
+    optimizer<LionSpec>("Lion")
+        .alias("lion")
+        .doc(
+            "steps by the sign of the momentum; use a `learning_rate` 3 to 10 times smaller than Adam's and a larger "
+            "`weight_decay`")
+        .key(share_key("beta_1", &LionSpec::beta_1, "the average gradient in the direction of a step").above(0))
+        .key(share_key("beta_2", &LionSpec::beta_2, "the average gradient that each step keeps").below(1))
+        .by_element()
+        .slots({{"momentum"}});
 
 /// An optimizer with Adam's arguments. `kept`: description of the average that beta_2 decays.
 template <class Spec>
 OptimizerBuilder<Spec> adam_relative(const std::string& name, const std::string& kept = "average square") {
   return optimizer<Spec>(name)
-      .key(config::key("beta_1", &AdamArguments::beta_1)
-               .at_least(0)
-               .below(1)
-               .doc("share of the average gradient that each step keeps"))
-      .key(config::key("beta_2", &AdamArguments::beta_2)
-               .at_least(0)
-               .below(1)
-               .doc("share of the " + kept + " that each step keeps"))
+      .key(share_key("beta_1", &AdamArguments::beta_1, "the average gradient that each step keeps").below(1))
+      .key(share_key("beta_2", &AdamArguments::beta_2, "the " + kept + " that each step keeps").below(1))
       .key(config::key("epsilon", &AdamArguments::epsilon).at_least(0).doc("added to the divisor"));
 }
 
@@ -122,19 +105,19 @@ const RegisteredOptimizer kAdamax = adam_relative<AdamaxSpec>("Adamax", "largest
                                         .alias("adamax")
                                         .doc("`Adam` with the infinity norm")
                                         .by_element()
-                                        .slots(std::vector<SlotDef>{{"momentum"}, {"norm"}});
+                                        .slots({{"momentum"}, {"norm"}});
 
 const RegisteredOptimizer kNadam = adam_relative<NadamSpec>("Nadam")
                                        .alias("nadam")
                                        .doc("`Adam` with Nesterov momentum")
                                        .by_element()
-                                       .slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+                                       .slots({{"momentum"}, {"velocity"}});
 
 const RegisteredOptimizer kLamb =
     adam_relative<LambSpec>("Lamb")
         .alias("lamb")
         .doc("`Adam` that scales each tensor's step to the norm of its weights; for large batches")
-        .slots(std::vector<SlotDef>{{"momentum"}, {"velocity"}});
+        .slots({{"momentum"}, {"velocity"}});
 
 }  // namespace
 }  // namespace dptrain::nn

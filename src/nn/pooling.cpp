@@ -30,31 +30,21 @@ VolumePasses pooling_passes(const SpecOf<3>& spec) {
   return passes;
 }
 
-/// The limit of the windows of MaxPooling for the text of `pool_size`; "" for the mean.
-template <class Spec>
-std::string window_limit_text() {
-  if (std::is_same_v<Spec, MaxPooling1DSpec>) return fmt::format(", at most {}", kMaxPoolWindow);
-  if (std::is_same_v<Spec, MaxPooling2DSpec>) return fmt::format(", at most {} values", kMaxPoolWindow);
-  if (std::is_same_v<Spec, MaxPooling3DSpec>)
-    return fmt::format(", at most {} values per frame and in depth", kMaxPoolWindow);
-  return "";
-}
-
 template <template <int> class SpecOf, int Rank>
 LayerBuilder<SpecOf<Rank>> pooling(const char* name) {
   using Spec = SpecOf<Rank>;
+  constexpr bool kIsMax = std::is_same_v<Spec, MaxPoolingSpec<Rank>>;
+  const std::string limit =
+      kIsMax ? fmt::format(", at most {} values{}", kMaxPoolWindow, Rank == 3 ? " per frame and in depth" : "") : "";
   auto builder = layer<Spec>(name);
   builder
-      .positional(key("pool_size", &Spec::pool_size)
-                      .at_least(1)
-                      .check(ExtentCheck{})
-                      .doc("size of the window: " + extents_text(Spec{}.pool_size) + window_limit_text<Spec>()))
-      .key(key("strides", &Spec::strides)
-               .at_least(1)
-               .check(ExtentCheck{})
+      .doc(fmt::format("{} -> {}; the {} of each window", shape_text(Rank), shape_text(Rank, "'"),
+                       kIsMax ? "largest value" : "mean"))
+      .positional(extent_key("pool_size", &Spec::pool_size)
+                      .doc("size of the window: " + extents_text(Spec{}.pool_size) + limit))
+      .key(extent_key("strides", &Spec::strides)
                .doc("distance between windows: " + extents_text(Spec{}.pool_size) + "; none: pool_size"))
-      .key(key("padding", &Spec::padding)
-               .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
+      .key(padding_key<Spec>())
       .inputs(1)
       .of_rank(Rank + 1)
       .output([](const Spec& spec, std::span<const Shape> in) {
@@ -66,75 +56,57 @@ LayerBuilder<SpecOf<Rank>> pooling(const char* name) {
   return builder;
 }
 
-const Registered kAveragePooling1D = pooling<AveragePoolingSpec, 1>("AveragePooling1D")
-                                         .doc("[steps, C] -> [steps', C]; the mean of each window")
-                                         .example("padding: same", {{42, 4}});
-const Registered kAveragePooling2D = pooling<AveragePoolingSpec, 2>("AveragePooling2D")
-                                         .doc("[H, W, C] -> [H', W', C]; the mean of each window")
-                                         .example("pool_size: 2, padding: same", {{7, 6, 4}});
-const Registered kAveragePooling3D = pooling<AveragePoolingSpec, 3>("AveragePooling3D")
-                                         .doc("[D, H, W, C] -> [D', H', W', C]; the mean of each window")
-                                         .example("", {{3, 7, 2, 4}});
-const Registered kMaxPooling1D = pooling<MaxPoolingSpec, 1>("MaxPooling1D")
-                                     .doc("[steps, C] -> [steps', C]; the largest value of each window")
-                                     .example("pool_size: 3, strides: 2", {{42, 4}});
+const Registered kAveragePooling1D =
+    pooling<AveragePoolingSpec, 1>("AveragePooling1D").example("padding: same", {{42, 4}});
+const Registered kAveragePooling2D =
+    pooling<AveragePoolingSpec, 2>("AveragePooling2D").example("pool_size: 2, padding: same", {{7, 6, 4}});
+const Registered kAveragePooling3D = pooling<AveragePoolingSpec, 3>("AveragePooling3D").example("", {{3, 7, 2, 4}});
+const Registered kMaxPooling1D =
+    pooling<MaxPoolingSpec, 1>("MaxPooling1D").example("pool_size: 3, strides: 2", {{42, 4}});
 const Registered kMaxPooling2D = pooling<MaxPoolingSpec, 2>("MaxPooling2D")
-                                     .doc("[H, W, C] -> [H', W', C]; the largest value of each window")
                                      .example("pool_size: 3, strides: 2", {{7, 6, 4}})
                                      .example("pool_size: 2", {{7, 6, 5}});
 const Registered kMaxPooling3D = pooling<MaxPoolingSpec, 3>("MaxPooling3D")
-                                     .doc("[D, H, W, C] -> [D', H', W', C]; the largest value of each window")
                                      .example("pool_size: [2, 3, 1], strides: 2, padding: same", {{3, 7, 2, 4}});
-
-template <template <int> class SpecOf, int Rank>
-LayerBuilder<SpecOf<Rank>> global_pooling(const char* name) {
-  using Spec = SpecOf<Rank>;
-  auto builder = layer<Spec>(name);
-  builder.key(key("keepdims", &Spec::keepdims).doc("whether to keep the pooled axes with extent 1"))
-      .inputs(1)
-      .of_rank(Rank + 1)
-      .output([](const Spec& spec, std::span<const Shape> in) {
-        return joined(Axes(spec.keepdims ? std::size_t{Rank} : 0, 1), {in[0].back()});
-      });
-  return builder;
-}
 
 template <template <int> class SpecOf, int Rank>
 SpecOf<2> global_image_of(const SpecOf<Rank>& spec) {
   return {spec.keepdims};
 }
 
-const Registered kGlobalAveragePooling1D =
-    global_pooling<GlobalAveragePoolingSpec, 1>("GlobalAveragePooling1D")
-        .doc("[steps, C] -> [C], or [1, C] with `keepdims`; the mean of each channel, without masked steps")
-        .masks(MaskRule::kEnds)
-        .uses_masks()
-        .backward_reads(BackwardReads{.masks = true})
-        .example("", {{42, 4}})
-        .masked_example("", {{9, 5}});
+template <template <int> class SpecOf, int Rank>
+LayerBuilder<SpecOf<Rank>> global_pooling(const char* name) {
+  using Spec = SpecOf<Rank>;
+  constexpr bool kIsMax = std::is_same_v<Spec, GlobalMaxPoolingSpec<Rank>>;
+  auto builder = layer<Spec>(name);
+  builder.doc(fmt::format("{} -> [C]; the {} of each channel", shape_text(Rank), kIsMax ? "largest value" : "mean"))
+      .key(key("keepdims", &Spec::keepdims).doc("whether to keep the pooled axes with extent 1"))
+      .inputs(1)
+      .of_rank(Rank + 1)
+      .output([](const Spec& spec, std::span<const Shape> in) {
+        return joined(Axes(spec.keepdims ? std::size_t{Rank} : 0, 1), {in[0].back()});
+      });
+  if constexpr (Rank == 3 || (Rank == 1 && kIsMax)) builder.computed_as(global_image_of<SpecOf, Rank>);
+  return builder;
+}
+
+const Registered kGlobalAveragePooling1D = global_pooling<GlobalAveragePoolingSpec, 1>("GlobalAveragePooling1D")
+                                               .doc("[steps, C] -> [C]; the mean of each channel, without masked steps")
+                                               .masks(MaskRule::kEnds)
+                                               .uses_masks()
+                                               .backward_reads(BackwardReads{.masks = true})
+                                               .example("", {{42, 4}})
+                                               .masked_example("", {{9, 5}});
 const Registered kGlobalAveragePooling2D =
-    global_pooling<GlobalAveragePoolingSpec, 2>("GlobalAveragePooling2D")
-        .doc("[H, W, C] -> [C], or [1, 1, C] with `keepdims`; the mean of each channel")
-        .example("", {{7, 6, 4}});
+    global_pooling<GlobalAveragePoolingSpec, 2>("GlobalAveragePooling2D").example("", {{7, 6, 4}});
 const Registered kGlobalAveragePooling3D =
-    global_pooling<GlobalAveragePoolingSpec, 3>("GlobalAveragePooling3D")
-        .doc("[D, H, W, C] -> [C], or [1, 1, 1, C] with `keepdims`; the mean of each channel")
-        .computed_as(global_image_of<GlobalAveragePoolingSpec, 3>)
-        .example("", {{3, 7, 2, 4}});
+    global_pooling<GlobalAveragePoolingSpec, 3>("GlobalAveragePooling3D").example("", {{3, 7, 2, 4}});
 const Registered kGlobalMaxPooling1D =
-    global_pooling<GlobalMaxPoolingSpec, 1>("GlobalMaxPooling1D")
-        .doc("[steps, C] -> [C], or [1, C] with `keepdims`; the largest value of each channel")
-        .computed_as(global_image_of<GlobalMaxPoolingSpec, 1>)
-        .example("", {{42, 4}});
+    global_pooling<GlobalMaxPoolingSpec, 1>("GlobalMaxPooling1D").example("", {{42, 4}});
 const Registered kGlobalMaxPooling2D =
-    global_pooling<GlobalMaxPoolingSpec, 2>("GlobalMaxPooling2D")
-        .doc("[H, W, C] -> [C], or [1, 1, C] with `keepdims`; the largest value of each channel")
-        .example("", {{7, 6, 4}});
+    global_pooling<GlobalMaxPoolingSpec, 2>("GlobalMaxPooling2D").example("", {{7, 6, 4}});
 const Registered kGlobalMaxPooling3D =
-    global_pooling<GlobalMaxPoolingSpec, 3>("GlobalMaxPooling3D")
-        .doc("[D, H, W, C] -> [C], or [1, 1, 1, C] with `keepdims`; the largest value of each channel")
-        .computed_as(global_image_of<GlobalMaxPoolingSpec, 3>)
-        .example("", {{3, 7, 2, 4}});
+    global_pooling<GlobalMaxPoolingSpec, 3>("GlobalMaxPooling3D").example("", {{3, 7, 2, 4}});
 
 }  // namespace
 }  // namespace dptrain::nn

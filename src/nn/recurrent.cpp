@@ -66,19 +66,18 @@ std::string stateful_error(bool stateful) {
          "sequences, or pass states with return_state and inputs";
 }
 
-template <class Spec, class T>
-void add_activation_key(LayerBuilder<Spec>& builder, const char* name, Activation T::*member, const char* text) {
-  builder.key(key(name, member).check(recurrent_activation_error).doc(text));
-}
-
 /// Adds the keys after the layer's first ones, in Keras's order.
 template <class Spec>
 void add_cell_keys(LayerBuilder<Spec>& builder) {
-  const std::string per_gate = std::is_same_v<Spec, ConvLSTM2DSpec> ? " and gate" : "";
-  add_activation_key(builder, "activation", &RecurrentSpec::activation,
-                     "function of the new state; of LSTM also of the cell");
+  const std::string masks = fmt::format(", with one mask per sample{}, the same at each step",
+                                        std::is_same_v<Spec, ConvLSTM2DSpec> ? " and gate" : "");
+  builder.key(key("activation", &RecurrentSpec::activation)
+                  .check(recurrent_activation_error)
+                  .doc("function of the new state; of LSTM also of the cell"));
   if constexpr (requires { &Spec::recurrent_activation; })
-    add_activation_key(builder, "recurrent_activation", &Spec::recurrent_activation, "function of the gates");
+    builder.key(key("recurrent_activation", &Spec::recurrent_activation)
+                    .check(recurrent_activation_error)
+                    .doc("function of the gates"));
   builder.key(key("use_bias", &RecurrentSpec::use_bias).doc("whether to add a bias"))
       .key(key("kernel_initializer", &RecurrentSpec::kernel_initializer).doc("initializer of the kernel"))
       .key(key("recurrent_initializer", &RecurrentSpec::recurrent_initializer)
@@ -93,16 +92,9 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
       .key(key("recurrent_regularizer", &RecurrentSpec::recurrent_regularizer)
                .doc("penalty on the kernel that multiplies the state, added to the loss"))
       .key(key("bias_regularizer", &RecurrentSpec::bias_regularizer).doc("penalty on the bias, added to the loss"))
-      .key(
-          key("dropout", &RecurrentSpec::dropout)
-              .at_least(0)
-              .below(1)
-              .doc("rate at which inputs are dropped, with one mask per sample" + per_gate + ", the same at each step"))
-      .key(key("recurrent_dropout", &RecurrentSpec::recurrent_dropout)
-               .at_least(0)
-               .below(1)
-               .doc("rate at which the state is dropped, with one mask per sample" + per_gate +
-                    ", the same at each step"));
+      .key(rate_key("dropout", &RecurrentSpec::dropout).doc("rate at which inputs are dropped" + masks))
+      .key(rate_key("recurrent_dropout", &RecurrentSpec::recurrent_dropout)
+               .doc("rate at which the state is dropped" + masks));
   if constexpr (requires { &Spec::reset_after; })
     builder.key(key("reset_after", &Spec::reset_after)
                     .doc("whether to apply the reset gate after the product with the state, not before it"));
@@ -118,15 +110,23 @@ void add_cell_keys(LayerBuilder<Spec>& builder) {
       .random([](const Spec& spec) { return spec.dropout > 0 || spec.recurrent_dropout > 0; });
 }
 
-/// A layer over steps whose cell has `states` states. The caller sets outputs and weights.
-template <class Spec>
-LayerBuilder<Spec> recurrent(const char* name, int states) {
+const RecurrentCell kSimpleRnnCell{.name = "simple_rnn_cell", .gates = 1, .states = {"state_h"}};
+const RecurrentCell kLstmCell{.name = "lstm_cell", .gates = 4, .states = {"state_h", "state_c"}};
+const RecurrentCell kGruCell{.name = "gru_cell", .gates = 3, .states = {"state_h"}};
+
+/// A layer over steps. The caller sets the weights.
+template <class Spec, const RecurrentCell& cell>
+LayerBuilder<Spec> recurrent(const char* name) {
   auto builder = layer<Spec>(name);
-  builder.positional(
-      key("units", &RecurrentSpec::units).required().at_least(1).check(ExtentCheck{}).doc("number of outputs"));
+  builder
+      .doc(fmt::format("[steps, features] -> [units], or [steps, units] with `return_sequences`; `return_state` adds "
+                       "the output{}",
+                       cell.states.size() == 1 ? " `state_h`" : "s `state_h` and `state_c`"))
+      .positional(extent_key("units", &RecurrentSpec::units).required().doc("number of outputs"));
   add_cell_keys(builder);
   builder.key(key("unroll", &RecurrentSpec::unroll).doc("no effect here"))
-      .inputs(1, 1 + states)
+      .inputs(1, 1 + static_cast<int>(cell.states.size()))
+      .outputs([](const Spec& spec, std::span<const TensorDef> in) { return recurrent_outputs(cell, spec, in); })
       .masks([](const Spec& spec, std::span<const Shape>) {
         return spec.return_sequences ? MaskRule::kPasses : MaskRule::kEnds;
       })
@@ -138,26 +138,10 @@ LayerBuilder<Spec> recurrent(const char* name, int states) {
   return builder;
 }
 
-const RecurrentCell& simple_rnn_cell() {
-  static const RecurrentCell cell{.name = "simple_rnn_cell", .gates = 1, .states = {"state_h"}};
-  return cell;
-}
-
-const Registered kSimpleRnn = recurrent<SimpleRNNSpec>("SimpleRNN", 1)
-                                  .doc(
-                                      "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
-                                      "`return_state` adds the output `state_h`")
-                                  .outputs([](const SimpleRNNSpec& spec, std::span<const TensorDef> in) {
-                                    return recurrent_outputs(simple_rnn_cell(), spec, in);
-                                  })
+const Registered kSimpleRnn = recurrent<SimpleRNNSpec, kSimpleRnnCell>("SimpleRNN")
                                   .weights([](const SimpleRNNSpec& spec, std::span<const Shape> in) {
-                                    return recurrent_weights(simple_rnn_cell(), spec, in, {spec.units});
+                                    return recurrent_weights(kSimpleRnnCell, spec, in, {spec.units});
                                   });
-
-const RecurrentCell& lstm_cell() {
-  static const RecurrentCell cell{.name = "lstm_cell", .gates = 4, .states = {"state_h", "state_c"}};
-  return cell;
-}
 
 /// kernel [features, 4 units], recurrent_kernel, bias of a cell of this name.
 std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spec, std::int64_t features) {
@@ -171,33 +155,13 @@ std::vector<WeightDef> lstm_weights(const std::string& cell, const LSTMSpec& spe
   return all;
 }
 
-const Registered kLstm = recurrent<LSTMSpec>("LSTM", 2)
-                             .doc(
-                                 "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
-                                 "`return_state` adds the outputs `state_h` and `state_c`")
-                             .outputs([](const LSTMSpec& spec, std::span<const TensorDef> in) {
-                               return recurrent_outputs(lstm_cell(), spec, in);
-                             })
-                             .weights([](const LSTMSpec& spec, std::span<const Shape> in) {
-                               return lstm_weights(lstm_cell().name, spec, in[0].back());
-                             });
+const Registered kLstm = recurrent<LSTMSpec, kLstmCell>("LSTM").weights(
+    [](const LSTMSpec& spec, std::span<const Shape> in) { return lstm_weights(kLstmCell.name, spec, in[0].back()); });
 
-const RecurrentCell& gru_cell() {
-  static const RecurrentCell cell{.name = "gru_cell", .gates = 3, .states = {"state_h"}};
-  return cell;
-}
-
-const Registered kGru = recurrent<GRUSpec>("GRU", 1)
-                            .doc(
-                                "[steps, features] -> [units], or [steps, units] with `return_sequences`; "
-                                "`return_state` adds the output `state_h`")
-                            .outputs([](const GRUSpec& spec, std::span<const TensorDef> in) {
-                              return recurrent_outputs(gru_cell(), spec, in);
-                            })
-                            .weights([](const GRUSpec& spec, std::span<const Shape> in) {
-                              const Shape bias = spec.reset_after ? Shape{2, 3 * spec.units} : Shape{3 * spec.units};
-                              return recurrent_weights(gru_cell(), spec, in, bias);
-                            });
+const Registered kGru = recurrent<GRUSpec, kGruCell>("GRU").weights([](const GRUSpec& spec, std::span<const Shape> in) {
+  const Shape bias = spec.reset_after ? Shape{2, 3 * spec.units} : Shape{3 * spec.units};
+  return recurrent_weights(kGruCell, spec, in, bias);
+});
 
 constexpr std::int64_t kConvLstmGates = 4;
 
@@ -239,26 +203,11 @@ LayerBuilder<ConvLSTM2DSpec> conv_lstm2d() {
       .doc(
           "[steps, H, W, C] -> [H', W', filters], or [steps, H', W', filters] with `return_sequences`; an LSTM with "
           "convolutions, `return_state` adds the outputs `state_h` and `state_c`")
-      .positional(key("filters", &RecurrentSpec::units)
-                      .required()
-                      .at_least(1)
-                      .check(ExtentCheck{})
-                      .doc("number of output channels"))
-      .key(key("kernel_size", &ConvLSTM2DSpec::kernel_size)
-               .required()
-               .at_least(1)
-               .check(ExtentCheck{})
-               .doc("size of the window: " + extents_text(ConvLSTM2DSpec{}.kernel_size)))
-      .key(key("strides", &ConvLSTM2DSpec::strides)
-               .at_least(1)
-               .check(ExtentCheck{})
-               .doc("distance between windows: " + extents_text(ConvLSTM2DSpec{}.strides)))
-      .key(key("padding", &ConvLSTM2DSpec::padding)
-               .doc("valid, or same: the output has the size of the input divided by the strides, rounded up"))
-      .key(key("dilation_rate", &ConvLSTM2DSpec::dilation_rate)
-               .at_least(1)
-               .check(ExtentCheck{})
-               .doc("distance between the taps of the kernel; above 1 only with strides of 1"));
+      .positional(extent_key("filters", &RecurrentSpec::units).required().doc("number of output channels"))
+      .key(kernel_size_key<ConvLSTM2DSpec>())
+      .key(strides_key<ConvLSTM2DSpec>())
+      .key(padding_key<ConvLSTM2DSpec>())
+      .key(dilation_key<ConvLSTM2DSpec>());
   add_cell_keys(builder);
   builder.inputs(1, 3)
       .outputs(outputs)

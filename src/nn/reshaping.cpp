@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/format.h"
-#include "nn/geometry.h"
 #include "nn/layer.h"
 
 namespace dptrain::nn {
@@ -86,7 +85,7 @@ const Registered kPermute = layer<PermuteSpec>("Permute")
 const Registered kRepeatVector =
     layer<RepeatVectorSpec>("RepeatVector")
         .doc("[features] -> [n, features]")
-        .positional(key("n", &RepeatVectorSpec::n).required().at_least(1).check(ExtentCheck{}).doc("number of copies"))
+        .positional(extent_key("n", &RepeatVectorSpec::n).required().doc("number of copies"))
         .inputs(1)
         .of_rank(1)
         .output([](const RepeatVectorSpec& spec, std::span<const Shape> in) {

@@ -56,23 +56,21 @@ VolumePasses margin_passes(const Margins3D& margins) {
   return passes;
 }
 
-/// The forms of a Margins<Rank>.
-template <int Rank>
-std::string margins_text() {
-  if (Rank == 1) return "n or [before, after]";
-  if (Rank == 2) return "n, [height, width] or [[top, bottom], [left, right]]";
-  return "n, [depth, height, width] or [[before, after], [top, bottom], [left, right]]";
+/// The key of the numbers of elements that are added or removed at the ends; `text`: which of both.
+template <int Rank, class Spec>
+auto margins_key(const char* name, Margins<Rank> Spec::*member, const std::string& text) {
+  static constexpr const char* kForms[] = {
+      "n or [before, after]", "n, [height, width] or [[top, bottom], [left, right]]",
+      "n, [depth, height, width] or [[before, after], [top, bottom], [left, right]]"};
+  return key(name, member).at_least(0).check(ExtentCheck{}).doc(text + " at each end: " + kForms[Rank - 1]);
 }
 
 template <int Rank>
 LayerBuilder<CroppingSpec<Rank>> cropping(const char* name) {
   using Spec = CroppingSpec<Rank>;
   auto builder = layer<Spec>(name);
-  builder
-      .positional(key("cropping", &Spec::cropping)
-                      .at_least(0)
-                      .check(ExtentCheck{})
-                      .doc("size removed at each end: " + margins_text<Rank>()))
+  builder.doc(shape_text(Rank) + " -> " + shape_text(Rank, " - ...") + "; removes values at the ends")
+      .positional(margins_key<Rank>("cropping", &Spec::cropping, "size removed"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(cropped_shape<Rank>);
@@ -83,11 +81,8 @@ template <int Rank>
 LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
   using Spec = ZeroPaddingSpec<Rank>;
   auto builder = layer<Spec>(name);
-  builder
-      .positional(key("padding", &Spec::padding)
-                      .at_least(0)
-                      .check(ExtentCheck{})
-                      .doc("size added at each end: " + margins_text<Rank>()))
+  builder.doc(shape_text(Rank) + " -> " + shape_text(Rank, " + ...") + "; adds zeros at the ends")
+      .positional(margins_key<Rank>("padding", &Spec::padding, "size added"))
       .inputs(1)
       .of_rank(Rank + 1)
       .output(padded_shape<Rank>);
@@ -96,27 +91,19 @@ LayerBuilder<ZeroPaddingSpec<Rank>> zero_padding(const char* name) {
 
 const Registered kCropping1D =
     cropping<1>("Cropping1D")
-        .doc("[steps, C] -> [steps - ..., C]; removes steps at the ends")
         .computed_as(+[](const Cropping1DSpec& spec) { return Cropping2DSpec{along(spec.cropping)}; })
         .example("", {{42, 4}});
-const Registered kCropping2D = cropping<2>("Cropping2D")
-                                   .doc("[H, W, C] -> [H - ..., W - ..., C]; removes rows and columns at the ends")
-                                   .example("cropping: 1", {{7, 6, 4}});
+const Registered kCropping2D = cropping<2>("Cropping2D").example("cropping: 1", {{7, 6, 4}});
 const Registered kCropping3D =
     cropping<3>("Cropping3D")
-        .doc("[D, H, W, C] -> [D - ..., H - ..., W - ..., C]; removes frames, rows and columns at the ends")
         .computed_in_passes([](const Cropping3DSpec& spec) { return margin_passes<Cropping2DSpec>(spec.cropping); })
         .example("cropping: [1, 2, 0]", {{3, 7, 2, 4}});
 const Registered kZeroPadding1D =
     zero_padding<1>("ZeroPadding1D")
-        .doc("[steps, C] -> [steps + ..., C]; adds zeros at the ends")
         .computed_as(+[](const ZeroPadding1DSpec& spec) { return ZeroPadding2DSpec{along(spec.padding)}; })
         .example("padding: [1, 2]", {{42, 4}});
-const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D")
-                                      .doc("[H, W, C] -> [H + ..., W + ..., C]; adds zeros at the ends")
-                                      .example("padding: [[1, 2], [0, 3]]", {{7, 6, 4}});
+const Registered kZeroPadding2D = zero_padding<2>("ZeroPadding2D").example("padding: [[1, 2], [0, 3]]", {{7, 6, 4}});
 const Registered kZeroPadding3D = zero_padding<3>("ZeroPadding3D")
-                                      .doc("[D, H, W, C] -> [D + ..., H + ..., W + ..., C]; adds zeros at the ends")
                                       .computed_in_passes([](const ZeroPadding3DSpec& spec) {
                                         return margin_passes<ZeroPadding2DSpec>(spec.padding);
                                       })
@@ -140,24 +127,23 @@ Shape enlarged_shape(const Shape& in, const Axes& size) {
   return Shape(std::move(all));
 }
 
-const Registered kUpSampling1D =
-    layer<UpSampling1DSpec>("UpSampling1D")
-        .doc("[steps, C] -> [steps * size, C]; repeats each step")
-        .positional(key("size", &UpSampling1DSpec::size).at_least(1).check(ExtentCheck{}).doc("factor"))
-        .inputs(1)
-        .of_rank(2)
-        .output(
-            [](const UpSampling1DSpec& spec, std::span<const Shape> in) { return enlarged_shape(in[0], {spec.size}); })
-        .computed_as(+[](const UpSampling1DSpec& spec) {
-          return UpSampling2DSpec{.size = {1, spec.size}};
-        })
-        .example("", {{42, 4}});
+const Registered kUpSampling1D = layer<UpSampling1DSpec>("UpSampling1D")
+                                     .doc("[steps, C] -> [steps * size, C]; repeats each step")
+                                     .positional(extent_key("size", &UpSampling1DSpec::size).doc("factor"))
+                                     .inputs(1)
+                                     .of_rank(2)
+                                     .output([](const UpSampling1DSpec& spec, std::span<const Shape> in) {
+                                       return enlarged_shape(in[0], {spec.size});
+                                     })
+                                     .computed_as(+[](const UpSampling1DSpec& spec) {
+                                       return UpSampling2DSpec{.size = {1, spec.size}};
+                                     })
+                                     .example("", {{42, 4}});
 
 const Registered kUpSampling2D =
     layer<UpSampling2DSpec>("UpSampling2D")
         .doc("[H, W, C] -> [H * h, W * w, C] with `size` [h, w]")
-        .positional(
-            key("size", &UpSampling2DSpec::size).at_least(1).check(ExtentCheck{}).doc("factor, or [height, width]"))
+        .positional(extent_key("size", &UpSampling2DSpec::size).doc("factor, or [height, width]"))
         .key(key("interpolation", &UpSampling2DSpec::interpolation).doc("how values between pixels are computed"))
         .inputs(1)
         .of_rank(3)
@@ -170,10 +156,7 @@ const Registered kUpSampling2D =
 const Registered kUpSampling3D =
     layer<UpSampling3DSpec>("UpSampling3D")
         .doc("[D, H, W, C] -> [D * d, H * h, W * w, C] with `size` [d, h, w]; repeats each value")
-        .positional(key("size", &UpSampling3DSpec::size)
-                        .at_least(1)
-                        .check(ExtentCheck{})
-                        .doc("factor, or [depth, height, width]"))
+        .positional(extent_key("size", &UpSampling3DSpec::size).doc("factor, or [depth, height, width]"))
         .inputs(1)
         .of_rank(4)
         .output([](const UpSampling3DSpec& spec, std::span<const Shape> in) {
@@ -189,9 +172,8 @@ const Registered kUpSampling3D =
 const Registered kResizing =
     layer<ResizingSpec>("Resizing")
         .doc("[H, W, C] -> [height, width, C], without antialias")
-        .key(key("height", &ResizingSpec::height).required().at_least(1).check(ExtentCheck{}).doc("rows of the result"))
-        .key(
-            key("width", &ResizingSpec::width).required().at_least(1).check(ExtentCheck{}).doc("columns of the result"))
+        .key(extent_key("height", &ResizingSpec::height).required().doc("rows of the result"))
+        .key(extent_key("width", &ResizingSpec::width).required().doc("columns of the result"))
         .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
         .inputs(1)
         .of_rank(3)

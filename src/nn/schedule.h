@@ -88,10 +88,5 @@ using RegisteredSchedule = config::Registration<schedule_family>;
 }  // namespace dptrain::nn
 
 namespace dptrain::config {
-template <>
-struct Value<nn::LearningRate> {
-  static bool read(const Node&, Reader&, nn::LearningRate& out);
-  static Node write(const nn::LearningRate&);
-  static Node schema();
-};
+DPTRAIN_CONFIG_VALUE(nn::LearningRate);
 }  // namespace dptrain::config

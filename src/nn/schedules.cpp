@@ -9,6 +9,22 @@
 namespace dptrain::nn {
 namespace {
 
+/// A schedule that begins with `initial_learning_rate`; `which`: "" or "first ", the decay whose length is `steps`.
+template <class Spec, class Base>
+ScheduleBuilder<Spec> decay_schedule(const char* name, config::Duration Base::*steps, const std::string& which = "") {
+  auto builder = schedule<Spec>(name);
+  builder
+      .key(config::key("initial_learning_rate", &Spec::initial_learning_rate)
+               .required()
+               .at_least(0)
+               .doc("rate at the start"))
+      .key(config::key(which.empty() ? "decay_steps" : "first_decay_steps", steps)
+               .required()
+               .check(positive_steps)
+               .doc("how long the " + which + "decay takes: steps, or `5 epochs`"));
+  return builder;
+}
+
 using Cosine = CosineDecaySpec;
 
 std::string cosine_rule(const Cosine& spec) {
@@ -37,19 +53,10 @@ Rate cosine_decay(const Cosine& spec, const Epoch& epoch) {
 }
 
 const RegisteredSchedule kCosineDecay =
-    schedule<Cosine>("CosineDecay")
+    decay_schedule<Cosine>("CosineDecay", &Cosine::decay_steps)
         .doc("half a cosine, down to the share `alpha` of its first rate; before it, optionally, a linear warm-up")
-        .key(config::key("initial_learning_rate", &Cosine::initial_learning_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("rate at the start"))
-        .key(config::key("decay_steps", &Cosine::decay_steps)
-                 .required()
-                 .check(positive_steps)
-                 .doc("how long the decay takes: steps, or `5 epochs`"))
         .key(config::key("alpha", &Cosine::alpha)
-                 .at_least(0)
-                 .at_most(1)
+                 .between(0, 1)
                  .doc("smallest rate, as a share of the one that the decay starts at"))
         .key(config::key("warmup_target", &Cosine::warmup_target).at_least(0).doc("rate after the warm-up"))
         .key(config::key("warmup_steps", &Cosine::warmup_steps)
@@ -91,16 +98,8 @@ Rate cosine_decay_restarts(const CosineDecayRestarts& spec, const Epoch& epoch) 
 }
 
 const RegisteredSchedule kCosineDecayRestarts =
-    schedule<CosineDecayRestarts>("CosineDecayRestarts")
+    decay_schedule<CosineDecayRestarts>("CosineDecayRestarts", &CosineDecayRestarts::first_decay_steps, "first ")
         .doc("repeated `CosineDecay`; each is `t_mul` times as long as the one before")
-        .key(config::key("initial_learning_rate", &CosineDecayRestarts::initial_learning_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("rate at the start"))
-        .key(config::key("first_decay_steps", &CosineDecayRestarts::first_decay_steps)
-                 .required()
-                 .check(positive_steps)
-                 .doc("how long the first decay takes: steps, or `5 epochs`"))
         .key(config::key("t_mul", &CosineDecayRestarts::t_mul)
                  .at_least(1)
                  .doc("factor of the length of each decay after the first"))
@@ -108,77 +107,62 @@ const RegisteredSchedule kCosineDecayRestarts =
                  .above(0)
                  .doc("factor of the initial rate of each decay after the first"))
         .key(config::key("alpha", &CosineDecayRestarts::alpha)
-                 .at_least(0)
-                 .at_most(1)
+                 .between(0, 1)
                  .doc("smallest rate of each decay, as a share of initial_learning_rate"))
         .rate(cosine_decay_restarts);
 
-/// lr0 rate^(s / steps); staircase: whole decay_steps count only.
-struct ExponentialDecay {
+struct StepDecay {
   double initial_learning_rate = 0;
   config::Duration decay_steps;
   double decay_rate = 0;
   bool staircase = false;
+
+  /// The number of decay_steps until now; with `staircase` only whole ones count.
+  double decays(const Period& decay, const Progress& progress) const {
+    const double count = decay.elapsed(progress) / decay.steps;
+    return staircase ? std::floor(count) : count;
+  }
 };
+
+template <class Spec>
+ScheduleBuilder<Spec> step_decay(const char* name, const config::Key<StepDecay, double>& rate) {
+  auto builder = decay_schedule<Spec>(name, &StepDecay::decay_steps);
+  builder.key(rate).key(
+      config::key("staircase", &StepDecay::staircase).doc("whether the rate changes only after whole decay_steps"));
+  return builder;
+}
+
+/// lr0 rate^(s / steps).
+struct ExponentialDecay : StepDecay {};
 
 Rate exponential_decay(const ExponentialDecay& spec, const Epoch& epoch) {
   return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
-    const double decays = decay.elapsed(progress) / decay.steps;
-    return spec.initial_learning_rate * std::pow(spec.decay_rate, spec.staircase ? std::floor(decays) : decays);
+    return spec.initial_learning_rate * std::pow(spec.decay_rate, spec.decays(decay, progress));
   };
 }
 
 const RegisteredSchedule kExponentialDecay =
-    schedule<ExponentialDecay>("ExponentialDecay")
+    step_decay<ExponentialDecay>(
+        "ExponentialDecay",
+        config::key("decay_rate", &StepDecay::decay_rate).required().above(0).doc("factor after each decay_steps"))
         .doc("multiplies the rate by `decay_rate` every `decay_steps`")
-        .key(config::key("initial_learning_rate", &ExponentialDecay::initial_learning_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("rate at the start"))
-        .key(config::key("decay_steps", &ExponentialDecay::decay_steps)
-                 .required()
-                 .check(positive_steps)
-                 .doc("how long the decay takes: steps, or `5 epochs`"))
-        .key(config::key("decay_rate", &ExponentialDecay::decay_rate)
-                 .required()
-                 .above(0)
-                 .doc("factor after each decay_steps"))
-        .key(config::key("staircase", &ExponentialDecay::staircase)
-                 .doc("whether the rate changes only after whole decay_steps"))
         .rate(exponential_decay);
 
-/// lr0 / (1 + rate s / steps); staircase: whole decay_steps count only.
-struct InverseTimeDecay {
-  double initial_learning_rate = 0;
-  config::Duration decay_steps;
-  double decay_rate = 0;
-  bool staircase = false;
-};
+/// lr0 / (1 + rate s / steps).
+struct InverseTimeDecay : StepDecay {};
 
 Rate inverse_time_decay(const InverseTimeDecay& spec, const Epoch& epoch) {
   return [spec, decay = epoch.period(spec.decay_steps)](const Progress& progress) {
-    const double decays = decay.elapsed(progress) / decay.steps;
-    return spec.initial_learning_rate / (1 + spec.decay_rate * (spec.staircase ? std::floor(decays) : decays));
+    return spec.initial_learning_rate / (1 + spec.decay_rate * spec.decays(decay, progress));
   };
 }
 
 const RegisteredSchedule kInverseTimeDecay =
-    schedule<InverseTimeDecay>("InverseTimeDecay")
+    step_decay<InverseTimeDecay>("InverseTimeDecay", config::key("decay_rate", &StepDecay::decay_rate)
+                                                         .required()
+                                                         .at_least(0)
+                                                         .doc("growth of the divisor, from 1, in each decay_steps"))
         .doc("after s steps, the initial rate divided by 1 + `decay_rate` * s / `decay_steps`")
-        .key(config::key("initial_learning_rate", &InverseTimeDecay::initial_learning_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("rate at the start"))
-        .key(config::key("decay_steps", &InverseTimeDecay::decay_steps)
-                 .required()
-                 .check(positive_steps)
-                 .doc("how long the decay takes: steps, or `5 epochs`"))
-        .key(config::key("decay_rate", &InverseTimeDecay::decay_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("growth of the divisor, from 1, in each decay_steps"))
-        .key(config::key("staircase", &InverseTimeDecay::staircase)
-                 .doc("whether the rate changes only after whole decay_steps"))
         .rate(inverse_time_decay);
 
 using Polynomial = PolynomialDecaySpec;
@@ -200,16 +184,8 @@ Rate polynomial_decay(const Polynomial& spec, const Epoch& epoch) {
 }
 
 const RegisteredSchedule kPolynomialDecay =
-    schedule<Polynomial>("PolynomialDecay")
+    decay_schedule<Polynomial>("PolynomialDecay", &Polynomial::decay_steps)
         .doc("falls to `end_learning_rate` by a power of the remaining share of `decay_steps`")
-        .key(config::key("initial_learning_rate", &Polynomial::initial_learning_rate)
-                 .required()
-                 .at_least(0)
-                 .doc("rate at the start"))
-        .key(config::key("decay_steps", &Polynomial::decay_steps)
-                 .required()
-                 .check(positive_steps)
-                 .doc("how long the decay takes: steps, or `5 epochs`"))
         .key(config::key("end_learning_rate", &Polynomial::end_learning_rate).at_least(0).doc("rate at the end"))
         .key(config::key("power", &Polynomial::power).above(0).doc("exponent of the decay"))
         .key(config::key("cycle", &Polynomial::cycle)
