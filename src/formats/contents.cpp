@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/crc32.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"
@@ -28,16 +27,7 @@ bool check_seal(const Hdf5Bytes& file) {
   std::array<std::byte, kSealBytes> found{};
   file.read(end, found);
   if (std::memcmp(found.data(), kSealWords.data(), kSealWords.size()) != 0) return false;
-
-  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(end, std::uint64_t{1} << 20U)));
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < end;) {
-    const auto part = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(end - at, piece.size())));
-    file.read(at, part);
-    crc = crc32(part, crc);
-    at += part.size();
-  }
-  if (seal(crc) != found) file.throw_damaged("its checksum does not match");
+  if (seal(file.checksum(end)) != found) file.throw_damaged("its checksum does not match");
   return true;
 }
 

@@ -49,13 +49,17 @@ std::map<std::string, std::string> classes(const nlohmann::json& model) {
 
 using Row = std::array<std::string, 4>;
 
-std::string table(const std::vector<Row>& rows) {
+/// `has_numbers`: whether the third column is aligned to the right.
+std::string aligned_rows(const std::vector<Row>& rows, bool has_numbers) {
   std::array<std::size_t, 4> width{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   std::string text;
-  for (const Row& row : rows)
-    text += fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", row[0], width[0], row[1], width[1], row[2], width[2], row[3]);
+  for (const Row& row : rows) {
+    const std::string third =
+        has_numbers ? fmt::format("{:>{}}", row[2], width[2]) : fmt::format("{:<{}}", row[2], width[2]);
+    text += fmt::format("  {:<{}}  {:<{}}  {}  {}\n", row[0], width[0], row[1], width[1], third, row[3]);
+  }
   return text;
 }
 
@@ -80,8 +84,8 @@ std::string layer_table(const FileContents& contents) {
   }
   const std::string name = text_at(at(model, "config"), "name");
   return fmt::format("model {} ({})\n{}{}, {}\n", name.empty() ? "without a name" : printable(name),
-                     model.is_object() ? printable(text_at(model, "class_name")) : "weights only", table(rows),
-                     counted(layers.size(), "layer"), counted(total, "parameter"));
+                     model.is_object() ? printable(text_at(model, "class_name")) : "weights only",
+                     aligned_rows(rows, true), counted(layers.size(), "layer"), counted(total, "parameter"));
 }
 
 /// Adds a line ("epoch: 5") for each key of the trainer's JSON, at any depth, that states progress or best values.
@@ -200,13 +204,7 @@ std::string WeightsReport::table() const {
     lines.push_back({printable(row.layer), word(row.status), source,
                      printable(row.shapes) + (row.reason.empty() ? "" : fmt::format("  ({})", printable(row.reason)))});
   }
-  std::array<std::size_t, 3> width{};
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < width.size(); ++i) width[i] = std::max(width[i], line[i].size());
-  for (const auto& line : lines)
-    text +=
-        fmt::format("  {:<{}}  {:<{}}  {:<{}}  {}\n", line[0], width[0], line[1], width[1], line[2], width[2], line[3]);
-  return text;
+  return text + aligned_rows(lines, false);
 }
 
 }  // namespace dptrain::formats

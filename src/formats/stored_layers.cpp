@@ -1,13 +1,13 @@
 #include "formats/stored_layers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
+#include "core/text.h"
 #include "formats/keras/keras_definition.h"
 #include "graph/definitions.h"
 
@@ -185,18 +185,11 @@ std::optional<Hdf5Group> container_of(const Hdf5Group& group) {
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// "conv2d_12" -> ("conv2d", 12); "conv2d" -> ("conv2d", 0).
 std::pair<std::string, std::uint64_t> class_and_count(const std::string& group) {
   const std::size_t bar = group.rfind('_');
   if (bar == std::string::npos) return {group, 0};
-  const auto count = whole_number(std::string_view(group).substr(bar + 1));
+  const auto count = parse_number<std::uint64_t>(std::string_view(group).substr(bar + 1));
   return count ? std::pair(group.substr(0, bar), *count) : std::pair(group, std::uint64_t{0});
 }
 
@@ -264,7 +257,7 @@ class ObjectTree {
     if (const auto vars = group.find_group("vars")) {
       std::vector<std::pair<std::uint64_t, std::string>> numbered;
       for (const std::string& name : vars->names())
-        if (const auto number = whole_number(name)) numbered.emplace_back(*number, name);
+        if (const auto number = parse_number<std::uint64_t>(name)) numbered.emplace_back(*number, name);
       std::sort(numbered.begin(), numbered.end());
       for (const auto& [number, name] : numbered) {
         stored.weight_names.push_back(path + name);

@@ -33,7 +33,7 @@ void WordEncoder::encode(std::int32_t index, float* out) const {
   out[index] = 1;
 }
 
-nlohmann::json FileEncoder::fitted_state() const { return nlohmann::json::object(); }
+nlohmann::json Encoder::fitted_state() const { return nlohmann::json::object(); }
 
 std::unique_ptr<const Encoder> fit(const config::Typed& spec, const TrainingColumn& column) {
   return encoder_def_of(spec).fit(spec.spec(), column);

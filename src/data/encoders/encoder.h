@@ -67,7 +67,8 @@ class Encoder {
   virtual std::int64_t id_limit() const { return 0; }
   /// "mean 38.6, deviation 13.6"; "14 words and 1 for unknown words"
   virtual std::string describe() const = 0;
-  virtual nlohmann::json fitted_state() const = 0;
+  /// {} if nothing is fitted.
+  virtual nlohmann::json fitted_state() const;
   /// The encoder in an exported model, under the column's name; nullopt if export does not support it.
   virtual std::optional<formats::PreparedColumn> prepared(const std::string& /*column*/) const { return std::nullopt; }
 };
@@ -80,6 +81,7 @@ struct LinearMap {
 /// kNumber and kDate.
 class NumberEncoder : public Encoder {
  public:
+  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   /// The map that encode() applies, if it is linear. Callers can then map many cells without a virtual call for each.
   virtual std::optional<LinearMap> linear() const { return std::nullopt; }
   /// Writes floats() numbers. NaN is a missing `number`. Throws Error{kData} for a number that the encoder rejects.
@@ -91,6 +93,7 @@ class NumberEncoder : public Encoder {
 /// kCategory: maps each word to an index, which alone determines the encoded cell.
 class WordEncoder : public Encoder {
  public:
+  table::ColumnType reads() const final { return table::ColumnType::kCategory; }
   /// Throws Error{kData} if the encoder rejects words outside its vocabulary, or missing ones.
   virtual std::int32_t index(std::string_view word) const = 0;
   virtual std::int32_t missing_index() const = 0;
@@ -106,6 +109,7 @@ class WordEncoder : public Encoder {
 /// kText.
 class TextEncoder : public Encoder {
  public:
+  table::ColumnType reads() const final { return table::ColumnType::kText; }
   virtual void encode(std::string_view text, float* out) const = 0;
   virtual void encode_ids(std::string_view text, std::int32_t* out) const = 0;
 };
@@ -115,7 +119,6 @@ class FileEncoder : public Encoder {
  public:
   table::ColumnType reads() const final { return table::ColumnType::kText; }
   std::int64_t floats() const final { return 0; }
-  nlohmann::json fitted_state() const final;
   /// Content of the file, for messages: "an image".
   virtual const char* what() const = 0;
   /// Shape of a sample, [H, W, C] or [frames, H, W, C]. Extents that vary between files are 0.

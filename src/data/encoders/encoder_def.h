@@ -24,19 +24,27 @@ struct EncoderDef final : config::TypeDef {
 };
 
 /// `Made` has `static std::unique_ptr<const Encoder> fit(const Spec&, const TrainingColumn&)` and `restore(const Spec&,
-/// const nlohmann::json&)`.
+/// const nlohmann::json&)`, or only a constructor from the Spec if nothing is fitted.
 template <class Spec, class Made>
 std::unique_ptr<EncoderDef> encoder_def(table::ColumnType reads, config::Schema schema) {
   auto def = std::make_unique<EncoderDef>();
   static_cast<config::TypeDef&>(*def) = config::type_def<Spec>(std::move(schema));
   def->reads = reads;
   def->reads_files = std::is_base_of_v<FileEncoder, Made>;
-  def->fit = [](const void* spec, const TrainingColumn& column) {
-    return Made::fit(*static_cast<const Spec*>(spec), column);
-  };
-  def->restore = [](const void* spec, const nlohmann::json& fitted_state) {
-    return Made::restore(*static_cast<const Spec*>(spec), fitted_state);
-  };
+  if constexpr (std::is_constructible_v<Made, const Spec&>) {
+    const auto make = [](const void* spec, const auto&) -> std::unique_ptr<const Encoder> {
+      return std::make_unique<Made>(*static_cast<const Spec*>(spec));
+    };
+    def->fit = make;
+    def->restore = make;
+  } else {
+    def->fit = [](const void* spec, const TrainingColumn& column) {
+      return Made::fit(*static_cast<const Spec*>(spec), column);
+    };
+    def->restore = [](const void* spec, const nlohmann::json& fitted_state) {
+      return Made::restore(*static_cast<const Spec*>(spec), fitted_state);
+    };
+  }
   return def;
 }
 

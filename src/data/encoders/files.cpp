@@ -14,12 +14,6 @@ namespace {
 class ImageColumn final : public FileEncoder {
  public:
   explicit ImageColumn(const ImageReading& reading) : reading_(reading) {}
-  static std::unique_ptr<const Encoder> fit(const ImageSpec& spec, const TrainingColumn&) {
-    return std::make_unique<ImageColumn>(spec);
-  }
-  static std::unique_ptr<const Encoder> restore(const ImageSpec& spec, const nlohmann::json&) {
-    return std::make_unique<ImageColumn>(spec);
-  }
 
   const char* what() const override { return "an image"; }
   Shape extents() const override { return {0, 0, channels_of(reading_.color_mode)}; }
@@ -48,12 +42,6 @@ const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
 class VideoColumn final : public FileEncoder {
  public:
   explicit VideoColumn(const ClipReading& reading) : reading_(reading) {}
-  static std::unique_ptr<const Encoder> fit(const ColumnVideoSpec& spec, const TrainingColumn&) {
-    return std::make_unique<VideoColumn>(spec);
-  }
-  static std::unique_ptr<const Encoder> restore(const ColumnVideoSpec& spec, const nlohmann::json&) {
-    return std::make_unique<VideoColumn>(spec);
-  }
 
   const char* what() const override { return "a clip"; }
   Shape extents() const override { return reading_.extents(); }

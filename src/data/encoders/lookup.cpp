@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -57,93 +56,121 @@ std::uint64_t sip_hash(std::string_view word, std::uint64_t low, std::uint64_t h
   return state.a ^ state.b ^ state.c ^ state.d;
 }
 
-/// Words in the order of a Keras vocabulary: at most `most`, without "[UNK]".
-std::vector<std::string> vocabulary_of(std::vector<TrainingColumn::Word> words, std::optional<std::int64_t> most) {
-  std::erase_if(words, [](const TrainingColumn::Word& word) { return word.text == "[UNK]"; });
-  std::ranges::sort(words, [](const TrainingColumn::Word& a, const TrainingColumn::Word& b) {
-    return a.count != b.count ? a.count > b.count : a.text > b.text;
-  });
-  if (most && std::cmp_less(*most, words.size()))
-    words.resize(static_cast<std::size_t>(std::max<std::int64_t>(*most, 0)));
-  std::vector<std::string> vocabulary;
-  for (const TrainingColumn::Word& word : words) vocabulary.emplace_back(word.text);
+/// Entries in the order of a Keras vocabulary: at most `most`, without `unknown`. `counts`: (count, entry).
+template <class T, class Counted>
+std::vector<T> vocabulary_of(std::vector<std::pair<std::int64_t, Counted>> counts, const Counted& unknown,
+                             std::optional<std::int64_t> most) {
+  std::erase_if(counts, [&](const auto& counted) { return counted.second == unknown; });
+  std::ranges::sort(counts, std::greater());
+  if (most && std::cmp_less(*most, counts.size()))
+    counts.resize(static_cast<std::size_t>(std::max<std::int64_t>(*most, 0)));
+  std::vector<T> vocabulary;
+  for (const auto& [count, entry] : counts) vocabulary.emplace_back(entry);
   return vocabulary;
 }
 
-class StringLookup final : public WordEncoder {
+/// Largest number of entries, if it is limited.
+template <class Spec>
+std::optional<std::int64_t> most_entries(const Spec& spec) {
+  return spec.max_tokens ? std::optional(*spec.max_tokens - spec.num_oov_indices) : std::nullopt;
+}
+
+std::string shown_entry(const std::string& word) { return fmt::format("'{}'", printable(word)); }
+std::string shown_entry(std::int64_t number) { return std::to_string(number); }
+
+/// Base class of StringLookup and IntegerLookup, whose vocabulary has entries of type T.
+template <class T>
+class Lookup : public WordEncoder {
  public:
-  StringLookup(const StringLookupSpec& spec, std::vector<std::string> vocabulary, std::optional<std::string> filler)
-      : words_(std::move(vocabulary)),
+  template <class Spec>
+  Lookup(const Spec& spec, std::vector<T> vocabulary, std::optional<T> filler)
+      : entries_(std::move(vocabulary)),
         unknown_(static_cast<std::int32_t>(spec.num_oov_indices)),
         refuses_missing_(spec.missing == MissingWord::kError),
         filler_(std::move(filler)) {
-    for (std::size_t i = 0; i < words_.size(); ++i)
-      if (!places_.emplace(words_[i], unknown_ + static_cast<std::int32_t>(i)).second)
-        throw Error(ErrorKind::kData, fmt::format("the vocabulary has '{}' twice", printable(words_[i])));
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (!places_.emplace(entries_[i], unknown_ + static_cast<std::int32_t>(i)).second)
+        throw Error(ErrorKind::kData, fmt::format("the vocabulary has {} twice", shown_entry(entries_[i])));
   }
+
+  std::int64_t floats() const final { return unknown_ + std::ssize(entries_); }
+  bool is_unknown(std::int32_t index) const final { return index < unknown_; }
+  nlohmann::json fitted_state() const final {
+    nlohmann::json fitted_state{{"vocabulary", entries_}};
+    if (filler_) fitted_state["missing"] = *filler_;
+    return fitted_state;
+  }
+
+ protected:
+  template <class Made, class Spec>
+  static std::unique_ptr<const Encoder> restored(const Spec& spec, const nlohmann::json& fitted_state) {
+    std::optional<T> filler;
+    if (fitted_state.contains("missing")) filler = fitted_state.at("missing").get<T>();
+    return std::make_unique<Made>(spec, fitted_state.at("vocabulary").get<std::vector<T>>(), std::move(filler));
+  }
+  /// Index of an entry; nullopt: unknown. Throws if there is no index for unknown entries. `kind`: "words".
+  std::optional<std::int32_t> find(const T& entry, const char* kind) const {
+    if (const auto found = places_.find(entry); found != places_.end()) return found->second;
+    if (unknown_ == 0)
+      throw Error(ErrorKind::kData, fmt::format("{} is not in the vocabulary of {} {}, and num_oov_indices is 0",
+                                                shown_entry(entry), entries_.size(), kind));
+    return std::nullopt;
+  }
+  std::string describe_as(const char* entry, const char* unknown) const {
+    return fmt::format("{}{}", counted(entries_.size(), entry),
+                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown {}", unknown_, unknown));
+  }
+
+  std::vector<T> entries_;
+  std::unordered_map<T, std::int32_t> places_;
+  std::int32_t unknown_;
+  bool refuses_missing_;
+  std::optional<T> filler_;  ///< replaces missing entries
+};
+
+class StringLookup final : public Lookup<std::string> {
+ public:
+  using Lookup::Lookup;
 
   static std::unique_ptr<const Encoder> fit(const StringLookupSpec& spec, const TrainingColumn& column) {
-    std::vector<TrainingColumn::Word> words = column.words();
+    const auto vocabulary = [](std::vector<std::pair<std::int64_t, std::string_view>> counts, auto most) {
+      return vocabulary_of<std::string, std::string_view>(std::move(counts), "[UNK]", most);
+    };
+    std::vector<std::pair<std::int64_t, std::string_view>> counts;
+    for (const TrainingColumn::Word& word : column.words()) counts.emplace_back(word.count, word.text);
     std::optional<std::string> filler;
     if (spec.missing == MissingWord::kMaxFrequent)
-      if (auto first = vocabulary_of(words, 1); !first.empty()) filler = std::move(first.front());
+      if (auto first = vocabulary(counts, 1); !first.empty()) filler = std::move(first.front());
     // An empty cell is the word "", as in Keras.
     if (spec.missing == MissingWord::kCategory && column.missing_words() > 0)
-      words.push_back({"", column.missing_words()});
-    std::optional<std::int64_t> most;
-    if (spec.max_tokens) most = *spec.max_tokens - spec.num_oov_indices;
+      counts.emplace_back(column.missing_words(), "");
     return std::make_unique<StringLookup>(
-        spec, spec.vocabulary.empty() ? vocabulary_of(std::move(words), most) : spec.vocabulary, std::move(filler));
+        spec, spec.vocabulary.empty() ? vocabulary(std::move(counts), most_entries(spec)) : spec.vocabulary,
+        std::move(filler));
   }
   static std::unique_ptr<const Encoder> restore(const StringLookupSpec& spec, const nlohmann::json& fitted_state) {
-    std::optional<std::string> filler;
-    if (fitted_state.contains("missing")) filler = fitted_state.at("missing").get<std::string>();
-    return std::make_unique<StringLookup>(spec, fitted_state.at("vocabulary").get<std::vector<std::string>>(),
-                                          std::move(filler));
+    return restored<StringLookup>(spec, fitted_state);
   }
 
-  table::ColumnType reads() const override { return table::ColumnType::kCategory; }
-  std::int64_t floats() const override { return unknown_ + static_cast<std::int64_t>(words_.size()); }
-
   std::int32_t index(std::string_view word) const override {
-    const auto found = places_.find(std::string(word));
-    if (found != places_.end()) return found->second;
-    if (unknown_ == 0)
-      throw Error(ErrorKind::kData, fmt::format("'{}' is not in the vocabulary of {} words, and num_oov_indices is 0",
-                                                printable(std::string(word)), words_.size()));
+    if (const auto found = find(std::string(word), "words")) return *found;
     return unknown_ == 1 ? 0 : static_cast<std::int32_t>(farm_fingerprint(word) % static_cast<std::uint64_t>(unknown_));
   }
   std::int32_t missing_index() const override {
     if (refuses_missing_) throw Error(ErrorKind::kData, "a word is missing, which is an error with `missing: error`");
     return index(filler_.value_or(""));
   }
-  bool is_unknown(std::int32_t index) const override { return index < unknown_; }
   /// Not exported with several indices for unknown words: export has no hash operation.
   std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
     formats::LookUpWord lookup{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
-    for (const std::string& word : words_) lookup.words.emplace_back(word, places_.at(word));
+    for (const std::string& word : entries_) lookup.words.emplace_back(word, places_.at(word));
     if (unknown_ == 1) lookup.unknown = 0;
     const auto filled = places_.find(filler_.value_or(""));
     if (!refuses_missing_) lookup.missing = filled == places_.end() ? lookup.unknown : filled->second;
     return formats::PreparedColumn{column, std::move(lookup)};
   }
-  std::string describe() const override {
-    return fmt::format("{}{}", counted(words_.size(), "word"),
-                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown words", unknown_));
-  }
-  nlohmann::json fitted_state() const override {
-    nlohmann::json fitted_state{{"vocabulary", words_}};
-    if (filler_) fitted_state["missing"] = *filler_;
-    return fitted_state;
-  }
-
- private:
-  std::vector<std::string> words_;
-  std::unordered_map<std::string, std::int32_t> places_;
-  std::int32_t unknown_;
-  bool refuses_missing_;
-  std::optional<std::string> filler_;
+  std::string describe() const override { return describe_as("word", "words"); }
 };
 
 const RegisteredEncoder kStringLookup = encoder_def<StringLookupSpec, StringLookup>(
@@ -171,111 +198,66 @@ std::int64_t whole_number(std::string_view word) {
   if (const std::size_t point = digits.find('.'); point != std::string_view::npos && point > 0 &&
                                                   digits.find_first_not_of('0', point + 1) == std::string_view::npos)
     digits = digits.substr(0, point);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      (word.starts_with('+') && digits.starts_with('-')))
+  const auto number = parse_number<std::int64_t>(digits);
+  if (!number || (word.starts_with('+') && digits.starts_with('-')))
     throw Error(ErrorKind::kData,
                 fmt::format("'{}' is not a 64-bit integer, which IntegerLookup needs; use StringLookup for words",
                             printable(word)));
-  return number;
+  return *number;
 }
 
-using Counts = std::map<std::int64_t, std::int64_t>;
-
-/// Numbers in the order of a Keras vocabulary: at most `most`, without -1.
-std::vector<std::int64_t> numbers_of(const Counts& counts, std::optional<std::int64_t> most) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> order;
-  for (const auto& [number, count] : counts)
-    if (number != kKerasUnknown) order.emplace_back(count, number);
-  std::ranges::sort(order, std::greater());
-  if (most && std::cmp_less(*most, order.size()))
-    order.resize(static_cast<std::size_t>(std::max<std::int64_t>(*most, 0)));
-  std::vector<std::int64_t> numbers;
-  for (const auto& [count, number] : order) numbers.push_back(number);
-  return numbers;
-}
-
-class IntegerLookup final : public WordEncoder {
+class IntegerLookup final : public Lookup<std::int64_t> {
  public:
-  IntegerLookup(const IntegerLookupSpec& spec, std::vector<std::int64_t> vocabulary, std::optional<std::int64_t> filler)
-      : numbers_(std::move(vocabulary)),
-        unknown_(static_cast<std::int32_t>(spec.num_oov_indices)),
-        missing_(spec.missing),
-        filler_(filler) {
-    for (std::size_t i = 0; i < numbers_.size(); ++i)
-      if (!places_.emplace(numbers_[i], unknown_ + static_cast<std::int32_t>(i)).second)
-        throw Error(ErrorKind::kData, fmt::format("the vocabulary has {} twice", numbers_[i]));
-  }
+  using Lookup::Lookup;
 
   static std::unique_ptr<const Encoder> fit(const IntegerLookupSpec& spec, const TrainingColumn& column) {
-    Counts counts;
+    std::map<std::int64_t, std::int64_t> counts;
     for (const TrainingColumn::Word& word : column.words()) counts[whole_number(word.text)] += word.count;
-    std::optional<std::int64_t> filler, most;
+    const auto vocabulary = [&counts](std::optional<std::int64_t> most) {
+      std::vector<std::pair<std::int64_t, std::int64_t>> order;
+      for (const auto& [number, count] : counts) order.emplace_back(count, number);
+      return vocabulary_of<std::int64_t>(std::move(order), kKerasUnknown, most);
+    };
+    std::optional<std::int64_t> filler;
     if (spec.missing == MissingWord::kMaxFrequent)
-      if (const auto first = numbers_of(counts, 1); !first.empty()) filler = first.front();
-    if (spec.max_tokens) most = *spec.max_tokens - spec.num_oov_indices;
-    return std::make_unique<IntegerLookup>(spec, spec.vocabulary.empty() ? numbers_of(counts, most) : spec.vocabulary,
-                                           filler);
+      if (const auto first = vocabulary(1); !first.empty()) filler = first.front();
+    return std::make_unique<IntegerLookup>(
+        spec, spec.vocabulary.empty() ? vocabulary(most_entries(spec)) : spec.vocabulary, filler);
   }
   static std::unique_ptr<const Encoder> restore(const IntegerLookupSpec& spec, const nlohmann::json& fitted_state) {
-    std::optional<std::int64_t> filler;
-    if (fitted_state.contains("missing")) filler = fitted_state.at("missing").get<std::int64_t>();
-    return std::make_unique<IntegerLookup>(spec, fitted_state.at("vocabulary").get<std::vector<std::int64_t>>(),
-                                           filler);
+    return restored<IntegerLookup>(spec, fitted_state);
   }
-
-  table::ColumnType reads() const override { return table::ColumnType::kCategory; }
-  std::int64_t floats() const override { return unknown_ + static_cast<std::int64_t>(numbers_.size()); }
 
   std::int32_t index(std::string_view word) const override { return index(whole_number(word)); }
   std::int32_t missing_index() const override {
     if (filler_) return index(*filler_);
-    if (missing_ == MissingWord::kError)
+    if (refuses_missing_)
       throw Error(
           ErrorKind::kData,
           "a number is missing, which is an error with `missing: error`; `missing: category` makes it an unknown one");
     return index(kKerasUnknown);
   }
-  bool is_unknown(std::int32_t index) const override { return index < unknown_; }
   std::optional<formats::PreparedColumn> prepared(const std::string& column) const override {
     if (unknown_ > 1) return std::nullopt;
     formats::LookUpWord lookup{.words = {}, .unknown = {}, .missing = {}, .count = floats()};
-    for (const std::int64_t number : numbers_)  // tables contain 7, or 7.0 in a column with missing cells
+    for (const std::int64_t number : entries_)  // tables contain 7, or 7.0 in a column with missing cells
       for (const char* const end : {"", ".0"})
         lookup.words.emplace_back(std::to_string(number) + end, places_.at(number));
     if (unknown_ == 1) lookup.unknown = 0;
     if (const auto filled = places_.find(filler_.value_or(kKerasUnknown)); filled != places_.end())
       lookup.missing = filled->second;
-    else if (filler_ || missing_ != MissingWord::kError)
+    else if (filler_ || !refuses_missing_)
       lookup.missing = lookup.unknown;
     return formats::PreparedColumn{column, std::move(lookup)};
   }
-  std::string describe() const override {
-    return fmt::format("{}{}", counted(numbers_.size(), "whole number"),
-                       unknown_ == 0 ? "" : fmt::format(" and {} for unknown numbers", unknown_));
-  }
-  nlohmann::json fitted_state() const override {
-    nlohmann::json fitted_state{{"vocabulary", numbers_}};
-    if (filler_) fitted_state["missing"] = *filler_;
-    return fitted_state;
-  }
+  std::string describe() const override { return describe_as("whole number", "numbers"); }
 
  private:
   std::int32_t index(std::int64_t number) const {
-    if (const auto found = places_.find(number); found != places_.end()) return found->second;
-    if (unknown_ == 0)
-      throw Error(ErrorKind::kData, fmt::format("{} is not in the vocabulary of {} numbers, and num_oov_indices is 0",
-                                                number, numbers_.size()));
+    if (const auto found = find(number, "numbers")) return *found;
     const std::int64_t rest = number % unknown_;
     return static_cast<std::int32_t>(rest < 0 ? rest + unknown_ : rest);
   }
-
-  std::vector<std::int64_t> numbers_;
-  std::unordered_map<std::int64_t, std::int32_t> places_;
-  std::int32_t unknown_;
-  MissingWord missing_;
-  std::optional<std::int64_t> filler_;
 };
 
 const RegisteredEncoder kIntegerLookup = encoder_def<IntegerLookupSpec, IntegerLookup>(
@@ -299,14 +281,7 @@ const RegisteredEncoder kIntegerLookup = encoder_def<IntegerLookupSpec, IntegerL
 class Hashing final : public WordEncoder {
  public:
   explicit Hashing(const HashingSpec& spec) : spec_(spec) {}
-  static std::unique_ptr<const Encoder> fit(const HashingSpec& spec, const TrainingColumn&) {
-    return std::make_unique<Hashing>(spec);
-  }
-  static std::unique_ptr<const Encoder> restore(const HashingSpec& spec, const nlohmann::json&) {
-    return std::make_unique<Hashing>(spec);
-  }
 
-  table::ColumnType reads() const override { return table::ColumnType::kCategory; }
   std::int64_t floats() const override { return spec_.num_bins; }
 
   std::int32_t index(std::string_view word) const override {
@@ -319,7 +294,6 @@ class Hashing final : public WordEncoder {
   std::int32_t missing_index() const override { return index(""); }
   bool is_unknown(std::int32_t) const override { return false; }
   std::string describe() const override { return fmt::format("hashed to {} bins", spec_.num_bins); }
-  nlohmann::json fitted_state() const override { return nlohmann::json::object(); }
 
  private:
   HashingSpec spec_;
@@ -340,15 +314,8 @@ const RegisteredEncoder kHashing = encoder_def<HashingSpec, Hashing>(
 
 class CategoryEncoding final : public NumberEncoder {
  public:
-  explicit CategoryEncoding(std::int64_t count) : count_(count) {}
-  static std::unique_ptr<const Encoder> fit(const CategoryEncodingSpec& spec, const TrainingColumn&) {
-    return std::make_unique<CategoryEncoding>(spec.num_tokens);
-  }
-  static std::unique_ptr<const Encoder> restore(const CategoryEncodingSpec& spec, const nlohmann::json&) {
-    return std::make_unique<CategoryEncoding>(spec.num_tokens);
-  }
+  explicit CategoryEncoding(const CategoryEncodingSpec& spec) : count_(spec.num_tokens) {}
 
-  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return count_; }
   std::int64_t ids() const override { return 1; }
   std::int64_t id_limit() const override { return count_; }
@@ -362,7 +329,6 @@ class CategoryEncoding final : public NumberEncoder {
     return formats::PreparedColumn{column, formats::TakeToken{count_}};
   }
   std::string describe() const override { return fmt::format("one of {}", count_); }
-  nlohmann::json fitted_state() const override { return nlohmann::json::object(); }
 
  private:
   std::int32_t token(double number) const {

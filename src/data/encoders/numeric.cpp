@@ -27,8 +27,7 @@ double most_frequent(const TrainingColumn& column) {
   return most == counts.end() ? 0 : most->first;
 }
 
-}  // namespace
-
+/// Statistics of the numbers that are present: TrainingColumn::sums() if available, else computed in one pass.
 NumberSums sums_of(const TrainingColumn& column) {
   if (const auto known = column.sums()) return *known;
   NumberSums sums;
@@ -52,6 +51,7 @@ NumberSums sums_of(const TrainingColumn& column) {
   return sums;
 }
 
+/// Statistics after `fill` replaces each missing number.
 NumberSums filled(const NumberSums& sums, double fill) {
   if (sums.missing == 0) return sums;
   const auto present = static_cast<double>(sums.present), missing = static_cast<double>(sums.missing);
@@ -63,6 +63,7 @@ NumberSums filled(const NumberSums& sums, double fill) {
           .variance = (present * (sums.variance + square(sums.mean - mean)) + missing * square(fill - mean)) / all};
 }
 
+/// Replacement of a missing number; nullopt if the rule rejects empty cells. `sums`: statistics of the column.
 std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums) {
   if (rule.number) return rule.number;
   switch (rule.rule) {
@@ -73,13 +74,22 @@ std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColum
   return std::nullopt;
 }
 
+/// `number`, or `fill` if it is NaN. Throws Error{kData} for NaN without `fill`.
 double present(double number, const std::optional<double>& fill) {
   if (!std::isnan(number)) return number;
   if (!fill) throw Error(ErrorKind::kData, "a number is missing, which is an error with `missing: error`");
   return *fill;
 }
 
-namespace {
+// The replacement of missing numbers in an encoder's fitted state, if it has one.
+
+std::optional<double> fill_in(const nlohmann::json& fitted_state) {
+  return fitted_state.contains("missing") ? std::optional(fitted_state.at("missing").get<double>()) : std::nullopt;
+}
+nlohmann::json with_fill(nlohmann::json fitted_state, const std::optional<double>& fill) {
+  if (fill) fitted_state["missing"] = *fill;
+  return fitted_state;
+}
 
 class ColumnNormalization final : public NumberEncoder {
  public:
@@ -94,13 +104,10 @@ class ColumnNormalization final : public NumberEncoder {
                                                  fill);
   }
   static std::unique_ptr<const Encoder> restore(const ColumnNormalizationSpec&, const nlohmann::json& fitted_state) {
-    std::optional<double> fill;
-    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
     return std::make_unique<ColumnNormalization>(fitted_state.at("mean").get<double>(),
-                                                 fitted_state.at("variance").get<double>(), fill);
+                                                 fitted_state.at("variance").get<double>(), fill_in(fitted_state));
   }
 
-  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return 1; }
   void encode(double number, float* out) const override {
     number = present(number, fill_);
@@ -115,11 +122,7 @@ class ColumnNormalization final : public NumberEncoder {
   std::string describe() const override {
     return fmt::format("normalised: mean {:.6g}, deviation {:.6g}", mean_, std::sqrt(variance_));
   }
-  nlohmann::json fitted_state() const override {
-    nlohmann::json fitted_state{{"mean", mean_}, {"variance", variance_}};
-    if (fill_) fitted_state["missing"] = *fill_;
-    return fitted_state;
-  }
+  nlohmann::json fitted_state() const override { return with_fill({{"mean", mean_}, {"variance", variance_}}, fill_); }
 
  private:
   double mean_, variance_, deviation_;
@@ -144,12 +147,9 @@ class ColumnRescaling final : public NumberEncoder {
     return std::make_unique<ColumnRescaling>(spec, fill_of(spec.missing, column, sums_of(column)));
   }
   static std::unique_ptr<const Encoder> restore(const ColumnRescalingSpec& spec, const nlohmann::json& fitted_state) {
-    std::optional<double> fill;
-    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
-    return std::make_unique<ColumnRescaling>(spec, fill);
+    return std::make_unique<ColumnRescaling>(spec, fill_in(fitted_state));
   }
 
-  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return 1; }
   void encode(double number, float* out) const override {
     number = present(number, fill_);
@@ -163,11 +163,7 @@ class ColumnRescaling final : public NumberEncoder {
   std::string describe() const override {
     return fmt::format("times {}, plus {}", shortest(spec_.scale), shortest(spec_.offset));
   }
-  nlohmann::json fitted_state() const override {
-    nlohmann::json fitted_state = nlohmann::json::object();
-    if (fill_) fitted_state["missing"] = *fill_;
-    return fitted_state;
-  }
+  nlohmann::json fitted_state() const override { return with_fill(nlohmann::json::object(), fill_); }
 
  private:
   ColumnRescalingSpec spec_;
@@ -255,12 +251,10 @@ class Discretization final : public NumberEncoder {
     return std::make_unique<Discretization>(std::move(summary.values), fill);
   }
   static std::unique_ptr<const Encoder> restore(const DiscretizationSpec&, const nlohmann::json& fitted_state) {
-    std::optional<double> fill;
-    if (fitted_state.contains("missing")) fill = fitted_state.at("missing").get<double>();
-    return std::make_unique<Discretization>(fitted_state.at("bin_boundaries").get<std::vector<float>>(), fill);
+    return std::make_unique<Discretization>(fitted_state.at("bin_boundaries").get<std::vector<float>>(),
+                                            fill_in(fitted_state));
   }
 
-  table::ColumnType reads() const override { return table::ColumnType::kNumber; }
   std::int64_t floats() const override { return static_cast<std::int64_t>(boundaries_.size()) + 1; }
   std::int64_t ids() const override { return 1; }
   std::int64_t id_limit() const override { return floats(); }
@@ -273,11 +267,7 @@ class Discretization final : public NumberEncoder {
     return formats::PreparedColumn{column, formats::FindBin{boundaries_}, fill_};
   }
   std::string describe() const override { return fmt::format("{} bins", floats()); }
-  nlohmann::json fitted_state() const override {
-    nlohmann::json fitted_state{{"bin_boundaries", boundaries_}};
-    if (fill_) fitted_state["missing"] = *fill_;
-    return fitted_state;
-  }
+  nlohmann::json fitted_state() const override { return with_fill({{"bin_boundaries", boundaries_}}, fill_); }
 
  private:
   std::ptrdiff_t bin(double number) const {

@@ -11,17 +11,6 @@ namespace dptrain::data {
 /// Lower bound of a deviation before the division: backend.epsilon() of Keras.
 constexpr double kKerasEpsilon = 1e-7;
 
-/// Statistics of the numbers that are present: TrainingColumn::sums() if available, else computed in one pass.
-NumberSums sums_of(const TrainingColumn& column);
-/// Statistics after `fill` replaces each missing number.
-NumberSums filled(const NumberSums& sums, double fill);
-
-/// Replacement of a missing number; nullopt if the rule rejects empty cells. `sums`: statistics of the column.
-std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColumn& column, const NumberSums& sums);
-
-/// `number`, or `fill` if it is NaN. Throws Error{kData} for NaN without `fill`.
-double present(double number, const std::optional<double>& fill);
-
 /// (x - mean) / max(sqrt(variance), 1e-7), as in Keras's Normalization. A mean or variance that is not given is fitted.
 struct ColumnNormalizationSpec {
   std::optional<double> mean, variance;

@@ -1,7 +1,6 @@
 #include "data/sources/csv_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -32,11 +31,8 @@ constexpr float kClassLimit = 0x1p24F;  // floats cannot hold all integers above
 /// Sorts by value if all words are numbers, else by bytes.
 std::vector<std::string> sorted_words(std::vector<std::string> words) {
   std::map<std::string, double> numbers;
-  for (const std::string& word : words) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error == std::errc() && end == word.data() + word.size()) numbers[word] = number;
-  }
+  for (const std::string& word : words)
+    if (const auto number = parse_number<double>(word)) numbers[word] = *number;
   std::ranges::sort(words);
   if (numbers.size() == words.size())
     std::ranges::stable_sort(words, {}, [&](const std::string& word) { return numbers.at(word); });

@@ -211,7 +211,6 @@ class TextVectorization final : public TextEncoder {
                                                fitted_state.value("idf_weights", std::vector<float>{}));
   }
 
-  table::ColumnType reads() const override { return table::ColumnType::kText; }
   std::int64_t floats() const override { return mode_ == TextOutput::kInt ? 0 : width_; }
   std::int64_t ids() const override { return mode_ == TextOutput::kInt ? length_ : 0; }
   std::int64_t id_limit() const override { return first_ + words_.size(); }

@@ -42,81 +42,87 @@ void to_rgb(const Hsv& hsv, float* rgb) {
     rgb[c] = (1 - hsv.saturation + hsv.saturation * std::clamp(part[c], 0.0F, 1.0F)) * hsv.value;
 }
 
-class RandomBrightness final : public Transform {
+/// Base class of transforms that change colors by a factor drawn from a range.
+class RandomColour : public Transform {
  public:
-  explicit RandomBrightness(const RandomBrightnessSpec& spec)
-      : low_(factor_range(spec.factor).first), high_(factor_range(spec.factor).second), range_(spec.value_range) {}
+  RandomColour(const std::pair<double, double>& factor, const std::vector<double>& value_range)
+      : factor_(factor), range_(value_range) {}
 
-  bool random() const override { return true; }
-  Shape output(const Shape& input) const override { return input; }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    copy_floats(in, out);
+  bool random() const final { return true; }
+  bool expects_pixels() const final { return range_[1] - range_[0] > kSmallestPixelRange; }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const final {
     RandomStream stream = draws(key, index);
-    const float added = uniform(stream, low_, high_) * static_cast<float>(range_[1] - range_[0]);
-    for (float& x : out.f32) x += added;
-    clip(out.f32, range_);
+    copy_floats(in, out);
+    change(stream, out);
   }
-  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
-  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
-    op.kind = kernels::PixelOpKind::kBrightness;
-    write_range(low_, high_, range_, op);
-    return true;
+
+ protected:
+  float draw_factor(RandomStream& stream) const { return uniform(stream, factor_.first, factor_.second); }
+  const std::vector<double>& range() const { return range_; }
+  void write_factor(kernels::PixelOpKind kind, kernels::PixelOp& op) const {
+    op.kind = kind;
+    write_range(factor_.first, factor_.second, range_, op);
   }
 
  private:
-  double low_, high_;
+  virtual void change(RandomStream& stream, Array& image) const = 0;
+
+  std::pair<double, double> factor_;
   std::vector<double> range_;
+};
+
+class RandomBrightness final : public RandomColour {
+ public:
+  explicit RandomBrightness(const RandomBrightnessSpec& spec)
+      : RandomColour(factor_range(spec.factor), spec.value_range) {}
+
+  Shape output(const Shape& input) const override { return input; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return write_factor(kernels::PixelOpKind::kBrightness, op), true;
+  }
+
+ private:
+  void change(RandomStream& stream, Array& image) const override {
+    const float added = draw_factor(stream) * static_cast<float>(range()[1] - range()[0]);
+    for (float& x : image.f32) x += added;
+    clip(image.f32, range());
+  }
 };
 
 const RegisteredTransform kRandomBrightness = transform_def<RandomBrightnessSpec, RandomBrightness>(
     config::Schema::of<RandomBrightnessSpec>("RandomBrightness")
         .doc("`x + f * (high - low)`, clipped to the `value_range` [low, high]")
-        .positional(key("factor", &RandomBrightnessSpec::factor)
+        .positional(factor_key("factor", &RandomBrightnessSpec::factor)
                         .required()
-                        .at_least(-1)
-                        .at_most(1)
-                        .check(check_factor)
                         .doc("range from which f is drawn: f for [-f, f], or [lower, upper]"))
-        .key(key("value_range", &RandomBrightnessSpec::value_range)
-                 .check(check_range)
-                 .doc("[smallest, largest] value of a pixel")));
+        .key(value_range_key<RandomBrightnessSpec>()));
 
-class RandomContrast final : public Transform {
+class RandomContrast final : public RandomColour {
  public:
   explicit RandomContrast(const RandomContrastSpec& spec)
-      : low_(1 - spec.factor.front()), high_(1 + spec.factor.back()), range_(spec.value_range) {}
+      : RandomColour({1 - spec.factor.front(), 1 + spec.factor.back()}, spec.value_range) {}
 
-  bool random() const override { return true; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() > 0) check_image(input);
-    return input;
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    copy_floats(in, out);
-    RandomStream stream = draws(key, index);
-    const float contrast = uniform(stream, low_, high_);
-    const auto channels = static_cast<std::size_t>(in.shape[2]);
-    const auto pixels = static_cast<double>(in.shape[0] * in.shape[1]);
-    std::vector<double> sums(channels);
-    for (std::size_t i = 0; i < out.f32.size(); i += channels) {
-      for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(out.f32[i + c]);
-    }
-    for (std::size_t c = 0; c < channels; ++c) {
-      const auto mean = static_cast<float>(sums[c] / pixels);
-      for (std::size_t i = c; i < out.f32.size(); i += channels) out.f32[i] = (out.f32[i] - mean) * contrast + mean;
-    }
-    clip(out.f32, range_);
-  }
-  bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
+  Shape output(const Shape& input) const override { return check_image(input), input; }
   bool write_op(std::int32_t channels, kernels::PixelOp& op) const override {
-    op.kind = kernels::PixelOpKind::kContrast;
-    write_range(low_, high_, range_, op);
-    return channels <= kernels::kMaxPixelChannels;
+    return write_factor(kernels::PixelOpKind::kContrast, op), channels <= kernels::kMaxPixelChannels;
   }
 
  private:
-  double low_, high_;
-  std::vector<double> range_;
+  void change(RandomStream& stream, Array& image) const override {
+    const float contrast = draw_factor(stream);
+    const auto channels = static_cast<std::size_t>(image.shape[2]);
+    const auto pixels = static_cast<double>(image.shape[0] * image.shape[1]);
+    std::vector<double> sums(channels);
+    for (std::size_t i = 0; i < image.f32.size(); i += channels) {
+      for (std::size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(image.f32[i + c]);
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto mean = static_cast<float>(sums[c] / pixels);
+      for (std::size_t i = c; i < image.f32.size(); i += channels)
+        image.f32[i] = (image.f32[i] - mean) * contrast + mean;
+    }
+    clip(image.f32, range());
+  }
 };
 
 std::string check_contrast(const std::vector<double>& factor) {
@@ -132,50 +138,14 @@ const RegisteredTransform kRandomContrast = transform_def<RandomContrastSpec, Ra
                         .at_most(1)
                         .check(check_contrast)
                         .doc("f: c is drawn from [1 - f, 1 + f]; [lower, upper]: from [1 - lower, 1 + upper]"))
-        .key(key("value_range", &RandomContrastSpec::value_range)
-                 .check(check_range)
-                 .doc("[smallest, largest] value of a pixel")));
-
-/// Base class of RandomHue and RandomSaturation: changes an RGB image by a factor drawn from a range within 0..1.
-class RandomColour : public Transform {
- public:
-  RandomColour(const std::vector<double>& factor, const std::vector<double>& value_range)
-      : factor_(part_range(factor)), range_(value_range) {}
-
-  bool random() const final { return true; }
-  bool expects_pixels() const final { return range_[1] - range_[0] > kSmallestPixelRange; }
-  Shape output(const Shape& input) const final { return check_rgb(input), input; }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const final {
-    RandomStream stream = draws(key, index);
-    copy_floats(in, out);
-    change(stream, out);
-  }
-
- protected:
-  float draw_factor(RandomStream& stream) const { return uniform(stream, factor_.first, factor_.second); }
-  const std::vector<double>& range() const { return range_; }
-
- private:
-  virtual void change(RandomStream& stream, Array& image) const = 0;
-
-  std::pair<double, double> factor_;
-  std::vector<double> range_;
-};
-
-/// Schema of a spec with `factor` and `value_range`, with these descriptions.
-template <class Spec>
-config::Schema colour_schema(std::string name, std::string doc, const std::string& factor,
-                             const std::string& value_range) {
-  return config::Schema::of<Spec>(std::move(name))
-      .doc(std::move(doc))
-      .positional(key("factor", &Spec::factor).required().at_least(0).at_most(1).check(check_part).doc(factor))
-      .key(key("value_range", &Spec::value_range).check(check_range).doc(value_range));
-}
+        .key(value_range_key<RandomContrastSpec>()));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_hue.py
 class RandomHue final : public RandomColour {
  public:
-  explicit RandomHue(const RandomHueSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
+  explicit RandomHue(const RandomHueSpec& spec) : RandomColour(part_range(spec.factor), spec.value_range) {}
+
+  Shape output(const Shape& input) const override { return check_rgb(input), input; }
 
  private:
   void change(RandomStream& stream, Array& image) const override {
@@ -184,14 +154,21 @@ class RandomHue final : public RandomColour {
   }
 };
 
-const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(colour_schema<RandomHueSpec>(
-    "RandomHue", "rotates the hue of RGB images by up to `factor` / 2 of a full turn, in either direction",
-    "range of the shares of half a turn: f for [0, f], or [lower, upper]", "[smallest, largest] value of a pixel"));
+const RegisteredTransform kRandomHue = transform_def<RandomHueSpec, RandomHue>(
+    config::Schema::of<RandomHueSpec>("RandomHue")
+        .doc("rotates the hue of RGB images by up to `factor` / 2 of a full turn, in either direction")
+        .positional(part_key("factor", &RandomHueSpec::factor)
+                        .required()
+                        .doc("range of the shares of half a turn: f for [0, f], or [lower, upper]"))
+        .key(value_range_key<RandomHueSpec>()));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_saturation.py
 class RandomSaturation final : public RandomColour {
  public:
-  explicit RandomSaturation(const RandomSaturationSpec& spec) : RandomColour(spec.factor, spec.value_range) {}
+  explicit RandomSaturation(const RandomSaturationSpec& spec)
+      : RandomColour(part_range(spec.factor), spec.value_range) {}
+
+  Shape output(const Shape& input) const override { return check_rgb(input), input; }
 
  private:
   void change(RandomStream& stream, Array& image) const override {
@@ -199,11 +176,14 @@ class RandomSaturation final : public RandomColour {
   }
 };
 
-const RegisteredTransform kRandomSaturation =
-    transform_def<RandomSaturationSpec, RandomSaturation>(colour_schema<RandomSaturationSpec>(
-        "RandomSaturation", "multiplies the saturation of RGB images by `f / (1 - f)`, with f drawn from `factor`",
-        "0: gray, 0.5: unchanged, 1: full saturation; f for [0, f], or [lower, upper]",
-        "[smallest, largest] value of a pixel; the saturation does not depend on it"));
+const RegisteredTransform kRandomSaturation = transform_def<RandomSaturationSpec, RandomSaturation>(
+    config::Schema::of<RandomSaturationSpec>("RandomSaturation")
+        .doc("multiplies the saturation of RGB images by `f / (1 - f)`, with f drawn from `factor`")
+        .positional(part_key("factor", &RandomSaturationSpec::factor)
+                        .required()
+                        .doc("0: gray, 0.5: unchanged, 1: full saturation; f for [0, f], or [lower, upper]"))
+        .key(value_range_key<RandomSaturationSpec>(
+            "[smallest, largest] value of a pixel; the saturation does not depend on it")));
 
 // keras/src/layers/preprocessing/image_preprocessing/random_grayscale.py
 class RandomGrayscale final : public Transform {

@@ -11,151 +11,120 @@
 namespace dptrain::data {
 namespace {
 
-class CenterCrop final : public Transform {
+/// Base class of transforms to one size.
+class FixedSizeTransform : public Transform {
  public:
-  explicit CenterCrop(const CenterCropSpec& spec) : spec_(spec) {}
-
-  bool fixes_size() const override { return true; }
+  bool fixes_size() const final { return true; }
   bool moves_pixels() const override { return true; }
-  Shape output(const Shape& input) const override {
+  Shape output(const Shape& input) const final {
     if (input.rank() == 0) return {};
     check_image(input);
-    return {spec_.height, spec_.width, input[2]};
+    return {size_.height, size_.width, input[2]};
   }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
-    if (fits(in.shape)) {
-      crop(in, middle(in.shape), out);
-    } else {
-      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), out);
-    }
-  }
-  void write(const ImageView& in, const DrawKey&, std::uint32_t, const Finish& finish, Array&,
-             float* out) const override {
-    if (fits(in.shape)) {
-      crop(in, middle(in.shape), finish, out);
-    } else {
-      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
-    }
-  }
-  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
-    return write_crop(spec_.height, spec_.width, 0, false, op), true;
-  }
-  std::optional<formats::ImageStep> image_step() const override {
-    return formats::CropCentre{.height = spec_.height, .width = spec_.width};
-  }
-  Window part(const Shape& image, const DrawKey&, std::uint32_t) const override {
-    return fits(image) ? middle(image) : centred(image, spec_.height, spec_.width);
-  }
-
- private:
-  bool fits(const Shape& image) const { return image[0] >= spec_.height && image[1] >= spec_.width; }
-  Window middle(const Shape& image) const {
-    return {(image[0] - spec_.height) / 2, (image[1] - spec_.width) / 2, spec_.height, spec_.width};
-  }
-  Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }
-
-  CenterCropSpec spec_;
-};
-
-const RegisteredTransform kCenterCrop = transform_def<CenterCropSpec, CenterCrop>(
-    config::Schema::of<CenterCropSpec>("CenterCrop")
-        .doc("crops the center; a smaller image is resized as by `Resizing` with `crop_to_aspect_ratio`")
-        .key(key("height", &CenterCropSpec::height).required().at_least(1).doc("rows of the result"))
-        .key(key("width", &CenterCropSpec::width).required().at_least(1).doc("columns of the result")));
-
-class RandomCrop final : public Transform {
- public:
-  explicit RandomCrop(const RandomCropSpec& spec) : spec_(spec) {}
-
-  bool random() const override { return true; }
-  bool moves_pixels() const override { return true; }
-  bool fixes_size() const override { return true; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() == 0) return {};
-    check_image(input);
-    return {spec_.height, spec_.width, input[2]};
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    if (const auto window = draw(in.shape, key, index)) {
-      crop(in, *window, out);
-    } else {
-      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), out);
-    }
+  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const final {
+    const Cut cut = draw(in.shape, key, index);
+    cut.resized ? resize_image(in, cut.window, size_, out) : crop(in, cut.window, out);
   }
   void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
-             float* out) const override {
-    if (const auto window = draw(in.shape, key, index)) {
-      crop(in, *window, finish, out);
-    } else {
-      resize_image(in, centred(in.shape, spec_.height, spec_.width), resize(), finish, out);
-    }
+             float* out) const final {
+    const Cut cut = draw(in.shape, key, index);
+    cut.resized ? resize_image(in, cut.window, size_, finish, out) : crop(in, cut.window, finish, out);
   }
-  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
-    return write_crop(spec_.height, spec_.width, spec_.padding, true, op), true;
-  }
-  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
-    const auto window = draw(image, key, index);
-    return window ? inside(image, *window) : centred(image, spec_.height, spec_.width);
+  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const final {
+    const Cut cut = draw(image, key, index);
+    return cut.resized ? cut.window : inside(image, cut.window);
   }
 
- private:
-  Resize resize() const { return {.height = spec_.height, .width = spec_.width}; }
-  /// nullopt for an image that is too small.
-  std::optional<Window> draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
-    const std::int64_t down = room(image[0], spec_.height), right = room(image[1], spec_.width);
-    if (down < 0 || right < 0) return std::nullopt;
-    RandomStream stream = draws(key, index);
-    const std::int64_t top = offset(stream, down), left = offset(stream, right);
-    return Window{top - spec_.padding, left - spec_.padding, spec_.height, spec_.width};
-  }
-  std::int64_t room(std::int64_t size, std::int64_t wanted) const { return size + 2 * spec_.padding - wanted; }
+ protected:
+  /// A window to resize, within the image, or a window of the final size, in part outside of it.
+  struct Cut {
+    Window window;
+    bool resized = true;
+  };
+
+  explicit FixedSizeTransform(const Resize& size) : size_(size) {}
+
+  virtual Cut draw(const Shape& image, const DrawKey& key, std::uint32_t index) const = 0;
+
+  const Resize& size() const { return size_; }
+  Cut centred_cut(const Shape& image) const { return {centred(image, size_.height, size_.width)}; }
   static std::int64_t offset(RandomStream& stream, std::int64_t room) {
     return static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(room) + 1));
   }
 
-  RandomCropSpec spec_;
+ private:
+  Resize size_;
+};
+
+/// Schema with the keys `height` and `width`.
+template <class Spec>
+config::Schema size_schema(std::string name, std::string doc) {
+  return config::Schema::of<Spec>(std::move(name))
+      .doc(std::move(doc))
+      .key(key("height", &Spec::height).required().at_least(1).doc("rows of the result"))
+      .key(key("width", &Spec::width).required().at_least(1).doc("columns of the result"));
+}
+
+class CenterCrop final : public FixedSizeTransform {
+ public:
+  explicit CenterCrop(const CenterCropSpec& spec) : FixedSizeTransform({.height = spec.height, .width = spec.width}) {}
+
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return write_crop(size().height, size().width, 0, false, op), true;
+  }
+  std::optional<formats::ImageStep> image_step() const override {
+    return formats::CropCentre{.height = size().height, .width = size().width};
+  }
+
+ private:
+  Cut draw(const Shape& image, const DrawKey&, std::uint32_t) const override {
+    const std::int64_t down = image[0] - size().height, right = image[1] - size().width;
+    if (down < 0 || right < 0) return centred_cut(image);
+    return {.window = {down / 2, right / 2, size().height, size().width}, .resized = false};
+  }
+};
+
+const RegisteredTransform kCenterCrop = transform_def<CenterCropSpec, CenterCrop>(size_schema<CenterCropSpec>(
+    "CenterCrop", "crops the center; a smaller image is resized as by `Resizing` with `crop_to_aspect_ratio`"));
+
+class RandomCrop final : public FixedSizeTransform {
+ public:
+  explicit RandomCrop(const RandomCropSpec& spec)
+      : FixedSizeTransform({.height = spec.height, .width = spec.width}), padding_(spec.padding) {}
+
+  bool random() const override { return true; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override {
+    return write_crop(size().height, size().width, padding_, true, op), true;
+  }
+
+ private:
+  Cut draw(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
+    const std::int64_t down = image[0] + 2 * padding_ - size().height, right = image[1] + 2 * padding_ - size().width;
+    if (down < 0 || right < 0) return centred_cut(image);
+    RandomStream stream = draws(key, index);
+    const std::int64_t top = offset(stream, down), left = offset(stream, right);
+    return {.window = {top - padding_, left - padding_, size().height, size().width}, .resized = false};
+  }
+
+  std::int64_t padding_;
 };
 
 const RegisteredTransform kRandomCrop = transform_def<RandomCropSpec, RandomCrop>(
-    config::Schema::of<RandomCropSpec>("RandomCrop")
-        .doc("crops a random part; a smaller image is resized as by `CenterCrop`")
-        .key(key("height", &RandomCropSpec::height).required().at_least(1).doc("rows of the result"))
-        .key(key("width", &RandomCropSpec::width).required().at_least(1).doc("columns of the result"))
+    size_schema<RandomCropSpec>("RandomCrop", "crops a random part; a smaller image is resized as by `CenterCrop`")
         .key(key("padding", &RandomCropSpec::padding)
                  .at_least(0)
                  .doc("zeros that are added on every side before the crop")));
 
-class RandomResizedCrop final : public Transform {
+class RandomResizedCrop final : public FixedSizeTransform {
  public:
   explicit RandomResizedCrop(const RandomResizedCropSpec& spec)
-      : spec_(spec),
-        resize_{.height = spec.height,
-                .width = spec.width,
-                .interpolation = spec.interpolation,
-                .antialias = spec.antialias} {}
+      : FixedSizeTransform({spec.height, spec.width, spec.interpolation, spec.antialias}), spec_(spec) {}
 
   bool random() const override { return true; }
-  bool moves_pixels() const override { return true; }
-  bool fixes_size() const override { return true; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() == 0) return {};
-    check_image(input);
-    return {spec_.height, spec_.width, input[2]};
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
-    resize_image(in, draw(in.shape, key, index), resize_, out);
-  }
-  void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
-             float* out) const override {
-    resize_image(in, draw(in.shape, key, index), resize_, finish, out);
-  }
-  Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
-    return draw(image, key, index);
-  }
 
  private:
   /// torchvision/transforms/transforms.py, RandomResizedCrop.get_params: ten draws, then the center.
-  Window draw(const Shape& image, const DrawKey& key, std::uint32_t index) const {
+  Cut draw(const Shape& image, const DrawKey& key, std::uint32_t index) const override {
     constexpr int kTries = 10;
     const auto height = static_cast<double>(image[0]), width = static_cast<double>(image[1]);
     RandomStream stream = draws(key, index);
@@ -165,11 +134,8 @@ class RandomResizedCrop final : public Transform {
           std::exp(static_cast<double>(uniform(stream, std::log(spec_.ratio[0]), std::log(spec_.ratio[1]))));
       const auto w = std::llround(std::sqrt(area * ratio)), h = std::llround(std::sqrt(area / ratio));
       if (w < 1 || h < 1 || w > image[1] || h > image[0]) continue;
-      const auto place = [&](std::int64_t room) {
-        return static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(room) + 1));
-      };
-      const std::int64_t top = place(image[0] - h), left = place(image[1] - w);
-      return {top, left, h, w};
+      const std::int64_t top = offset(stream, image[0] - h), left = offset(stream, image[1] - w);
+      return {{top, left, h, w}};
     }
     Window window = whole(image);
     const double ratio = std::clamp(width / height, spec_.ratio[0], spec_.ratio[1]);
@@ -177,11 +143,10 @@ class RandomResizedCrop final : public Transform {
     if (width / height > ratio) window.width = std::clamp<std::int64_t>(std::llround(height * ratio), 1, image[1]);
     window.top = (image[0] - window.height) / 2;
     window.left = (image[1] - window.width) / 2;
-    return window;
+    return {window};
   }
 
   RandomResizedCropSpec spec_;
-  Resize resize_;
 };
 
 std::string check_pair(const std::vector<double>& pair) {
@@ -189,10 +154,7 @@ std::string check_pair(const std::vector<double>& pair) {
 }
 
 const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSpec, RandomResizedCrop>(
-    config::Schema::of<RandomResizedCropSpec>("RandomResizedCrop")
-        .doc("crops a random part and resizes it, as torchvision")
-        .key(key("height", &RandomResizedCropSpec::height).required().at_least(1).doc("rows of the result"))
-        .key(key("width", &RandomResizedCropSpec::width).required().at_least(1).doc("columns of the result"))
+    size_schema<RandomResizedCropSpec>("RandomResizedCrop", "crops a random part and resizes it, as torchvision")
         .key(key("scale", &RandomResizedCropSpec::scale)
                  .above(0)
                  .at_most(1)
@@ -206,51 +168,33 @@ const RegisteredTransform kRandomResizedCrop = transform_def<RandomResizedCropSp
         .key(key("antialias", &RandomResizedCropSpec::antialias)
                  .doc("whether to average over pixels when the image shrinks")));
 
-class Resizing final : public Transform {
+class Resizing final : public FixedSizeTransform {
  public:
   explicit Resizing(const ResizingSpec& spec)
-      : resize_{.height = spec.height,
-                .width = spec.width,
-                .interpolation = spec.interpolation,
-                .antialias = spec.antialias},
+      : FixedSizeTransform({spec.height, spec.width, spec.interpolation, spec.antialias}),
         crop_(spec.crop_to_aspect_ratio),
         scaled_decode_(spec.scaled_decode) {}
 
-  bool fixes_size() const override { return true; }
   bool moves_pixels() const override { return crop_; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() == 0) return {};
-    check_image(input);
-    return {resize_.height, resize_.width, input[2]};
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
-    resize_image(in, window(in.shape), resize_, out);
-  }
-  void write(const ImageView& in, const DrawKey&, std::uint32_t, const Finish& finish, Array&,
-             float* out) const override {
-    resize_image(in, window(in.shape), resize_, finish, out);
-  }
   std::optional<formats::ImageStep> image_step() const override {
     using Filter = formats::ResizeImage::Filter;
-    const bool nearest = resize_.interpolation == Interpolation::kNearest;
-    return formats::ResizeImage{.height = resize_.height,
-                                .width = resize_.width,
-                                .filter = nearest             ? Filter::kNearest
-                                          : resize_.antialias ? Filter::kTriangle
-                                                              : Filter::kBilinear,
+    const bool nearest = size().interpolation == Interpolation::kNearest;
+    return formats::ResizeImage{.height = size().height,
+                                .width = size().width,
+                                .filter = nearest            ? Filter::kNearest
+                                          : size().antialias ? Filter::kTriangle
+                                                             : Filter::kBilinear,
                                 .crop_to_aspect_ratio = crop_};
   }
   ReadHint hint() const override {
-    return scaled_decode_ ? ReadHint{.min_height = resize_.height, .min_width = resize_.width} : ReadHint{};
+    return scaled_decode_ ? ReadHint{.min_height = size().height, .min_width = size().width} : ReadHint{};
   }
-  Window part(const Shape& image, const DrawKey&, std::uint32_t) const override { return window(image); }
 
  private:
-  Window window(const Shape& image) const {
-    return crop_ ? centred(image, resize_.height, resize_.width) : whole(image);
+  Cut draw(const Shape& image, const DrawKey&, std::uint32_t) const override {
+    return crop_ ? centred_cut(image) : Cut{whole(image)};
   }
 
-  Resize resize_;
   bool crop_, scaled_decode_;
 };
 
@@ -261,10 +205,7 @@ std::string check_antialias(const ResizingSpec& spec) {
 }
 
 const RegisteredTransform kResizing = transform_def<ResizingSpec, Resizing>(
-    config::Schema::of<ResizingSpec>("Resizing")
-        .doc("resizes images and frames")
-        .key(key("height", &ResizingSpec::height).required().at_least(1).doc("rows of the result"))
-        .key(key("width", &ResizingSpec::width).required().at_least(1).doc("columns of the result"))
+    size_schema<ResizingSpec>("Resizing", "resizes images and frames")
         .key(key("interpolation", &ResizingSpec::interpolation).doc("how values between pixels are computed"))
         .key(key("crop_to_aspect_ratio", &ResizingSpec::crop_to_aspect_ratio)
                  .doc("cut the sides off instead of distorting"))

@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "core/shape.h"
 #include "data/source.h"
-#include "data/transform.h"
+#include "data/transforms/transform_def.h"
 
 namespace dptrain::data {
 
@@ -28,12 +28,24 @@ inline float uniform(RandomStream& stream, double low, double high) {
 }
 /// Schema check: `value_range` must be [low, high].
 std::string check_range(const std::vector<double>& range);
+template <class Spec>
+auto value_range_key(std::string doc = "[smallest, largest] value of a pixel") {
+  return key("value_range", &Spec::value_range).check(check_range).doc(std::move(doc));
+}
 /// Schema check of a random transform's factor: one number, or [lower, upper].
 std::string check_factor(const std::vector<double>& factor);
+template <class Spec>
+auto factor_key(std::string name, std::vector<double> Spec::*factor) {
+  return key(std::move(name), factor).at_least(-1).at_most(1).check(check_factor);
+}
 /// [-f, f] for one number f; a pair unchanged.
 std::pair<double, double> factor_range(const std::vector<double>& factor);
 /// Schema check of a factor that is never negative: one number f within 0..1 for [0, f], or [lower, upper].
 std::string check_part(const std::vector<double>& factor);
+template <class Spec>
+auto part_key(std::string name, std::vector<double> Spec::*factor) {
+  return key(std::move(name), factor).at_least(0).at_most(1).check(check_part);
+}
 /// [0, f] for one number f; a pair unchanged.
 std::pair<double, double> part_range(const std::vector<double>& factor);
 

@@ -23,9 +23,8 @@ class RandomErasing final : public Transform {
   bool random() const override { return true; }
   bool expects_pixels() const override { return spec_.value_range[1] - spec_.value_range[0] > kSmallestPixelRange; }
   Shape output(const Shape& input) const override {
-    if (input.rank() == 0) return input;
     check_image(input);
-    if (spec_.fill_value.size() > 1 && input[2] != 3)
+    if (input.rank() != 0 && spec_.fill_value.size() > 1 && input[2] != 3)
       throw Error(ErrorKind::kUsage, fmt::format("fill_value has 3 values, but samples are {}", input.str()));
     return input;
   }
@@ -54,23 +53,15 @@ std::string check_fill(const std::vector<double>& fill) {
 const RegisteredTransform kRandomErasing = transform_def<RandomErasingSpec, RandomErasing>(
     config::Schema::of<RandomErasingSpec>("RandomErasing")
         .doc("fills a random rectangle with noise or values")
-        .positional(key("factor", &RandomErasingSpec::factor)
-                        .at_least(0)
-                        .at_most(1)
-                        .check(check_part)
+        .positional(part_key("factor", &RandomErasingSpec::factor)
                         .doc("probability, drawn from a range: f for [0, f], or [lower, upper]"))
-        .key(key("scale", &RandomErasingSpec::scale)
-                 .at_least(0)
-                 .at_most(1)
-                 .check(check_part)
+        .key(part_key("scale", &RandomErasingSpec::scale)
                  .doc("area of the rectangle as a share of the image, drawn from a range: f for [0, f], or [lower, "
                       "upper]"))
         .key(key("fill_value", &RandomErasingSpec::fill_value)
                  .check(check_fill)
                  .doc("one number, or three for RGB; default: noise, a normal draw for each value"))
-        .key(key("value_range", &RandomErasingSpec::value_range)
-                 .check(check_range)
-                 .doc("[smallest, largest] value of a pixel, to which the fill is clipped")));
+        .key(value_range_key<RandomErasingSpec>("[smallest, largest] value of a pixel, to which the fill is clipped")));
 
 }  // namespace
 

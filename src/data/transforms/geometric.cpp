@@ -39,10 +39,7 @@ class RandomFlip final : public Transform {
 
   bool random() const override { return true; }
   bool moves_pixels() const override { return true; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() > 0) check_image(input);
-    return input;
-  }
+  Shape output(const Shape& input) const override { return check_image(input), input; }
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
     out.shape = in.shape;
     out.type = in.type;
@@ -94,10 +91,7 @@ RandomWarp::RandomWarp(const WarpArguments& arguments) {
   warp_.bilinear = arguments.interpolation == Interpolation::kBilinear;
 }
 
-Shape RandomWarp::output(const Shape& input) const {
-  if (input.rank() > 0) check_image(input);
-  return input;
-}
+Shape RandomWarp::output(const Shape& input) const { return check_image(input), input; }
 
 void RandomWarp::apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const {
   out.shape = in.shape;
@@ -143,11 +137,8 @@ const RegisteredTransform kRandomRotation =
     transform_def<RandomRotationSpec, RandomRotation>(with_warp_keys<RandomRotationSpec>(
         config::Schema::of<RandomRotationSpec>("RandomRotation")
             .doc("rotates around the center")
-            .positional(key("factor", &RandomRotationSpec::factor)
+            .positional(factor_key("factor", &RandomRotationSpec::factor)
                             .required()
-                            .at_least(-1)
-                            .at_most(1)
-                            .check(check_factor)
                             .doc("angle as a share of a full turn: f for [-f, f], or [lower, upper]"))));
 
 class RandomTranslation final : public RandomWarp {
@@ -170,17 +161,11 @@ const RegisteredTransform kRandomTranslation =
     transform_def<RandomTranslationSpec, RandomTranslation>(with_warp_keys<RandomTranslationSpec>(
         config::Schema::of<RandomTranslationSpec>("RandomTranslation")
             .doc("shifts in both directions by random distances")
-            .key(key("height_factor", &RandomTranslationSpec::height_factor)
+            .key(factor_key("height_factor", &RandomTranslationSpec::height_factor)
                      .required()
-                     .at_least(-1)
-                     .at_most(1)
-                     .check(check_factor)
                      .doc("shift as a share of the height: f for [-f, f], or [lower, upper]; positive: down"))
-            .key(key("width_factor", &RandomTranslationSpec::width_factor)
+            .key(factor_key("width_factor", &RandomTranslationSpec::width_factor)
                      .required()
-                     .at_least(-1)
-                     .at_most(1)
-                     .check(check_factor)
                      .doc("shift as a share of the width: f for [-f, f], or [lower, upper]; positive: to the right"))));
 
 class RandomZoom final : public RandomWarp {
@@ -211,15 +196,12 @@ std::string check_or_none(const std::vector<double>& factor) { return factor.emp
 const RegisteredTransform kRandomZoom = transform_def<RandomZoomSpec, RandomZoom>(with_warp_keys<RandomZoomSpec>(
     config::Schema::of<RandomZoomSpec>("RandomZoom")
         .doc("zooms around the center")
-        .positional(key("height_factor", &RandomZoomSpec::height_factor)
+        .positional(factor_key("height_factor", &RandomZoomSpec::height_factor)
                         .required()
                         .above(-1)
-                        .at_most(1)
-                        .check(check_factor)
                         .doc("change of the height: f for [-f, f], or [lower, upper]; positive: zoom out"))
-        .key(key("width_factor", &RandomZoomSpec::width_factor)
+        .key(factor_key("width_factor", &RandomZoomSpec::width_factor)
                  .above(-1)
-                 .at_most(1)
                  .check(check_or_none)
                  .doc("change of the width, likewise; default: the same zoom as for the height"))));
 
@@ -245,15 +227,11 @@ class RandomShear final : public RandomWarp {
 const RegisteredTransform kRandomShear = transform_def<RandomShearSpec, RandomShear>(with_warp_keys<RandomShearSpec>(
     config::Schema::of<RandomShearSpec>("RandomShear")
         .doc("shifts columns by `x_factor` of their row and rows by `y_factor` of their column, in either direction")
-        .key(key("x_factor", &RandomShearSpec::x_factor)
+        .key(factor_key("x_factor", &RandomShearSpec::x_factor)
                  .at_least(0)
-                 .at_most(1)
-                 .check(check_factor)
                  .doc("how far columns move for each row down: f for [-f, f], or [lower, upper]"))
-        .key(key("y_factor", &RandomShearSpec::y_factor)
+        .key(factor_key("y_factor", &RandomShearSpec::y_factor)
                  .at_least(0)
-                 .at_most(1)
-                 .check(check_factor)
                  .doc("how far rows move for each column to the right: f for [-f, f], or [lower, upper]"))));
 
 }  // namespace

@@ -57,10 +57,7 @@ class CutMix final : public Mixing {
   explicit CutMix(const CutMixSpec& spec) : factor_(part_range(spec.factor)) {}
 
   bool moves_pixels() const override { return true; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() > 0) check_image(input);
-    return input;
-  }
+  Shape output(const Shape& input) const override { return check_image(input), input; }
   float weight(const DrawKey& key, std::uint32_t index) const override {
     const BoxDraw box = draw(key, index);
     return 1 - box.width * box.height;
@@ -87,10 +84,7 @@ const RegisteredTransform kCutMix = transform_def<CutMixSpec, CutMix>(
     config::Schema::of<CutMixSpec>("CutMix")
         .doc("replaces a rectangle by that of another sample of the data set and mixes the labels in proportion to the "
              "area")
-        .positional(key("factor", &CutMixSpec::factor)
-                        .at_least(0)
-                        .at_most(1)
-                        .check(check_part)
+        .positional(part_key("factor", &CutMixSpec::factor)
                         .doc("alpha of Beta(alpha, alpha), from which the sample's share of the area is drawn: f for "
                              "[0, f], or [lower, upper]")));
 

@@ -20,36 +20,43 @@ struct EnumNames<data::PreprocessMode> {
 namespace dptrain::data {
 namespace {
 
-/// backend.epsilon() in keras/src/layers/preprocessing/normalization.py.
-constexpr double kSmallestDeviation = 1e-7;
-
-class Normalization final : public Transform {
+/// Base class of transforms that only map channels.
+class ChannelTransform : public Transform {
  public:
-  explicit Normalization(const NormalizationSpec& spec) {
-    const std::size_t channels = std::max(spec.mean.size(), spec.variance.size());
-    map_ = {.scale = std::vector<float>(channels), .offset = std::vector<float>(channels)};
-    for (std::size_t c = 0; c < channels; ++c) {
-      const double mean = spec.mean[spec.mean.size() == 1 ? 0 : c];
-      const double variance = spec.variance[spec.variance.size() == 1 ? 0 : c];
-      const double scale = 1 / std::max(std::sqrt(variance), kSmallestDeviation);
-      map_.scale[c] = static_cast<float>(scale);
-      map_.offset[c] = static_cast<float>(-mean * scale);
-    }
-  }
+  Shape output(const Shape& input) const final { return map_.check(input), input; }
+  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const final { map_image(in, map_, out); }
+  std::optional<ChannelMap> channel_map() const final { return map_; }
 
-  Shape output(const Shape& input) const override {
-    map_.check(input);
-    return input;
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
-    map_image(in, map_, out);
-  }
-  std::optional<ChannelMap> channel_map() const override { return map_; }
-  bool expects_pixels() const override { return static_cast<double>(map_.scale[0]) <= kLargestPixelScale; }
-  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map_, op); }
+ protected:
+  explicit ChannelTransform(ChannelMap map) : map_(std::move(map)) {}
+  const ChannelMap& map() const { return map_; }
 
  private:
   ChannelMap map_;
+};
+
+/// backend.epsilon() in keras/src/layers/preprocessing/normalization.py.
+constexpr double kSmallestDeviation = 1e-7;
+
+ChannelMap map_of(const NormalizationSpec& spec) {
+  const std::size_t channels = std::max(spec.mean.size(), spec.variance.size());
+  ChannelMap map{.scale = std::vector<float>(channels), .offset = std::vector<float>(channels)};
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double mean = spec.mean[spec.mean.size() == 1 ? 0 : c];
+    const double variance = spec.variance[spec.variance.size() == 1 ? 0 : c];
+    const double scale = 1 / std::max(std::sqrt(variance), kSmallestDeviation);
+    map.scale[c] = static_cast<float>(scale);
+    map.offset[c] = static_cast<float>(-mean * scale);
+  }
+  return map;
+}
+
+class Normalization final : public ChannelTransform {
+ public:
+  explicit Normalization(const NormalizationSpec& spec) : ChannelTransform(map_of(spec)) {}
+
+  bool expects_pixels() const override { return static_cast<double>(map().scale[0]) <= kLargestPixelScale; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map(), op); }
 };
 
 std::string check_lists(const NormalizationSpec& spec) {
@@ -115,22 +122,11 @@ ChannelMap map_of(PreprocessMode mode) {
   return map;
 }
 
-class PreprocessInput final : public Transform {
+class PreprocessInput final : public ChannelTransform {
  public:
-  explicit PreprocessInput(const PreprocessInputSpec& spec) : map_(map_of(spec.mode)) {}
+  explicit PreprocessInput(const PreprocessInputSpec& spec) : ChannelTransform(map_of(spec.mode)) {}
 
-  Shape output(const Shape& input) const override {
-    map_.check(input);
-    return input;
-  }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
-    map_image(in, map_, out);
-  }
-  std::optional<ChannelMap> channel_map() const override { return map_; }
   bool expects_pixels() const override { return true; }
-
- private:
-  ChannelMap map_;
 };
 
 const RegisteredTransform kPreprocessInput = transform_def<PreprocessInputSpec, PreprocessInput>(
@@ -140,21 +136,13 @@ const RegisteredTransform kPreprocessInput = transform_def<PreprocessInputSpec, 
                         .required()
                         .doc("caffe: BGR less the means of ImageNet; tf: -1..1; torch: 0..1, normalized")));
 
-class Rescaling final : public Transform {
+class Rescaling final : public ChannelTransform {
  public:
   explicit Rescaling(const RescalingSpec& spec)
-      : map_{.scale = {static_cast<float>(spec.scale)}, .offset = {static_cast<float>(spec.offset)}} {}
+      : ChannelTransform({.scale = {static_cast<float>(spec.scale)}, .offset = {static_cast<float>(spec.offset)}}) {}
 
-  Shape output(const Shape& input) const override { return input; }
-  void apply(const ImageView& in, Array& out, const DrawKey&, std::uint32_t) const override {
-    map_image(in, map_, out);
-  }
-  std::optional<ChannelMap> channel_map() const override { return map_; }
-  bool expects_pixels() const override { return std::fabs(static_cast<double>(map_.scale[0])) <= kLargestPixelScale; }
-  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map_, op); }
-
- private:
-  ChannelMap map_;
+  bool expects_pixels() const override { return std::fabs(static_cast<double>(map().scale[0])) <= kLargestPixelScale; }
+  bool write_op(std::int32_t, kernels::PixelOp& op) const override { return write_affine(map(), op); }
 };
 
 const RegisteredTransform kRescaling = transform_def<RescalingSpec, Rescaling>(

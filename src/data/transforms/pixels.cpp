@@ -43,15 +43,14 @@ void fill_zeros(const kernels::cpu::PixelMap& map, std::int64_t places, std::int
 }  // namespace
 
 void check_image(const Shape& shape) {
-  if (shape.rank() != 3)
+  if (shape.rank() != 0 && shape.rank() != 3)
     throw Error(ErrorKind::kUsage,
                 fmt::format("samples must be images of height x width x channels, found {}", shape.str()));
 }
 
 void check_rgb(const Shape& shape) {
-  if (shape.rank() == 0) return;
   check_image(shape);
-  if (shape[2] != 3)
+  if (shape.rank() != 0 && shape[2] != 3)
     throw Error(ErrorKind::kUsage, fmt::format("samples must be images of 3 channels, RGB, found {}", shape.str()));
 }
 

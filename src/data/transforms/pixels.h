@@ -10,9 +10,9 @@
 
 namespace dptrain::data {
 
-/// Throws Error{kUsage} unless the image has the axes [H, W, C].
+/// Throws Error{kUsage} unless the image has the axes [H, W, C]. Accepts an unknown shape, of rank 0.
 void check_image(const Shape& shape);
-/// As check_image(), and requires three channels. Accepts an unknown shape, of rank 0.
+/// As check_image(), and requires three channels.
 void check_rgb(const Shape& shape);
 /// 0.2989 R + 0.5870 G + 0.1140 B: rgb_to_grayscale of TensorFlow and Keras.
 inline float luminance(const float* rgb) { return 0.2989F * rgb[0] + 0.5870F * rgb[1] + 0.1140F * rgb[2]; }

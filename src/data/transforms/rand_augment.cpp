@@ -180,9 +180,8 @@ class RandAugment final : public Transform {
   bool moves_pixels() const override { return true; }
   bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
   Shape output(const Shape& input) const override {
-    if (input.rank() == 0) return input;
     check_image(input);
-    if (input[2] != 1 && input[2] != 3)
+    if (input.rank() != 0 && input[2] != 1 && input[2] != 3)
       throw Error(ErrorKind::kUsage, fmt::format("samples must be images of 1 or 3 channels, found {}", input.str()));
     return input;
   }
@@ -234,16 +233,11 @@ class RandAugment final : public Transform {
 const RegisteredTransform kRandAugment = transform_def<RandAugmentSpec, RandAugment>(
     config::Schema::of<RandAugmentSpec>("RandAugment")
         .doc("applies `num_ops` of Keras's eleven operations in sequence")
-        .key(key("value_range", &RandAugmentSpec::value_range)
-                 .check(check_range)
-                 .doc("[smallest, largest] value of a pixel"))
+        .key(value_range_key<RandAugmentSpec>())
         .key(key("num_ops", &RandAugmentSpec::num_ops)
                  .at_least(1)
                  .doc("number of operations that are drawn for a sample"))
-        .key(key("factor", &RandAugmentSpec::factor)
-                 .at_least(0)
-                 .at_most(1)
-                 .check(check_part)
+        .key(part_key("factor", &RandAugmentSpec::factor)
                  .doc("strength of the operations, drawn from a range: f for [0, f], or [lower, upper]"))
         .key(key("interpolation", &RandAugmentSpec::interpolation)
                  .doc("interpolation of shear, translation and rotation")));

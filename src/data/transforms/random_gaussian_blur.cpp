@@ -24,10 +24,7 @@ class RandomGaussianBlur final : public Transform {
 
   bool random() const override { return true; }
   bool expects_pixels() const override { return range_[1] - range_[0] > kSmallestPixelRange; }
-  Shape output(const Shape& input) const override {
-    if (input.rank() > 0) check_image(input);
-    return input;
-  }
+  Shape output(const Shape& input) const override { return check_image(input), input; }
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override {
     constexpr float kMinSigma = 1e-6F;  // as in Keras
     RandomStream stream = draws(key, index);
@@ -55,25 +52,18 @@ std::string check_odd(const std::int64_t& size) {
 const RegisteredTransform kRandomGaussianBlur = transform_def<RandomGaussianBlurSpec, RandomGaussianBlur>(
     config::Schema::of<RandomGaussianBlurSpec>("RandomGaussianBlur")
         .doc("blurs with a Gaussian, with a random deviation for each axis")
-        .positional(key("factor", &RandomGaussianBlurSpec::factor)
-                        .at_least(0)
-                        .at_most(1)
-                        .check(check_part)
+        .positional(part_key("factor", &RandomGaussianBlurSpec::factor)
                         .doc("probability, drawn from a range: f for [0, f], or [lower, upper]"))
         .key(key("kernel_size", &RandomGaussianBlurSpec::kernel_size)
                  .at_least(1)
                  .at_most(255)
                  .check(check_odd)
                  .doc("rows and columns of the Gaussian, odd"))
-        .key(key("sigma", &RandomGaussianBlurSpec::sigma)
-                 .at_least(0)
-                 .at_most(1)
-                 .check(check_part)
+        .key(part_key("sigma", &RandomGaussianBlurSpec::sigma)
                  .doc("deviation of the Gaussian in pixels, drawn from a range for each axis: f for [0, f], or [lower, "
                       "upper]"))
-        .key(key("value_range", &RandomGaussianBlurSpec::value_range)
-                 .check(check_range)
-                 .doc("[smallest, largest] value of a pixel, to which the result is clipped")),
+        .key(value_range_key<RandomGaussianBlurSpec>(
+            "[smallest, largest] value of a pixel, to which the result is clipped")),
     {"GaussianBlur"});
 
 std::vector<float> gaussian_row(std::int64_t size, float sigma) {

@@ -226,9 +226,11 @@ class Flattener {
           made[{input.layer, input.call}] = call_layer(model.layers[input.layer], {}, prefix, trainable, inference);
     const auto [order, is_new] = orders_.try_emplace(&model);
     if (is_new) order->second = order_of(model, made);
-    for (const auto& [l, c] : order->second)
-      made[{l, c}] = call_layer(model.layers[l], found(model.layers[l].calls[c], made).value(), prefix, trainable,
-                                inference || is_inference(model.layers[l], c));
+    for (const auto& [l, c] : order->second) {
+      const KerasLayer& layer = model.layers[l];
+      made[{l, c}] = call_layer(layer, found(layer.calls[c], made).value(), prefix, trainable,
+                                inference || (c < layer.inference.size() && layer.inference[c]));
+    }
     read_masks(model, made, outermost);
     read_own_masks(model, made);
     const auto outputs = found(model.outputs, made);
@@ -275,10 +277,6 @@ class Flattener {
         call.has_own_mask = true;
         if (tensor) call.own_mask = tensor->front();
       }
-  }
-
-  static bool is_inference(const KerasLayer& layer, std::size_t call) {
-    return call < layer.inference.size() && layer.inference[call];
   }
 
   std::optional<Tensors> found(const std::vector<KerasTensor>& wanted, const AllMade& made) const {
@@ -369,11 +367,6 @@ class SectionWriter {
     return value;
   }
 
-  /// An Input of ids is int32 whatever its dtype in the file, because Keras's Embedding casts its input.
-  bool feeds_ids(const FlatLayer& layer) const {
-    return feeds_ids_[static_cast<std::size_t>(&layer - flat_.layers_.data())];
-  }
-
   static std::string shared_name(const std::string& name) {
     const bool small = name[0] >= 'a' && name[0] <= 'z';
     return small ? name : "shared_" + name;
@@ -385,7 +378,9 @@ class SectionWriter {
     Node all = Node::map();
     if (type == "InputLayer") {
       all.set("shape", input(*layer.definition->config, own));
-      if (feeds_ids(layer)) all.set("dtype", Node::text("int32"));
+      // An Input of ids is int32 whatever its dtype in the file, because Keras's Embedding casts its input.
+      const auto index = static_cast<std::size_t>(&layer - flat_.layers_.data());
+      if (feeds_ids_[index]) all.set("dtype", Node::text("int32"));
     } else if (const bool known = nn::layer_family().find(type) != nullptr;
                layer.definition->is_operator && (!known || differs_from_layer(type))) {
       own.push_back("is an operation of keras.ops, which dptrain does not support");

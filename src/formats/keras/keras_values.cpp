@@ -18,17 +18,40 @@ Node with_class(const std::string& name, std::vector<std::pair<std::string, Node
   return object({{"class_name", text(name)}, {"config", object(std::move(entries))}});
 }
 
+// The values of keys that are not written as in a config.
+
 Node node_of(double number) { return real(number); }
-Node node_of(float number) { return real(number); }
+Node node_of(float number) {
+  const std::string text = shortest(number);
+  return Node::scalar(text.find_first_of(".en") == std::string::npos ? text + ".0" : text);
+}
 Node node_of(Size2 both) { return size(both); }
 Node node_of(nn::Extent one) { return size(one); }
 Node node_of(nn::Size3 three) { return size(three); }
-Node node_of(const nn::Margins2D& four) { return sides(four); }
-Node node_of(const nn::Margins1D& both) { return ends(both); }
-Node node_of(const nn::Margins3D& six) { return sides(six); }
-Node node_of(nn::Activation function) { return activation(function); }
+Node node_of(const nn::Margins1D& ends) { return extents({ends.before, ends.after}); }
+Node node_of(const nn::Margins2D& sides) {
+  return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
+}
+Node node_of(const nn::Margins3D& sides) {
+  return Node::sequence({node_of(sides.depth), node_of(sides.height), node_of(sides.width)});
+}
+/// A plain string. If Keras 2 has another function of this name, an object of `keras.ops`, which Keras 3 loads and
+/// Keras 2 refuses.
+Node node_of(nn::Activation activation) {
+  const kernels::ActivationTraits& traits = kernels::traits_of(activation);
+  if (traits.keras2 == nullptr) return text(traits.name);
+  return object({{"module", text(kOps)},
+                 {"class_name", text("function")},
+                 {"config", text(traits.name)},
+                 {"registered_name", text(traits.name)}});
+}
 Node node_of(const nn::Initializer& one) { return initializer(one); }
-Node node_of(const nn::Regularizer& one) { return regularizer(one); }
+/// Always the class L1L2, the only one that every release supports; null if absent.
+Node node_of(const nn::Regularizer& regularizer) {
+  if (!regularizer) return {};
+  const nn::Penalty both = nn::penalty(regularizer);
+  return with_class("L1L2", {{"l1", real(both.l1)}, {"l2", real(both.l2)}});
+}
 template <class T>
 Node node_of(const std::optional<T>& maybe) {
   return maybe ? node_of(*maybe) : Node();
@@ -48,11 +71,6 @@ Node text(const std::string& text) { return Node::text(text); }
 
 Node real(double value) { return Node::scalar(shortest(value, true)); }
 
-Node real(float value) {
-  const std::string text = shortest(value);
-  return Node::scalar(text.find_first_of(".en") == std::string::npos ? text + ".0" : text);
-}
-
 Node size(Size2 size) { return extents({size.h, size.w}); }
 
 Node size(nn::Extent extent) { return extents({extent.n}); }
@@ -63,25 +81,6 @@ Node extents(const Shape& shape) {
   Node list = Node::sequence();
   for (const std::int64_t extent : shape.dims()) list.items().push_back(Node::integer(extent));
   return list;
-}
-
-Node sides(const nn::Margins2D& sides) {
-  return Node::sequence({extents({sides.top, sides.bottom}), extents({sides.left, sides.right})});
-}
-
-Node ends(const nn::Margins1D& ends) { return extents({ends.before, ends.after}); }
-
-Node sides(const nn::Margins3D& sides) {
-  return Node::sequence({ends(sides.depth), ends(sides.height), ends(sides.width)});
-}
-
-Node activation(nn::Activation activation) {
-  const kernels::ActivationTraits& traits = kernels::traits_of(activation);
-  if (traits.keras2 == nullptr) return text(traits.name);
-  return object({{"module", text(kOps)},
-                 {"class_name", text("function")},
-                 {"config", text(traits.name)},
-                 {"registered_name", text(traits.name)}});
 }
 
 Node initializer(const nn::Initializer& initializer) {
@@ -96,12 +95,6 @@ Node initializer(const nn::Initializer& initializer) {
     entries.emplace_back(field.name, value(field, initializer.spec()));
   if (initializer.type() != typeid(nn::Constant)) entries.emplace_back("seed", Node());
   return with_class(def.name, std::move(entries));
-}
-
-Node regularizer(const nn::Regularizer& regularizer) {
-  if (!regularizer) return {};
-  const nn::Penalty both = nn::penalty(regularizer);
-  return with_class("L1L2", {{"l1", real(both.l1)}, {"l2", real(both.l2)}});
 }
 
 Node channels_last() { return text("channels_last"); }

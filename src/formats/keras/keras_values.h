@@ -20,27 +20,16 @@ constexpr const char* kOps = "keras.ops";  ///< a module that only Keras 3 has
 
 config::Node text(const std::string& text);  ///< always a JSON string
 config::Node real(double value);             ///< always with a point or an exponent
-config::Node real(float value);
-config::Node size(Size2 size);             ///< [h, w]
-config::Node size(nn::Extent extent);      ///< [n]
-config::Node size(nn::Size3 size);         ///< [d, h, w]
-config::Node extents(const Shape& shape);  ///< [a, b, ...]
-/// [[top, bottom], [left, right]]
-config::Node sides(const nn::Margins2D& sides);
-config::Node ends(const nn::Margins1D& ends);  ///< [before, after]
-/// [[before, after], [top, bottom], [left, right]]
-config::Node sides(const nn::Margins3D& sides);
-/// A plain string. If Keras 2 has another function of this name, an object of `keras.ops`, which Keras 3 loads and
-/// Keras 2 refuses.
-config::Node activation(nn::Activation activation);
+config::Node size(Size2 size);               ///< [h, w]
+config::Node size(nn::Extent extent);        ///< [n]
+config::Node size(nn::Size3 size);           ///< [d, h, w]
+config::Node extents(const Shape& shape);    ///< [a, b, ...]
 /// A plain string if all parameters are defaults (some releases refuse a dictionary such as {"class_name":
 /// "Orthogonal"}), else {"class_name", "config"}.
 config::Node initializer(const nn::Initializer& initializer);
-/// Always the class L1L2, the only one that every release supports; null if absent.
-config::Node regularizer(const nn::Regularizer& regularizer);
 config::Node channels_last();
 
-/// The value of a key: the functions above write their types, other types are written as in a config.
+/// The value of a key, in Keras's form.
 config::Node value(const config::Field& field, const void* spec);
 /// The value in a `.keras`, which only Keras 3 reads: an activation is a plain string there.
 config::Node keras3_value(const config::Field& field, const void* spec);

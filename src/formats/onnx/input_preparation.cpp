@@ -231,8 +231,7 @@ class Images {
   Value extent(std::int64_t axis) {
     const std::int64_t known = x_.dims[static_cast<std::size_t>(axis)];
     if (known >= 0) return to_.integers({known});
-    const Value shape = to_.node("Shape", {x_}, {static_cast<std::int64_t>(x_.dims.size())}, {}, Element::kInt64);
-    return to_.node("Slice", {shape, to_.integers({axis}), to_.integers({axis + 1})}, {1}, {}, Element::kInt64);
+    return to_.extents(x_, axis, axis + 1);
   }
 
   Value float_of(const Value& integer) { return to_.cast(integer, Element::kFloat); }
@@ -260,10 +259,8 @@ class Images {
   }
 
   void cut(const Window& window) {
-    const Value starts =
-        to_.node("Concat", {window.top, window.left}, {2}, {{"axis", std::int64_t{0}}}, Element::kInt64);
-    const Value sizes =
-        to_.node("Concat", {window.height, window.width}, {2}, {{"axis", std::int64_t{0}}}, Element::kInt64);
+    const Value starts = to_.concat({window.top, window.left}, 0);
+    const Value sizes = to_.concat({window.height, window.width}, 0);
     x_ = to_.node("Slice", {x_, starts, whole("Add", starts, sizes), to_.integers({1, 2})},
                   {x_.dims[0], kHeight, kWidth, x_.dims[3]}, {}, x_.type);
   }
@@ -335,9 +332,8 @@ class Images {
 
 /// A clip's frames are images.
 Value frames_of(Builder& to, const Value& x) {
-  const Value shape = to.node("Shape", {x}, {5}, {}, Element::kInt64);
-  const Value image = to.node("Slice", {shape, to.integers({2}), to.integers({5})}, {3}, {}, Element::kInt64);
-  const Value dims = to.node("Concat", {to.integers({-1}), image}, {4}, {{"axis", std::int64_t{0}}}, Element::kInt64);
+  const Value image = to.extents(x, 2, 5);
+  const Value dims = to.concat({to.integers({-1}), image}, 0);
   return to.node("Reshape", {x, dims}, {kBatch, x.dims[2], x.dims[3], x.dims[4]}, {}, x.type);
 }
 

@@ -267,9 +267,13 @@ Value Builder::activate(const Value& x, nn::Activation activation) {
   throw Error(ErrorKind::kInternal, fmt::format("activation {} cannot be exported to ONNX", nn::name_of(activation)));
 }
 
+Value Builder::extents(const Value& x, std::int64_t first, std::int64_t end) {
+  const Value all = node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
+  return node("Slice", {all, integers({first}), integers({end})}, {end - first}, {}, Element::kInt64);
+}
+
 Value Builder::zeros_like_batch(const Value& x, const Dims& sample) {
-  const Value shape = node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
-  const Value batch = node("Slice", {shape, integers({0}), integers({1})}, {1}, {}, Element::kInt64);
+  const Value batch = extents(x, 0, 1);
   const Value whole = concat({batch, integers(sample)}, 0);
   Dims dims{kBatch};
   dims.insert(dims.end(), sample.begin(), sample.end());

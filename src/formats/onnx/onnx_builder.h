@@ -75,6 +75,8 @@ class Builder {
   /// `a` where the condition holds.
   Value where(const Value& condition, const Value& a, const Value& b);
   Value activate(const Value& x, nn::Activation activation);
+  /// The extents of the axes [first, end) of x, computed with the model.
+  Value extents(const Value& x, std::int64_t first, std::int64_t end);
   /// [batch, extents...] of zeros, for as many samples as x has.
   Value zeros_like_batch(const Value& x, const Dims& sample);
 

@@ -390,19 +390,15 @@ const RegisteredForm kConvLSTM2D = form<nn::ConvLSTM2DSpec>(conv_lstm);
 
 /// [batch * steps, ...] to samples of the shape, with as many steps as `like` has.
 Value as_steps(Builder& to, const Value& y, const Value& like, const Shape& shape) {
-  const Value all = to.node("Shape", {like}, {static_cast<std::int64_t>(like.dims.size())}, {}, Element::kInt64);
-  const Value leading = to.node("Slice", {all, to.integers({0}), to.integers({2})}, {2}, {}, Element::kInt64);
+  const Value leading = to.extents(like, 0, 2);
   if (shape.rank() == 1) return to.node("Reshape", {y, leading}, with_batch(shape), {}, y.type);
   const Value rest = to.integers(Dims(shape.dims().begin() + 1, shape.dims().end()));
-  const Value dims =
-      to.node("Concat", {leading, rest}, {shape.rank() + 1}, {{"axis", std::int64_t{0}}}, Element::kInt64);
-  return to.node("Reshape", {y, dims}, with_batch(shape), {}, y.type);
+  return to.node("Reshape", {y, to.concat({leading, rest}, 0)}, with_batch(shape), {}, y.type);
 }
 
 Value time_distributed(const nn::TimeDistributedSpec& spec, Call& call) {
   const Value& x = call.x();
-  Dims inner = x.dims;
-  inner.erase(inner.begin() + 1);
+  const Dims inner = without(x.dims, 1);
   Call part = call;
   part.inputs = {call.to.node("Reshape", {x, call.to.integers(inner)}, inner, {}, x.type)};
   part.masks = {Value{}};

@@ -63,8 +63,7 @@ Value resized(Call& call, nn::Interpolation interpolation, bool whole_factors) {
   if (whole_factors) {
     inputs.push_back(to.floats({static_cast<std::int64_t>(scales.size())}, scales));
   } else {  // sizes, because factors may round; the size of the batch is computed
-    const Value shape = to.node("Shape", {x}, {static_cast<std::int64_t>(x.dims.size())}, {}, Element::kInt64);
-    const Value front = to.node("Slice", {shape, to.integers({0}), to.integers({2})}, {2}, {}, Element::kInt64);
+    const Value front = to.extents(x, 0, 2);
     inputs.push_back({});
     inputs.push_back(to.concat({front, to.integers(Dims(dims.begin() + 2, dims.end()))}, 0));
   }
