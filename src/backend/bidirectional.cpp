@@ -28,7 +28,7 @@ BidirectionalOp::BidirectionalOp(const nn::BidirectionalSpec& spec, const OpCont
       features_(context.input(0)[1]),
       units_(nn::recurrent_spec(spec).units),
       has_backward_(context.step.has_backward),
-      wants_dx_(has_backward_ && context.step.input_gradients[0] != plan::kAbsent),
+      wants_dx_(context.wants_dx()),
       number_bytes_(size_of(context.plan.compute)),
       mask_(context.mask()) {
   for (const bool backward : {false, true}) add_direction(context, device, backward);

@@ -10,6 +10,7 @@
 #include "backend/inner_op.h"
 #include "backend/parts.h"
 #include "nn/convolutions.h"
+#include "nn/layer.h"
 
 namespace dptrain::backend {
 
@@ -99,7 +100,7 @@ class Conv3DTransposeOp final : public Op {
       : kernels_(context, device),
         window_(depth_window(spec, context.output(), 1)),
         bias_(spec.use_bias),
-        trains_(context.step.has_backward && context.step.parameter_gradients[0]),
+        trains_(context.trains()),
         slab_bytes_(window_.is_identity() ? 0
                                           : aligned_part(context.rows * window_.slab_elements(), context.plan.compute)),
         bias_bytes_(bias_ && trains_ ? kernels_.bias_workspace(context.rows, positions(), spec.filters) : 0),

@@ -20,8 +20,8 @@ ConvLSTM2DOp::ConvLSTM2DOp(const nn::ConvLSTM2DSpec& spec, const OpContext& cont
       units_(spec.units),
       has_backward_(context.step.has_backward),
       has_states_(context.step.inputs.size() > 1),
-      wants_dx_(has_backward_ && context.step.input_gradients[0] != plan::kAbsent),
-      wants_weights_(has_backward_ && context.step.parameter_gradients[0]) {
+      wants_dx_(context.wants_dx()),
+      wants_weights_(context.trains()) {
   const Shape in = context.input(0), out = context.output(0);
   const int first = out.rank() == 4 ? 1 : 0;
   const std::int64_t height = out[first], width = out[first + 1];

@@ -24,22 +24,15 @@ std::map<DeviceKind, PixelPassFactory>& pixel_pass_factories() {
 
 }  // namespace
 
-DeviceRegistry<OpEntry>& op_registry() {
-  static DeviceRegistry<OpEntry> ops;
-  return ops;
-}
-
-bool has_op(DeviceKind kind, std::type_index spec) { return op_registry().has({kind, spec}); }
-
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec) {
-  const auto* found = op_registry().find({kind, spec});
+  const auto* found = device_registry<OpEntry>().find({kind, spec});
   return found == nullptr ? nullptr : &found->traits;
 }
 
 std::unique_ptr<Op> Device::make_op(const OpContext& context) {
   if (const nn::VolumePasses passes = nn::passes_of(context.step.spec))
     return std::make_unique<VolumeOp>(passes, context, *this);
-  const auto* found = op_registry().find({kind(), context.step.spec.type()});
+  const auto* found = device_registry<OpEntry>().find({kind(), context.step.spec.type()});
   if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{} '{}': device {} has no operation for this layer",
                                                   context.step.spec.name(), context.step.name, name()));
@@ -85,44 +78,23 @@ void Device::copy(void* destination, const void* source, std::size_t bytes, Stre
              static_cast<std::int64_t>(bytes / sizeof(float)), stream);
 }
 
-DeviceRegistry<LossFactory>& loss_registry() {
-  static DeviceRegistry<LossFactory> registry;
-  return registry;
-}
-
-bool has_loss(DeviceKind kind, std::type_index spec) { return loss_registry().has({kind, spec}); }
-
 std::unique_ptr<LossOp> Device::make_loss(const LossContext& context) {
-  const auto* found = loss_registry().find({kind(), context.loss.loss.type()});
+  const auto* found = device_registry<LossFactory>().find({kind(), context.loss.loss.type()});
   if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("{}: device {} has no such loss", context.loss.loss.name(), name()));
   return (*found)(context, *this);
 }
 
-DeviceRegistry<MetricFactory>& metric_op_registry() {
-  static DeviceRegistry<MetricFactory> registry;
-  return registry;
-}
-
-bool has_metric_op(DeviceKind kind, std::type_index spec) { return metric_op_registry().has({kind, spec}); }
-
 std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device) {
-  const auto* found = metric_op_registry().find({device.kind(), context.metric.metric.type()});
+  const auto* found = device_registry<MetricFactory>().find({device.kind(), context.metric.metric.type()});
   if (found == nullptr)
     throw Error(ErrorKind::kInternal,
                 fmt::format("{}: device {} has no such metric", context.metric.metric.name(), device.name()));
   return (*found)(context, device);
 }
 
-DeviceRegistry<OptimizerOpFactory>& optimizer_op_registry() {
-  static DeviceRegistry<OptimizerOpFactory> registry;
-  return registry;
-}
-
-bool has_optimizer_op(DeviceKind kind, std::type_index spec) { return optimizer_op_registry().has({kind, spec}); }
-
 std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Device& device) {
-  const auto* found = optimizer_op_registry().find({device.kind(), context.optimizer.type()});
+  const auto* found = device_registry<OptimizerOpFactory>().find({device.kind(), context.optimizer.type()});
   if (found == nullptr)
     throw Error(ErrorKind::kInternal, fmt::format("optimizer {}: device {} has no operation for it",
                                                   context.optimizer.name(), device.name()));

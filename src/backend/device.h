@@ -91,8 +91,7 @@ class Device : public plan::Capabilities {
 
   /// From the op table; throws Error{kInternal} naming layer and device where a layer has no op.
   std::unique_ptr<Op> make_op(const OpContext& context);
-  /// From the table of losses (loss_registry), without metrics, which measured_loss() adds. Throws Error{kInternal}
-  /// where the device has no such loss.
+  /// Without metrics, which measured_loss() adds. Throws Error{kInternal} where the device has no such loss.
   virtual std::unique_ptr<LossOp> make_loss(const LossContext& context);
   virtual std::unique_ptr<Update> make_update(const UpdateContext& context) = 0;
   /// For a parameter of kind kTable. Throws Error{kInternal} on devices whose ops read no rows.
@@ -178,16 +177,18 @@ struct OpTraits {
   std::function<std::vector<int>(const Device&, const config::Typed& layer, std::size_t weight)> weight_order_of{};
 };
 
-/// Entries of a kind of devices for the members of a family, by the type of the member's spec.
+/// Entries of a kind of devices for the members of a family, by the type of the member's spec. Filled before main by
+/// objects of type DeviceRegistration.
 template <class Entry>
-using DeviceRegistry = config::Registry<std::pair<DeviceKind, std::type_index>, Entry>;
+config::Registry<std::pair<DeviceKind, std::type_index>, Entry>& device_registry() {
+  static config::Registry<std::pair<DeviceKind, std::type_index>, Entry> registry;
+  return registry;
+}
 
-/// A static object of this type adds an entry before main.
-template <auto registry>
+template <class Entry>
 struct DeviceRegistration {
-  template <class Entry>
   DeviceRegistration(DeviceKind kind, std::type_index spec, Entry entry) {
-    registry().add({kind, spec}, std::move(entry));
+    device_registry<Entry>().add({kind, spec}, std::move(entry));
   }
 };
 
@@ -195,14 +196,13 @@ struct OpEntry {
   OpFactory factory;
   OpTraits traits;
 };
-DeviceRegistry<OpEntry>& op_registry();
-bool has_op(DeviceKind kind, std::type_index spec);
+inline bool has_op(DeviceKind kind, std::type_index spec) { return device_registry<OpEntry>().has({kind, spec}); }
 /// Null where there is no such op.
 const OpTraits* op_traits(DeviceKind kind, std::type_index spec);
 
 /// `const RegisteredOp kDense = op<nn::DenseSpec, DenseOp>(DeviceKind::kCpu, {.fuses = {fuses_activation()}});`
 /// The op's constructor takes (const Spec&, const OpContext&, Device&).
-using RegisteredOp = DeviceRegistration<op_registry>;
+using RegisteredOp = DeviceRegistration<OpEntry>;
 template <class Spec, class OpType>
 RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   const auto make = [](const OpContext& context, Device& device) -> std::unique_ptr<Op> {
@@ -211,11 +211,9 @@ RegisteredOp op(DeviceKind kind, OpTraits traits = {}) {
   return {kind, typeid(Spec), OpEntry{make, std::move(traits)}};
 }
 
-/// Table of losses by (device kind, spec type), as that of ops.
 using LossFactory = std::function<std::unique_ptr<LossOp>(const LossContext&, Device&)>;
-DeviceRegistry<LossFactory>& loss_registry();
-bool has_loss(DeviceKind kind, std::type_index spec);
-using RegisteredLossOp = DeviceRegistration<loss_registry>;
+inline bool has_loss(DeviceKind kind, std::type_index spec) { return device_registry<LossFactory>().has({kind, spec}); }
+using RegisteredLossOp = DeviceRegistration<LossFactory>;
 
 /// The device of a slot of a CPU replica. `index`: number of the slot over all replicas; `cpus`: the CPUs that its
 /// threads are bound to (empty: not bound). Throws Error{kDevice} for options that a CPU cannot run.

@@ -16,7 +16,7 @@ std::unique_ptr<plan::Plan> plan_of(const OpContext& outer, plan::Step step, con
   plan->compute = outer.plan.compute;
   for (const Shape& shape : {in, out, out, in})
     plan->tensors.push_back({.name = outer.step.name, .shape = shape, .type = plan->compute});
-  const bool wants_dx = outer.step.has_backward && outer.step.input_gradients.front() != plan::kAbsent;
+  const bool wants_dx = outer.wants_dx();
   step.name = outer.step.name;
   step.node = outer.step.node;
   step.inputs = {kIn};

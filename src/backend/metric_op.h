@@ -57,14 +57,15 @@ class MetricOp {
 };
 
 using MetricFactory = std::function<std::unique_ptr<MetricOp>(const MetricContext&, Device&)>;
-DeviceRegistry<MetricFactory>& metric_op_registry();
-bool has_metric_op(DeviceKind kind, std::type_index spec);
+inline bool has_metric_op(DeviceKind kind, std::type_index spec) {
+  return device_registry<MetricFactory>().has({kind, spec});
+}
 /// Throws Error{kInternal} where the device has no such metric.
 std::unique_ptr<MetricOp> make_metric_op(const MetricContext& context, Device& device);
 
 /// `const RegisteredMetricOp kR2Score = metric_op<nn::R2ScoreSpec, R2ScoreMetric>(kKind);`
 /// The op's constructor takes (const Spec&, const MetricContext&, Device&).
-using RegisteredMetricOp = DeviceRegistration<metric_op_registry>;
+using RegisteredMetricOp = DeviceRegistration<MetricFactory>;
 template <class Spec, class OpType>
 RegisteredMetricOp metric_op(DeviceKind kind) {
   return {kind, typeid(Spec), [](const MetricContext& context, Device& device) -> std::unique_ptr<MetricOp> {

@@ -46,6 +46,9 @@ struct OpContext {
     if (i >= step.masks.size() || step.masks[i] == plan::kAbsent) return std::nullopt;
     return static_cast<std::size_t>(step.masks[i]);
   }
+  /// Whether backward computes the gradient of input i, and of a weight.
+  bool wants_dx(std::size_t i = 0) const { return step.has_backward && step.input_gradients[i] != plan::kAbsent; }
+  bool trains(std::size_t weight = 0) const { return step.has_backward && step.parameter_gradients[weight]; }
   /// Number of inputs without the masks, which follow them.
   std::size_t inputs() const { return step.masks.empty() ? step.inputs.size() : step.masks.size(); }
   Shape input(std::size_t i) const { return shape_of(step.inputs[i]); }

@@ -36,17 +36,17 @@ class OptimizerOp {
   virtual void run(const OptimizerArgs& args) = 0;
 };
 
-/// Table of ops by (device kind, spec type), filled before main by objects of type RegisteredOptimizerOp.
 using OptimizerOpFactory = std::function<std::unique_ptr<OptimizerOp>(const UpdateContext&, Device&)>;
-DeviceRegistry<OptimizerOpFactory>& optimizer_op_registry();
-bool has_optimizer_op(DeviceKind kind, std::type_index spec);
+inline bool has_optimizer_op(DeviceKind kind, std::type_index spec) {
+  return device_registry<OptimizerOpFactory>().has({kind, spec});
+}
 /// Throws Error{kInternal} naming optimizer and device where there is none. The plan and the optimizer's spec outlive
 /// the op; the context need not.
 std::unique_ptr<OptimizerOp> make_optimizer_op(const UpdateContext& context, Device& device);
 
 /// `const RegisteredOptimizerOp kLamb = optimizer_op<nn::LambSpec, LambOp>(kKind);`
 /// The op's constructor takes (const Spec&, const UpdateContext&, Device&).
-using RegisteredOptimizerOp = DeviceRegistration<optimizer_op_registry>;
+using RegisteredOptimizerOp = DeviceRegistration<OptimizerOpFactory>;
 template <class Spec, class OpType>
 RegisteredOptimizerOp optimizer_op(DeviceKind kind) {
   return {kind, typeid(Spec), [](const UpdateContext& context, Device& device) -> std::unique_ptr<OptimizerOp> {

@@ -33,11 +33,31 @@ namespace {
 
 class ExitGuard {
  public:
-  ~ExitGuard();
+  ~ExitGuard() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
 
   /// If this object still exists `seconds` later, logs `why`, flushes all output and ends the process with the exit
   /// code of ErrorKind::kDeadline. Later calls have no effect.
-  void arm(double seconds, const std::string& why);
+  void arm(double seconds, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (thread_.joinable()) return;
+    thread_ = std::thread([this, seconds, why] {
+      std::unique_lock waiting(mutex_);
+      if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
+      log::error(
+          fmt::format("{}; {:g} s later the devices have not stopped, so the process ends without them: continue from "
+                      "the last checkpoint with --resume",
+                      why, seconds));
+      std::fflush(nullptr);
+      _exit(static_cast<int>(ErrorKind::kDeadline));
+    });
+  }
 
  private:
   std::mutex mutex_;  // guards the members below
@@ -45,30 +65,6 @@ class ExitGuard {
   bool over_ = false;
   std::thread thread_;
 };
-
-ExitGuard::~ExitGuard() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ExitGuard::arm(double seconds, const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  if (thread_.joinable()) return;
-  thread_ = std::thread([this, seconds, why] {
-    std::unique_lock waiting(mutex_);
-    if (wake_.wait_for(waiting, std::chrono::duration<double>(seconds), [this] { return over_; })) return;
-    log::error(
-        fmt::format("{}; {:g} s later the devices have not stopped, so the process ends without them: continue from "
-                    "the last checkpoint with --resume",
-                    why, seconds));
-    std::fflush(nullptr);
-    _exit(static_cast<int>(ErrorKind::kDeadline));
-  });
-}
 
 enum class Progress { kRunning, kDone, kFailed };
 

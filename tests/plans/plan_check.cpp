@@ -272,7 +272,7 @@ bool open_cudnn() {
 }
 
 int run(std::vector<std::string> arguments) {
-  std::string properties{backend::cuda::kH200Properties};
+  std::string properties = backend::cuda::properties_of(backend::cuda::kH200);
   if (arguments.size() >= 2 && arguments[0] == "--gpu") {
     if (!open_driver() || !open_cudnn()) return kSkipped;
     properties = backend::cuda::DeviceProperties::from_device(std::stoi(arguments[1])).json();

@@ -1,6 +1,5 @@
 // Attention, AdditiveAttention and MultiHeadAttention.
 
-#include <cmath>
 #include <memory>
 
 #include "backend/attention_shapes.h"
@@ -8,7 +7,6 @@
 #include "backend/cpu/inner_product.h"
 #include "backend/cpu/per_rows.h"
 #include "backend/device.h"
-#include "core/random.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/masked_steps.h"
@@ -25,22 +23,14 @@ using kernels::cpu::copy_columns;
 
 /// Attention and AdditiveAttention. Saved for backward: the kernel's saved tensors.
 template <class Spec>
-class AttentionOp final : public Op {
+class AttentionOp final : public Op, private SingleHeadAttention {
  public:
-  AttentionOp(const Spec& spec, const OpContext& context, Device&)
-      : scores_(spec, context),
-        rows_(context.rows),
-        has_backward_(context.step.has_backward),
-        key_(context.inputs() - 1),
-        query_mask_(context.mask(0)),
-        value_mask_(context.mask(1)),
-        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {}
+  AttentionOp(const Spec& spec, const OpContext& context, Device&) : SingleHeadAttention(spec, context) {}
 
   plan::Need need() const override {
     kernels::cpu::WorkspaceParts scratch(nullptr);
     allocate_scratch(scratch);
-    const std::int64_t saved_floats = has_backward_ ? kernels::cpu::attention_saved_floats(scores_.shape, rows_) : 0;
+    const std::int64_t saved_floats = has_backward_ ? kernels::cpu::attention_saved_floats(shape_, rows_) : 0;
     return {.saved = static_cast<std::uint64_t>(saved_floats) * sizeof(float),
             .scratch = static_cast<std::uint64_t>(scratch.taken()) * sizeof(float)};
   }
@@ -59,7 +49,7 @@ class AttentionOp final : public Op {
   void backward(const OpArgs& a) override {
     kernels::cpu::WorkspaceParts scratch(static_cast<float*>(a.scratch));
     const Scratch own = allocate_scratch(scratch);
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     keep_valid(a, a.dy());
     const auto rows_of = [](float* data, std::int64_t stride) {
       return kernels::cpu::AttentionRows<float>{data, stride};
@@ -77,25 +67,20 @@ class AttentionOp final : public Op {
          .of_scores = own.of_scores},
         own.workspace);
     if (value_is_key && dv != nullptr) kernels::cpu::accumulate(own.dk, dv, a.rows * s.keys * s.key_dim);
-    write_gradient(a, own, scores_.scale, kernels::cpu::score_gradients(s) - 1, 1, 1);
-    write_gradient(a, own, scores_.weights, 0, scores_.weight_numbers(), s.one_weight ? s.key_dim : 1);
+    write_gradient(a, own, scale_, kernels::cpu::score_gradients(s) - 1, 1, 1);
+    write_gradient(a, own, weights_, 0, weight_numbers(), s.one_weight ? s.key_dim : 1);
   }
 
-  std::pair<double, double> flops_per_sample() const override {
-    const kernels::AttentionShape& s = scores_.shape;
-    const double pairs = 2.0 * static_cast<double>(s.queries) * static_cast<double>(s.keys);
-    const double key_dim = static_cast<double>(s.key_dim), value_dim = static_cast<double>(s.value_dim);
-    return {pairs * (key_dim + value_dim), pairs * (3 * key_dim + 2 * value_dim)};
-  }
+  std::pair<double, double> flops_per_sample() const override { return score_flops(); }
 
  private:
   struct Scratch {
     float *dk, *of_scores, *workspace;
   };
   Scratch allocate_scratch(kernels::cpu::WorkspaceParts& parts) const {
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     const int threads = kernels::cpu::thread_count();
-    const bool trains = has_backward_ && (scores_.scale || scores_.weights);
+    const bool trains = has_backward_ && (scale_ || weights_);
     Scratch own{};
     own.dk = parts.take(has_backward_ && key_ == 1 ? rows_ * s.keys * s.key_dim : 0);
     own.of_scores = trains ? parts.take(rows_ * kernels::cpu::score_gradients(s)) : nullptr;
@@ -105,34 +90,30 @@ class AttentionOp final : public Op {
   }
 
   kernels::cpu::AttentionInputs inputs_of(const OpArgs& a) const {
-    kernels::AttentionShape s = scores_.shape;
-    if (scores_.scale) s.scale = *a.weights[*scores_.scale];
+    kernels::AttentionShape s = shape_;
+    if (scale_) s.scale = *a.weights[*scale_];
     return {.shape = s,
             .rows = a.rows,
             .q = {a.in(0), s.key_dim},
             .k = {a.in(key_), s.key_dim},
             .v = {a.in(1), s.value_dim},
-            .score_weights = scores_.weights ? a.weights[*scores_.weights] : &kOne,
-            .value_mask = value_mask_ ? a.in<std::uint8_t>(*value_mask_) : nullptr,
-            .dropout = {.rate = a.training ? scores_.dropout : 0.0F,
-                        .seed = seed_,
-                        .layer = stream_,
-                        .step = static_cast<std::uint64_t>(a.step),
-                        .first_row = a.first_row}};
+            .score_weights = weights_ ? a.weights[*weights_] : &kOne,
+            .value_mask = mask_of(a, value_mask_),
+            .dropout = dropout<kernels::cpu::Dropout>(a)};
   }
 
   /// Sets the outputs, or their gradients, of masked queries to zero.
   void keep_valid(const OpArgs& a, float* y) const {
     if (query_mask_)
-      kernels::cpu::keep_valid_steps({}, DType::kF32, y, a.in<std::uint8_t>(*query_mask_),
-                                     a.rows * scores_.shape.queries, scores_.shape.value_dim, y);
+      kernels::cpu::keep_valid_steps({}, DType::kF32, y, a.in<std::uint8_t>(*query_mask_), a.rows * shape_.queries,
+                                     shape_.value_dim, y);
   }
 
   /// Writes the gradient of a weight: each element is a sum over the rows and over `joined` adjacent numbers.
   void write_gradient(const OpArgs& a, const Scratch& own, std::optional<std::size_t> weight, std::int64_t first,
                       std::int64_t numbers, std::int64_t joined) const {
     if (!weight || a.weight_gradients[*weight] == nullptr) return;
-    const std::int64_t stride = kernels::cpu::score_gradients(scores_.shape);
+    const std::int64_t stride = kernels::cpu::score_gradients(shape_);
     for (std::int64_t n = 0; n < numbers; ++n) {
       double sum = 0;
       for (std::int64_t row = 0; row < a.rows; ++row)
@@ -143,54 +124,22 @@ class AttentionOp final : public Op {
   }
 
   static constexpr float kOne = 1;
-  AttentionScores scores_;
-  std::int64_t rows_;
-  bool has_backward_;
-  std::size_t key_;  ///< index of the key in the inputs
-  std::optional<std::size_t> query_mask_, value_mask_;
-  std::uint32_t seed_, stream_;
 };
 
 using Products = PerRows<InnerProduct>;
 
 /// Saved for backward: the projections, which backward replaces by their gradients, the outputs of the heads, and the
 /// kernel's saved tensors. Packed: kernels and biases of fused projections.
-class MultiHeadAttentionOp final : public Op {
+class MultiHeadAttentionOp final : public Op, private MultiHeadAttention {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
-      : spec_(spec),
-        device_(static_cast<CpuDevice&>(device)),
-        projections_(spec, context),
-        weights_{spec.use_bias},
-        rows_(context.rows),
-        heads_width_(spec.num_heads * spec.value_width()),
-        out_(context.output().back()),
-        has_backward_(context.step.has_backward),
-        trains_(has_backward_ && context.step.parameter_gradients[0]),
-        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {
-    shape_ = {.heads = spec.num_heads,
-              .queries = context.input(0)[0],
-              .keys = projections_.all()[projections_.place(kKey)].steps,
-              .key_dim = spec.key_dim,
-              .value_dim = spec.value_width(),
-              .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
-              .causal = spec.use_causal_mask};
-    const auto sources = nn::attention_sources(context.inputs());
-    for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
-    if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
-    bool any_dx = false;
-    for (const AttentionProjection& p : projections_.all()) {
-      bool dx = false;
-      for (const std::size_t input : p.inputs)
-        dx |= has_backward_ && context.step.input_gradients[input] != plan::kAbsent;
-      any_dx |= dx;
-      wants_dx_.push_back(dx);
-      products_.push_back(std::make_unique<Products>([this, &p, dx](std::int64_t rows) {
-        return InnerProduct(rows * p.steps, p.features, p.columns, spec_.use_bias, dx, trains_, device_.dnnl());
+      : MultiHeadAttention(spec, context), device_(static_cast<CpuDevice&>(device)), out_(context.output().back()) {
+    for (std::size_t i = 0; i < projections_.all().size(); ++i)
+      products_.push_back(std::make_unique<Products>([this, i](std::int64_t rows) {
+        const AttentionProjection& p = projections_.all()[i];
+        return InnerProduct(rows * p.steps, p.features, p.columns, spec_.use_bias, wants_dx_[i], trains_,
+                            device_.dnnl());
       }));
-    }
-    reaches_heads_ = any_dx || trains_;
     output_ = std::make_unique<Products>([this](std::int64_t rows) {
       return InnerProduct(rows * shape_.queries, heads_width_, out_, spec_.use_bias, reaches_heads_, trains_,
                           device_.dnnl());
@@ -270,10 +219,9 @@ class MultiHeadAttentionOp final : public Op {
 
   std::pair<double, double> flops_per_sample() const override {
     const double output = 2.0 * static_cast<double>(shape_.queries * heads_width_) * static_cast<double>(out_);
-    const double scores = 2.0 * static_cast<double>(shape_.heads * shape_.queries) * static_cast<double>(shape_.keys);
-    const double key_dim = static_cast<double>(shape_.key_dim), value_dim = static_cast<double>(shape_.value_dim);
-    double forward = output + scores * (key_dim + value_dim);
-    double backward = output * (int{reaches_heads_} + int{trains_}) + scores * (3 * key_dim + 2 * value_dim);
+    auto [forward, backward] = score_flops();
+    forward += output;
+    backward += output * (int{reaches_heads_} + int{trains_});
     for (std::size_t p = 0; p < products_.size(); ++p) {
       const AttentionProjection& one = projections_.all()[p];
       const double product = 2.0 * static_cast<double>(one.steps * one.features) * static_cast<double>(one.columns);
@@ -369,9 +317,6 @@ class MultiHeadAttentionOp final : public Op {
     const std::size_t p = projections_.place(role);
     return {saved_tensors.projected[p] + projections_.first(role), projections_.all()[p].columns};
   }
-  const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
-    return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
-  }
   kernels::cpu::AttentionInputs inputs_of(const OpArgs& a, const SavedTensors& saved_tensors) const {
     return {.shape = shape_,
             .rows = a.rows,
@@ -381,11 +326,7 @@ class MultiHeadAttentionOp final : public Op {
             .query_mask = mask(a, kQuery),
             .value_mask = mask(a, kValue),
             .key_mask = mask(a, kKey),
-            .dropout = {.rate = a.training ? spec_.dropout : 0.0F,
-                        .seed = seed_,
-                        .layer = stream_,
-                        .step = static_cast<std::uint64_t>(a.step),
-                        .first_row = a.first_row}};
+            .dropout = dropout<kernels::cpu::Dropout>(a)};
   }
 
   /// Writes the gradients of a projection's kernels, biases and inputs from that of its output.
@@ -433,17 +374,9 @@ class MultiHeadAttentionOp final : public Op {
     }
   }
 
-  const nn::MultiHeadAttentionSpec spec_;
   CpuDevice& device_;
-  AttentionProjections projections_;
-  AttentionWeights weights_;
-  std::int64_t rows_, heads_width_, out_;
-  bool has_backward_, trains_, reaches_heads_ = false;
-  std::uint32_t seed_, stream_;
-  kernels::AttentionShape shape_;
-  std::array<std::optional<std::size_t>, 3> masks_;
+  std::int64_t out_;
   std::vector<std::unique_ptr<Products>> products_;
-  std::vector<bool> wants_dx_;
   std::unique_ptr<Products> output_;
   std::string implementation_;
 };

@@ -5,16 +5,12 @@
 #include <functional>
 #include <utility>
 
-#include "backend/batch_norm_weights.h"
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
 #include "backend/fusible_passes.h"
+#include "backend/normalization_layers.h"
 #include "backend/ops/activations.h"
-#include "core/error.h"
-#include "core/format.h"
 #include "kernels/cpu/batch_norm.h"
-#include "nn/merging.h"
-#include "plan/tail.h"
 
 namespace dptrain::backend::cpu {
 namespace {
@@ -27,20 +23,10 @@ using kernels::cpu::BatchNormGradient;
 /// backward leaves the gradient of the sum in dy.
 ///
 /// An adjacent convolution may run the first pass of forward (sums over x) and the last one (y), see fusible_passes.h.
-class BatchNormalizationOp final : public Op, private FusiblePasses {
+class BatchNormalizationOp final : public Op, private BatchNormLayer, private FusiblePasses {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
-      : channels_(context.input(0).back()),
-        spatial_(context.input(0).elements() / channels_),
-        epsilon_(static_cast<float>(spec.epsilon)),
-        unbiased_(device.options().bn_unbiased_running_var),
-        activation_(plan::tail_activation(context.step).activation),
-        masks_(activation_ != nn::Activation::kLinear && !plan::tail_activation(context.step).undone),
-        adds_(plan::tail_has<nn::AddSpec>(context.step)),
-        inference_mode_(context.step.inference_mode),
-        replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
-        weights_(spec),
-        workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
+      : BatchNormLayer(spec, context, device), workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
           return kFloatsOfDouble * kernels::cpu::batch_norm_workspace(rows * spatial_, channels_);
         })) {}
 
@@ -52,9 +38,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
-  std::string implementation() const override {
-    return replicas_ > 1 ? fmt::format("moments over {} replicas", replicas_) : "";
-  }
+  std::string implementation() const override { return replicas_text(); }
 
   void forward(const OpArgs& a) override {
     Buffers buffers(*this, a);
@@ -112,8 +96,9 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     if (leaves_sum_gradient) gradient.output = nullptr;  // dy is masked
     if (!wants_dx) return;
     if (inference_mode_) {
-      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
-                                            nullptr, epsilon_, channels_, buffers.scale, buffers.offset);
+      kernels::cpu::batch_norm_coefficients(mean, a.weights[weights_.moving_variance],
+                                            weight_or_null(a, weights_.gamma), nullptr, epsilon_, channels_,
+                                            buffers.scale, buffers.offset);
       kernels::cpu::batch_norm_gradient_frozen(a.dy(), gradient.output, ceiling(), buffers.scale, positions, channels_,
                                                a.dx());
       return;
@@ -121,8 +106,8 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     const std::int64_t total = add_replicas(a, buffers, positions);
     round(buffers.sums, buffers.sum_dy);
     round(buffers.products, buffers.sum_dy_xhat);
-    kernels::cpu::batch_norm_gradient_apply(gradient, weight(a, weights_.gamma), buffers.sum_dy, buffers.sum_dy_xhat,
-                                            total, positions, channels_, a.dx());
+    kernels::cpu::batch_norm_gradient_apply(gradient, weight_or_null(a, weights_.gamma), buffers.sum_dy,
+                                            buffers.sum_dy_xhat, total, positions, channels_, a.dx());
   }
 
   FusiblePasses* fusible_passes() override { return this; }
@@ -188,19 +173,15 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
   float ceiling() const { return activation_ == nn::Activation::kRelu6 ? 6.0F : kernels::cpu::kNoCeiling; }
   std::int64_t message_doubles() const { return 1 + 2 * channels_; }
 
-  const float* weight(const OpArgs& a, std::size_t index) const {
-    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
-  }
-  static bool wants(const OpArgs& a, std::size_t index) {
-    return index < a.weight_gradients.size() && a.weight_gradients[index] != nullptr;
-  }
+  static bool wants(const OpArgs& a, std::size_t index) { return gradient_or_null(a, index) != nullptr; }
   void round(const double* values, float* to) const {
     std::transform(values, values + channels_, to, [](double value) { return static_cast<float>(value); });
   }
 
   void normalize(const OpArgs& a, const Buffers& buffers, const float* mean, const float* variance) {
-    kernels::cpu::batch_norm_coefficients(mean, variance, weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_,
-                                          channels_, buffers.scale, buffers.offset);
+    kernels::cpu::batch_norm_coefficients(mean, variance, weight_or_null(a, weights_.gamma),
+                                          weight_or_null(a, weights_.beta), epsilon_, channels_, buffers.scale,
+                                          buffers.offset);
     const kernels::cpu::BatchNormAffine affine{.scale = buffers.scale,
                                                .offset = buffers.offset,
                                                .addend = adds_ ? a.in(1) : nullptr,
@@ -222,10 +203,7 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
   /// Replaces this replica's sums by those of all synchronized replicas; returns the total number of positions.
   std::int64_t add_replicas(const OpArgs& a, const Buffers& buffers, std::int64_t positions) const {
     if (replicas_ == 1) return positions;
-    if (a.collective == nullptr || a.collective->size() != replicas_)
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("synchronized BatchNormalization was made for {} replicas, found {}", replicas_,
-                              a.collective == nullptr ? 1 : a.collective->size()));
+    check_collective(a);
     const std::int64_t size = message_doubles();
     buffers.mine[0] = static_cast<double>(positions);
     a.collective->all_gather(buffers.mine, size * std::int64_t{sizeof(double)}, buffers.all, *a.stream);
@@ -235,14 +213,6 @@ class BatchNormalizationOp final : public Op, private FusiblePasses {
     return static_cast<std::int64_t>(buffers.mine[0]);
   }
 
-  std::int64_t channels_, spatial_;
-  float epsilon_;
-  bool unbiased_;
-  nn::Activation activation_;  // none, a ReLU or relu6
-  bool masks_;                 // backward multiplies dy by its mask
-  bool adds_, inference_mode_;
-  int replicas_;  // number of replicas that share their moments; 1: not synchronized
-  const BatchNormWeights weights_;
   std::uint64_t workspace_bytes_;
   FirstPass first_;
   LastPass last_{};

@@ -44,8 +44,8 @@ class Conv2DOp final : public Op {
   Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
       : shape_(shape_of(spec, context)),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        wants_dx_(context.wants_dx()),
+        wants_dweights_(context.trains()),
         argmax_bytes_(shape_.pool && context.step.has_backward
                           ? static_cast<std::uint64_t>(context.rows * context.output().elements())
                           : 0),
@@ -165,8 +165,8 @@ class Conv2DTransposeOp final : public Op {
         positions_(context.output()[0] * context.output()[1]),
         bias_(spec.use_bias),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        wants_dx_(context.wants_dx()),
+        wants_dweights_(context.trains()),
         bias_bytes_(bias_ && wants_dweights_
                         ? workspace_bytes(context.rows,
                                           [&](std::int64_t rows) {
@@ -236,8 +236,7 @@ class DepthwiseConv2DOp final : public Op {
       : shape_(depthwise_shape(spec, context.input(0))),
         bias_(spec.use_bias),
         epilogue_(context),
-        passes_((context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent ? 1 : 0) +
-                (context.step.has_backward && context.step.parameter_gradients[0] ? 1 : 0)),
+        passes_(int{context.wants_dx()} + int{context.trains()}),
         workspace_bytes_(context.step.has_backward
                              ? workspace_bytes(context.rows,
                                                [&](std::int64_t rows) {
@@ -285,9 +284,9 @@ class SeparableConv2DOp final : public Op {
       : depthwise_(depthwise_shape(spec, context.input(0))),
         bias_(spec.use_bias),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_depthwise_(wants(context, 0)),
-        wants_pointwise_(wants(context, 1)),
+        wants_dx_(context.wants_dx()),
+        wants_depthwise_(context.trains(0)),
+        wants_pointwise_(context.trains(1)),
         between_bytes_(aligned(static_cast<std::uint64_t>(context.rows * result_elements(depthwise_)) * sizeof(float))),
         workspace_bytes_(wants_depthwise_
                              ? workspace_bytes(context.rows,
@@ -348,9 +347,6 @@ class SeparableConv2DOp final : public Op {
  private:
   static constexpr std::uint64_t kAlign = 64;
   static std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-  static bool wants(const OpContext& context, std::size_t weight) {
-    return context.step.has_backward && context.step.parameter_gradients[weight];
-  }
 
   static float* between_in(void* scratch) { return static_cast<float*>(scratch); }
   void* workspace_in(void* scratch) const { return static_cast<std::byte*>(scratch) + between_bytes_; }

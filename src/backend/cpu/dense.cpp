@@ -20,8 +20,8 @@ class DenseOp final : public Op {
         positions_(context.input(0).elements() / in_),
         bias_(spec.use_bias),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]) {
+        wants_dx_(context.wants_dx()),
+        wants_dweights_(context.trains()) {
     if (device_.options().bfloat16_products) rounding_.emplace(in_ * units_, device_.dnnl());
     prepare(context.rows);
     implementation_ = products_.at(context.rows).name();

@@ -9,7 +9,7 @@ namespace {
 class LambOp final : public OptimizerBase {
  public:
   LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device), pass_(adam_pass(spec)), plan_(context.plan) {}
+      : OptimizerBase(context, device), pass_(adam_pass(spec)), plan_(context.plan) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;

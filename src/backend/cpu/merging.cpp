@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "backend/device.h"
@@ -25,22 +26,88 @@ namespace {
 class Broadcast {
  public:
   /// Shapes of one sample, aligned at the last axis.
-  Broadcast(const Shape& from, const Shape& to);
+  Broadcast(const Shape& from, const Shape& to) : from_elements_(from.elements()), to_elements_(to.elements()) {
+    const int missing = to.rank() - from.rank();
+    for (int d = 0; d < to.rank(); ++d) {
+      if (to[d] == 1) continue;
+      const bool spread = d < missing || from[d - missing] == 1;
+      if (!axes_.empty() && axes_.back().spread == spread)
+        axes_.back().extent *= to[d];
+      else
+        axes_.push_back({.extent = to[d], .spread = spread, .from_stride = 0, .to_stride = 0});
+    }
+    if (axes_.empty()) axes_.push_back({.extent = 1, .spread = false, .from_stride = 0, .to_stride = 0});
+    std::int64_t from_stride = 1, to_stride = 1;
+    for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+      axis->from_stride = axis->spread ? 0 : from_stride;
+      axis->to_stride = to_stride;
+      if (!axis->spread) from_stride *= axis->extent;
+      to_stride *= axis->extent;
+    }
+  }
 
   /// Whether both shapes have the same number of elements, so that no axis is broadcast.
   bool trivial() const noexcept { return from_elements_ == to_elements_; }
 
-  void copy(const float* x, std::int64_t rows, float* y) const;      ///< y = broadcast x
-  void add(const float* x, std::int64_t rows, float* y) const;       ///< y += broadcast x
-  void subtract(const float* x, std::int64_t rows, float* y) const;  ///< y -= broadcast x
-  void multiply(const float* x, std::int64_t rows, float* y) const;  ///< y *= broadcast x
+  /// y = broadcast x.
+  void copy(const float* x, std::int64_t rows, float* y) const {
+    if (trivial()) return kernels::cpu::copy({}, DType::kF32, x, y, rows * to_elements_);
+    spread(x, rows, y, [](float, float value) { return value; });
+  }
+  /// y += broadcast x.
+  void add(const float* x, std::int64_t rows, float* y) const {
+    if (trivial()) return kernels::cpu::accumulate(x, y, rows * to_elements_);
+    spread(x, rows, y, [](float old, float value) { return old + value; });
+  }
+  void subtract(const float* x, std::int64_t rows, float* y) const {
+    combine(x, rows, y, kernels::cpu::subtract, [](float old, float value) { return old - value; });
+  }
+  void multiply(const float* x, std::int64_t rows, float* y) const {
+    combine(x, rows, y, kernels::cpu::multiply, [](float old, float value) { return old * value; });
+  }
   /// y = the larger (smaller) of y and broadcast x; NaN where one of them is.
-  void maximum(const float* x, std::int64_t rows, float* y) const;
-  void minimum(const float* x, std::int64_t rows, float* y) const;
+  void maximum(const float* x, std::int64_t rows, float* y) const {
+    combine(x, rows, y, kernels::cpu::maximum,
+            [](float old, float value) { return old >= value || std::isnan(old) ? old : value; });
+  }
+  void minimum(const float* x, std::int64_t rows, float* y) const {
+    combine(x, rows, y, kernels::cpu::minimum,
+            [](float old, float value) { return old <= value || std::isnan(old) ? old : value; });
+  }
+
   /// kernels::cpu::move_where_equal of broadcast x and y.
-  void move_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const;
+  void move_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const {
+    if (trivial()) return kernels::cpu::move_where_equal(x, y, left, taken, rows * to_elements_);
+    kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
+      const float* const source = x + row * from_elements_;
+      each_run(0, 0, row * to_elements_, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          const bool equal = source[is_spread ? from : from + i] == y[to + i];
+          if (taken != nullptr) taken[to + i] = equal ? left[to + i] : 0.0F;
+          if (equal) left[to + i] = 0.0F;
+        }
+      });
+    });
+  }
+
   /// dx = dy summed over the broadcast axes.
-  void reduce(const float* dy, std::int64_t rows, float* dx) const;
+  void reduce(const float* dy, std::int64_t rows, float* dx) const {
+    if (trivial()) return kernels::cpu::copy({}, DType::kF32, dy, dx, rows * to_elements_);
+    kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
+      const float* const source = dy + row * to_elements_;
+      float* const target = dx + row * from_elements_;
+      std::fill_n(target, from_elements_, 0.0F);
+      each_run(0, 0, 0, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
+        if (is_spread) {
+          double sum = 0;
+          for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(source[to + i]);
+          target[from] += static_cast<float>(sum);
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) target[from + i] += source[to + i];
+        }
+      });
+    });
+  }
 
  private:
   /// Adjacent axes of one kind are joined.
@@ -50,122 +117,41 @@ class Broadcast {
     std::int64_t from_stride, to_stride;
   };
 
+  /// Calls run(from, to, n, spread) for every run of the last axis, offsets within one row.
   template <class Run>
-  void each_run(std::size_t axis, std::int64_t from, std::int64_t to, const Run& run) const;
+  void each_run(std::size_t axis, std::int64_t from, std::int64_t to, const Run& run) const {
+    const Axis& a = axes_[axis];
+    if (axis + 1 == axes_.size()) return run(from, to, a.extent, a.spread);
+    for (std::int64_t i = 0; i < a.extent; ++i) each_run(axis + 1, from + i * a.from_stride, to + i * a.to_stride, run);
+  }
+
+  /// y[i] = one(y[i], broadcast x[i]).
   template <class One>
-  void spread(const float* x, std::int64_t rows, float* y, const One& one) const;
+  void spread(const float* x, std::int64_t rows, float* y, const One& one) const {
+    kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
+      const float* const source = x + row * from_elements_;
+      float* const target = y + row * to_elements_;
+      each_run(0, 0, 0, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
+        if (is_spread) {
+          const float value = source[from];
+          for (std::int64_t i = 0; i < n; ++i) target[to + i] = one(target[to + i], value);
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) target[to + i] = one(target[to + i], source[from + i]);
+        }
+      });
+    });
+  }
+
+  /// As spread(); flat(y, x, y, n) does the same for n elements where no axis is broadcast.
+  template <class Flat, class One>
+  void combine(const float* x, std::int64_t rows, float* y, const Flat& flat, const One& one) const {
+    if (trivial()) return flat(y, x, y, rows * to_elements_);
+    spread(x, rows, y, one);
+  }
 
   std::vector<Axis> axes_;
   std::int64_t from_elements_, to_elements_;
 };
-
-Broadcast::Broadcast(const Shape& from, const Shape& to)
-    : from_elements_(from.elements()), to_elements_(to.elements()) {
-  const int missing = to.rank() - from.rank();
-  for (int d = 0; d < to.rank(); ++d) {
-    if (to[d] == 1) continue;
-    const bool spread = d < missing || from[d - missing] == 1;
-    if (!axes_.empty() && axes_.back().spread == spread)
-      axes_.back().extent *= to[d];
-    else
-      axes_.push_back({.extent = to[d], .spread = spread, .from_stride = 0, .to_stride = 0});
-  }
-  if (axes_.empty()) axes_.push_back({.extent = 1, .spread = false, .from_stride = 0, .to_stride = 0});
-  std::int64_t from_stride = 1, to_stride = 1;
-  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
-    axis->from_stride = axis->spread ? 0 : from_stride;
-    axis->to_stride = to_stride;
-    if (!axis->spread) from_stride *= axis->extent;
-    to_stride *= axis->extent;
-  }
-}
-
-/// Calls run(from, to, n, spread) for every run of the last axis, offsets within one row.
-template <class Run>
-void Broadcast::each_run(std::size_t axis, std::int64_t from, std::int64_t to, const Run& run) const {
-  const Axis& a = axes_[axis];
-  if (axis + 1 == axes_.size()) return run(from, to, a.extent, a.spread);
-  for (std::int64_t i = 0; i < a.extent; ++i) each_run(axis + 1, from + i * a.from_stride, to + i * a.to_stride, run);
-}
-
-/// y[i] = one(y[i], broadcast x[i]).
-template <class One>
-void Broadcast::spread(const float* x, std::int64_t rows, float* y, const One& one) const {
-  kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
-    const float* const source = x + row * from_elements_;
-    float* const target = y + row * to_elements_;
-    each_run(0, 0, 0, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
-      if (is_spread) {
-        const float value = source[from];
-        for (std::int64_t i = 0; i < n; ++i) target[to + i] = one(target[to + i], value);
-      } else {
-        for (std::int64_t i = 0; i < n; ++i) target[to + i] = one(target[to + i], source[from + i]);
-      }
-    });
-  });
-}
-
-void Broadcast::copy(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::copy({}, DType::kF32, x, y, rows * to_elements_);
-  spread(x, rows, y, [](float, float value) { return value; });
-}
-
-void Broadcast::add(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::accumulate(x, y, rows * to_elements_);
-  spread(x, rows, y, [](float old, float value) { return old + value; });
-}
-
-void Broadcast::multiply(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::multiply(y, x, y, rows * to_elements_);
-  spread(x, rows, y, [](float old, float value) { return old * value; });
-}
-
-void Broadcast::subtract(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::subtract(y, x, y, rows * to_elements_);
-  spread(x, rows, y, [](float old, float value) { return old - value; });
-}
-
-void Broadcast::maximum(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::maximum(y, x, y, rows * to_elements_);
-  spread(x, rows, y, [](float old, float value) { return old >= value || std::isnan(old) ? old : value; });
-}
-
-void Broadcast::minimum(const float* x, std::int64_t rows, float* y) const {
-  if (trivial()) return kernels::cpu::minimum(y, x, y, rows * to_elements_);
-  spread(x, rows, y, [](float old, float value) { return old <= value || std::isnan(old) ? old : value; });
-}
-
-void Broadcast::move_where_equal(const float* x, const float* y, std::int64_t rows, float* left, float* taken) const {
-  if (trivial()) return kernels::cpu::move_where_equal(x, y, left, taken, rows * to_elements_);
-  kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
-    const float* const source = x + row * from_elements_;
-    each_run(0, 0, row * to_elements_, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        const bool equal = source[is_spread ? from : from + i] == y[to + i];
-        if (taken != nullptr) taken[to + i] = equal ? left[to + i] : 0.0F;
-        if (equal) left[to + i] = 0.0F;
-      }
-    });
-  });
-}
-
-void Broadcast::reduce(const float* dy, std::int64_t rows, float* dx) const {
-  if (trivial()) return kernels::cpu::copy({}, DType::kF32, dy, dx, rows * to_elements_);
-  kernels::cpu::parallel_for(rows, [&](std::int64_t row) {
-    const float* const source = dy + row * to_elements_;
-    float* const target = dx + row * from_elements_;
-    std::fill_n(target, from_elements_, 0.0F);
-    each_run(0, 0, 0, [&](std::int64_t from, std::int64_t to, std::int64_t n, bool is_spread) {
-      if (is_spread) {
-        double sum = 0;
-        for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(source[to + i]);
-        target[from] += static_cast<float>(sum);
-      } else {
-        for (std::int64_t i = 0; i < n; ++i) target[from + i] += source[to + i];
-      }
-    });
-  });
-}
 
 /// Average, and the base of Add: a multiple of the sum of the inputs.
 class SumOp : public Op {
@@ -264,18 +250,36 @@ void fill_masked(const void* x, const std::uint8_t* mask, const std::uint8_t* ot
                                   static_cast<float*>(y));
 }
 
-/// The gradient of an input is the output's gradient times all other inputs, summed where the input is broadcast.
-class MultiplyOp final : public Op {
+class MaskedMergeOp : public Op {
  public:
-  MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device&)
-      : masked_(context, 1.0F, 0.0F), elements_(context.output().elements()) {
+  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch() + scratch_}; }
+
+ protected:
+  /// `neutral`, `where_none`: as for MaskedInputs.
+  MaskedMergeOp(const OpContext& context, float neutral, std::optional<float> where_none)
+      : masked_(context, neutral, where_none), elements_(context.output().elements()) {
     for (std::size_t i = 0; i < context.inputs(); ++i) inputs_.emplace_back(context.input(i), context.output());
-    const bool spread = std::any_of(inputs_.begin(), inputs_.end(), [](const Broadcast& b) { return !b.trivial(); });
-    if (spread && context.step.has_backward)
+    if (!std::ranges::all_of(inputs_, &Broadcast::trivial) && context.step.has_backward)
       scratch_ = static_cast<std::uint64_t>(context.rows * elements_) * sizeof(float);
   }
 
-  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch() + scratch_}; }
+  /// The part of scratch for the gradient of an input before its sum over broadcast axes.
+  float* unreduced(const OpArgs& a) const {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + masked_.scratch());
+  }
+
+  MaskedInputs masked_;
+  std::vector<Broadcast> inputs_;
+  std::int64_t elements_;
+
+ private:
+  std::uint64_t scratch_ = 0;
+};
+
+/// The gradient of an input is the output's gradient times all other inputs, summed where the input is broadcast.
+class MultiplyOp final : public MaskedMergeOp {
+ public:
+  MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device&) : MaskedMergeOp(context, 1.0F, 0.0F) {}
 
   void forward(const OpArgs& a) override {
     const auto x = masked_.read(a, a.scratch, fill_masked);
@@ -290,8 +294,7 @@ class MultiplyOp final : public Op {
       float* const dx = a.dx(i);
       if (dx == nullptr) continue;
       const bool full = inputs_[i].trivial();
-      float* const product =
-          full ? dx : reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + masked_.scratch());
+      float* const product = full ? dx : unreduced(a);
       kernels::cpu::copy({}, DType::kF32, a.dy(), product, a.rows * elements_);
       for (std::size_t j = 0; j < inputs_.size(); ++j)
         if (j != i) inputs_[j].multiply(static_cast<const float*>(x[j]), a.rows, product);
@@ -301,22 +304,16 @@ class MultiplyOp final : public Op {
       });
     }
   }
-
- private:
-  MaskedInputs masked_;
-  std::vector<Broadcast> inputs_;
-  std::int64_t elements_;
-  std::uint64_t scratch_ = 0;
 };
 
 /// Maximum and Minimum. Backward visits the inputs in order: an element's gradient is that of the first input that
 /// equals the output.
-class ExtremeOp final : public Op {
+class ExtremeOp final : public MaskedMergeOp {
  public:
-  ExtremeOp(const nn::MaximumSpec&, const OpContext& context, Device&) : ExtremeOp(context, true) {}
-  ExtremeOp(const nn::MinimumSpec&, const OpContext& context, Device&) : ExtremeOp(context, false) {}
-
-  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch() + scratch_}; }
+  ExtremeOp(const nn::MaximumSpec&, const OpContext& context, Device&)
+      : MaskedMergeOp(context, -kInfinity, std::nullopt), largest_(true) {}
+  ExtremeOp(const nn::MinimumSpec&, const OpContext& context, Device&)
+      : MaskedMergeOp(context, kInfinity, std::nullopt), largest_(false) {}
 
   void forward(const OpArgs& a) override {
     const auto x = masked_.read(a, a.scratch, fill_masked);
@@ -338,32 +335,18 @@ class ExtremeOp final : public Op {
 
   void backward(const OpArgs& a) override {
     const auto x = masked_.read(a, a.scratch, fill_masked);
-    auto* const spread = reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + masked_.scratch());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       float* const dx = a.dx(i);
       const bool full = inputs_[i].trivial();
-      float* const taken = dx == nullptr || full ? dx : spread;
+      float* const taken = dx == nullptr || full ? dx : unreduced(a);
       inputs_[i].move_where_equal(static_cast<const float*>(x[i]), a.out(), a.rows, a.dy(), taken);
       if (dx != nullptr && !full) inputs_[i].reduce(taken, a.rows, dx);
     }
   }
 
  private:
-  ExtremeOp(const OpContext& context, bool largest)
-      : masked_(context, (largest ? -1.0F : 1.0F) * std::numeric_limits<float>::infinity(), std::nullopt),
-        elements_(context.output().elements()),
-        largest_(largest) {
-    for (std::size_t i = 0; i < context.inputs(); ++i) inputs_.emplace_back(context.input(i), context.output());
-    const bool spread = std::any_of(inputs_.begin(), inputs_.end(), [](const Broadcast& b) { return !b.trivial(); });
-    if (spread && context.step.has_backward)
-      scratch_ = static_cast<std::uint64_t>(context.rows * elements_) * sizeof(float);
-  }
-
-  MaskedInputs masked_;
-  std::vector<Broadcast> inputs_;
-  std::int64_t elements_;
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   bool largest_;
-  std::uint64_t scratch_ = 0;
 };
 
 class RepeatVectorOp final : public Op {

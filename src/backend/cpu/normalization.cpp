@@ -6,6 +6,7 @@
 
 #include "backend/cpu/workspace.h"
 #include "backend/device.h"
+#include "backend/normalization_layers.h"
 #include "kernels/cpu/affine.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/group_norm.h"
@@ -15,75 +16,36 @@
 namespace dptrain::backend::cpu {
 namespace {
 
-/// Normalizes within samples, over groups of adjacent channels. Mean and 1 / deviation of every group are saved for
-/// backward.
-class GroupNormOp final : public Op {
+class GroupNormOp final : public Op, private GroupNormLayer {
  public:
-  GroupNormOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device&)
-      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
-                     .channels = context.input(0).back(),
-                     .groups = nn::group_count(spec, context.input(0)),
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    spec.scale, spec.center, context) {}
-  GroupNormOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device&)
-      : GroupNormOp(over_last_axes(spec, context), spec.scale, spec.center, context) {}
-  GroupNormOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device&)
-      : GroupNormOp(over_last_axes(spec, context, false), true, false, context) {}
+  template <class Spec>
+  GroupNormOp(const Spec& spec, const OpContext& context, Device&)
+      : GroupNormLayer(spec, context), workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
+          return kernels::cpu::group_norm_workspace(norm_, rows * rows_of_sample_);
+        })) {}
 
-  plan::Need need() const override {
-    return {.saved = has_backward_ ? 2 * static_cast<std::uint64_t>(statistics(rows_)) * sizeof(float) : 0,
-            .scratch = workspace_bytes_};
-  }
+  plan::Need need() const override { return {.saved = saved_bytes(), .scratch = workspace_bytes_}; }
 
   void forward(const OpArgs& a) override {
-    float* const mean = has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr;
-    kernels::cpu::group_norm_forward(norm_, a.in(), weight(a, gamma_), weight(a, beta_), a.rows * rows_of_sample_,
-                                     static_cast<float*>(a.scratch), a.out(), mean,
+    float* const mean = saved_mean(a);
+    kernels::cpu::group_norm_forward(norm_, a.in(), weight_or_null(a, gamma_), weight_or_null(a, beta_),
+                                     a.rows * rows_of_sample_, static_cast<float*>(a.scratch), a.out(), mean,
                                      mean == nullptr ? nullptr : mean + statistics(a.rows));
   }
 
   void backward(const OpArgs& a) override {
     const auto* const mean = static_cast<const float*>(a.saved);
-    kernels::cpu::group_norm_backward(
-        norm_,
-        {.x = a.in(), .dy = a.dy(), .gamma = weight(a, gamma_), .mean = mean, .inv_std = mean + statistics(a.rows)},
-        a.rows * rows_of_sample_, static_cast<float*>(a.scratch), a.dx(), gradient(a, gamma_), gradient(a, beta_));
+    kernels::cpu::group_norm_backward(norm_,
+                                      {.x = a.in(),
+                                       .dy = a.dy(),
+                                       .gamma = weight_or_null(a, gamma_),
+                                       .mean = mean,
+                                       .inv_std = mean + statistics(a.rows)},
+                                      a.rows * rows_of_sample_, static_cast<float*>(a.scratch), a.dx(),
+                                      gradient_or_null(a, gamma_), gradient_or_null(a, beta_));
   }
 
  private:
-  GroupNormOp(const kernels::GroupNorm& norm, bool scale, bool center, const OpContext& context)
-      : norm_(norm),
-        rows_of_sample_(context.input(0).elements() / (norm.spatial * norm.channels)),
-        rows_(context.rows),
-        has_backward_(context.step.has_backward),
-        gamma_(scale ? 0 : kNone),
-        beta_(center ? std::size_t{scale} : kNone),
-        workspace_bytes_(workspace_bytes(context.rows, [&](std::int64_t rows) {
-          return kernels::cpu::group_norm_workspace(norm_, rows * rows_of_sample_);
-        })) {}
-
-  /// The normalized axes are one group; the axes before them are rows.
-  template <class Spec>
-  static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
-    return {.spatial = 1,
-            .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
-            .groups = 1,
-            .epsilon = static_cast<float>(spec.epsilon),
-            .centered = centered};
-  }
-
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
-  std::int64_t statistics(std::int64_t rows) const { return rows * rows_of_sample_ * norm_.groups; }
-  static const float* weight(const OpArgs& a, std::size_t index) { return index == kNone ? nullptr : a.weights[index]; }
-  static float* gradient(const OpArgs& a, std::size_t index) {
-    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
-  }
-
-  kernels::GroupNorm norm_;
-  std::int64_t rows_of_sample_, rows_;  // a sample is rows_of_sample_ rows of the norm
-  bool has_backward_;
-  std::size_t gamma_, beta_;
   std::uint64_t workspace_bytes_;
 };
 
@@ -119,7 +81,7 @@ class LayerScaleOp final : public Op {
  public:
   LayerScaleOp(const nn::LayerScaleSpec&, const OpContext& context, Device&)
       : channels_(context.output().back()), positions_(context.output().elements() / channels_) {
-    if (context.step.has_backward && context.step.parameter_gradients[0])
+    if (context.trains())
       scratch_ = workspace_bytes(context.rows, [&](std::int64_t rows) {
         return kernels::cpu::channel_scale_workspace(rows * positions_, channels_);
       });

@@ -69,7 +69,7 @@ class PReLUOp final : public Op {
       : sharing_(context.input(0), alpha_shape(context)),
         elements_(context.input(0).elements()),
         alphas_(alpha_shape(context).elements()) {
-    if (alphas_ < elements_ && context.step.has_backward && context.step.parameter_gradients[0])
+    if (alphas_ < elements_ && context.trains())
       scratch_ = static_cast<std::uint64_t>(context.rows * alphas_) * sizeof(float);
   }
 

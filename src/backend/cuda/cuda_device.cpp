@@ -43,14 +43,11 @@ std::unique_ptr<Device> make_cuda_device(int id, const RuntimeOptions& options) 
 }
 
 std::unique_ptr<Device> make_plan_only_gpu(const std::string& model, const RuntimeOptions& options) {
-  for (const cuda::GpuModel& gpu : cuda::kGpuModels) {
-    if (gpu.name != model) continue;
-    return cuda::make_gpu_device(cuda::make_plan_only_runtime({.name = model,
-                                                               .description = std::string(gpu.description),
-                                                               .multiprocessors = gpu.multiprocessors,
-                                                               .memory_bytes = gpu.memory_bytes}),
-                                 cuda::plan_cudnn_convolutions(gpu.properties, conv_options(options)), options);
-  }
+  for (const cuda::GpuModel* gpu : {&cuda::kH100, &cuda::kH200})
+    if (gpu->name == model)
+      return cuda::make_gpu_device(cuda::make_plan_only_runtime(*gpu),
+                                   cuda::plan_cudnn_convolutions(cuda::properties_of(*gpu), conv_options(options)),
+                                   options);
   throw Error(ErrorKind::kDevice, fmt::format("unknown GPU on paper '{}'; expected h100 or h200", model));
 }
 

@@ -1,75 +1,61 @@
 #pragma once
 
-// Device properties from which cuDNN lists engines, to plan without the GPU. The text of an H100 (SXM5, 80 GB) is what
-// DeviceProperties::json() returned on one. That of an H200 is written by hand from the limits of compute
+// Device properties from which cuDNN lists engines, to plan without the GPU. Those of an H100 (SXM5, 80 GB) are what
+// DeviceProperties::json() returned on one. Those of an H200 are written by hand from the limits of compute
 // capability 9.0 (CUDA C++ Programming Guide) and published figures, with memory rounded to 150 GB.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "core/format.h"
 
 namespace dptrain::backend::cuda {
 
-inline constexpr std::string_view kH100Properties = R"json({
-  "deviceName": "NVIDIA H100 80GB HBM3",
-  "cudaDeviceId": 0,
-  "pciDeviceId": 6,
-  "deviceVer": 900,
-  "driverVer": 13000,
-  "multiProcessorCount": 132,
-  "warpSize": 32,
-  "maxGridSize": [2147483647, 65535, 65535],
-  "maxBlockSize": [1024, 1024, 64],
-  "maxThreadsPerBlock": 1024,
-  "maxThreadsPerSM": 2048,
-  "maxCtasPerSM": 32,
-  "regsPerBlock": 65536,
-  "maxRegistersPerSM": 65536,
-  "maxSharedMemoryPerBlock": 49152,
-  "maxSharedMemoryPerBlockOptin": 232448,
-  "reservedSharedMemoryPerBlock": 1024,
-  "isTccDriver": 0,
-  "supportCoopLaunch": 1,
-  "totalGlobalMem": 85017493504,
-  "l2CacheSize": 52428800,
-  "smClockRateKHz": 1980000,
-  "memClockRateKHz": 2619000
-})json";
-
-inline constexpr std::string_view kH200Properties = R"json({
-  "deviceName": "NVIDIA H200",
-  "cudaDeviceId": 0,
-  "pciDeviceId": 0,
-  "deviceVer": 900,
-  "driverVer": 13000,
-  "multiProcessorCount": 132,
-  "warpSize": 32,
-  "maxGridSize": [2147483647, 65535, 65535],
-  "maxBlockSize": [1024, 1024, 64],
-  "maxThreadsPerBlock": 1024,
-  "maxThreadsPerSM": 2048,
-  "maxCtasPerSM": 32,
-  "regsPerBlock": 65536,
-  "maxRegistersPerSM": 65536,
-  "maxSharedMemoryPerBlock": 49152,
-  "maxSharedMemoryPerBlockOptin": 232448,
-  "reservedSharedMemoryPerBlock": 1024,
-  "isTccDriver": 0,
-  "supportCoopLaunch": 1,
-  "totalGlobalMem": 150000000000,
-  "l2CacheSize": 62914560,
-  "smClockRateKHz": 1980000,
-  "memClockRateKHz": 3201000
-})json";
-
+/// A GPU of compute capability 9.0.
 struct GpuModel {
-  std::string_view name, description;
-  int multiprocessors;
-  std::uint64_t memory_bytes;
-  std::string_view properties;
+  std::string_view name, description;  ///< "h200", "NVIDIA H200, on paper"
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string_view device_name{};
+  int pci_device = 0;
+  std::uint64_t l2_cache_bytes = 0;
+  int memory_clock_khz = 0;
 };
-inline constexpr GpuModel kGpuModels[] = {
-    {"h100", "NVIDIA H100, on paper", 132, 85'017'493'504, kH100Properties},
-    {"h200", "NVIDIA H200, on paper", 132, 150'000'000'000, kH200Properties},
-};
+inline constexpr GpuModel kH100{
+    "h100", "NVIDIA H100, on paper", 132, 85'017'493'504, "NVIDIA H100 80GB HBM3", 6, 52'428'800, 2'619'000};
+inline constexpr GpuModel kH200{"h200",   "NVIDIA H200, on paper", 132, 150'000'000'000, "NVIDIA H200", 0, 62'914'560,
+                                3'201'000};
+
+/// The input of DeviceProperties::from_json.
+inline std::string properties_of(const GpuModel& gpu) {
+  return fmt::format(R"json({{
+  "deviceName": "{}",
+  "cudaDeviceId": 0,
+  "pciDeviceId": {},
+  "deviceVer": 900,
+  "driverVer": 13000,
+  "multiProcessorCount": {},
+  "warpSize": 32,
+  "maxGridSize": [2147483647, 65535, 65535],
+  "maxBlockSize": [1024, 1024, 64],
+  "maxThreadsPerBlock": 1024,
+  "maxThreadsPerSM": 2048,
+  "maxCtasPerSM": 32,
+  "regsPerBlock": 65536,
+  "maxRegistersPerSM": 65536,
+  "maxSharedMemoryPerBlock": 49152,
+  "maxSharedMemoryPerBlockOptin": 232448,
+  "reservedSharedMemoryPerBlock": 1024,
+  "isTccDriver": 0,
+  "supportCoopLaunch": 1,
+  "totalGlobalMem": {},
+  "l2CacheSize": {},
+  "smClockRateKHz": 1980000,
+  "memClockRateKHz": {}
+}})json",
+                     gpu.device_name, gpu.pci_device, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_cache_bytes,
+                     gpu.memory_clock_khz);
+}
 
 }  // namespace dptrain::backend::cuda

@@ -8,10 +8,10 @@ namespace {
 
 class PlanOnlyRuntime final : public gpu::Runtime {
  public:
-  explicit PlanOnlyRuntime(const PlanOnlyGpu& gpu) : gpu_(gpu) {}
+  explicit PlanOnlyRuntime(const GpuModel& gpu) : gpu_(gpu) {}
 
-  std::string name() const override { return gpu_.name; }
-  std::string description() const override { return gpu_.description; }
+  std::string name() const override { return std::string(gpu_.name); }
+  std::string description() const override { return std::string(gpu_.description); }
   int multiprocessors() const override { return gpu_.multiprocessors; }
   gpu::MemoryInfo memory() const override { return {.total = gpu_.memory_bytes, .free = gpu_.memory_bytes}; }
   void enter() override {}
@@ -48,12 +48,12 @@ class PlanOnlyRuntime final : public gpu::Runtime {
     throw Error(ErrorKind::kInternal, fmt::format("{} is a GPU on paper and does not support {}", gpu_.name, what));
   }
 
-  PlanOnlyGpu gpu_;
+  GpuModel gpu_;
 };
 
 }  // namespace
 
-std::shared_ptr<gpu::Runtime> make_plan_only_runtime(const PlanOnlyGpu& gpu) {
+std::shared_ptr<gpu::Runtime> make_plan_only_runtime(const GpuModel& gpu) {
   return std::make_shared<PlanOnlyRuntime>(gpu);
 }
 

@@ -26,13 +26,44 @@
 namespace dptrain::backend::emu {
 namespace {
 
+constexpr std::size_t kAlignment = 256;  ///< as cudaMalloc
+constexpr std::uint64_t kDefaultBytes = std::uint64_t{4} << 30;
+
 class Blocks {
  public:
   /// Zero-filled, aligned to 256 bytes, exactly `bytes` long. Null if the machine is out of memory.
-  void* add(std::size_t bytes);
+  void* add(std::size_t bytes) {
+    void* memory = nullptr;
+    const std::size_t length = std::max<std::size_t>(bytes, 1);
+    if (posix_memalign(&memory, kAlignment, length) != 0) return nullptr;
+    std::memset(memory, 0, length);
+    const std::lock_guard lock(mutex_);
+    blocks_.emplace(reinterpret_cast<std::uintptr_t>(memory), bytes);
+    return memory;
+  }
+
   /// Removes the block and returns its size; aborts if it is unknown or already freed.
-  std::size_t remove(void* memory, const char* what) noexcept;
-  bool contain(const void* memory, std::size_t bytes) const;
+  std::size_t remove(void* memory, const char* what) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto block = blocks_.find(reinterpret_cast<std::uintptr_t>(memory));
+    if (block == blocks_.end()) {
+      std::fprintf(stderr, "emulator: %s: %p was not allocated, or was freed before\n", what, memory);
+      std::abort();
+    }
+    const std::size_t bytes = block->second;
+    blocks_.erase(block);
+    std::free(memory);
+    return bytes;
+  }
+
+  bool contain(const void* memory, std::size_t bytes) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    const std::lock_guard lock(mutex_);
+    auto block = blocks_.upper_bound(address);
+    if (block == blocks_.begin()) return false;
+    --block;
+    return address + bytes <= block->first + block->second;
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -40,25 +71,15 @@ class Blocks {
 };
 
 /// Shared by all emulated devices: they have one address space, as in CUDA.
-Blocks& device_blocks();
-Blocks& host_blocks();
+Blocks& device_blocks() {
+  static Blocks blocks;
+  return blocks;
+}
 
-/// Accounts for the memory of one device: DPTRAIN_EMU_MEMORY bytes, or 4 GiB.
-class EmuMemory {
- public:
-  EmuMemory();
-  /// Throws Error{kMemory} with the requested and the free bytes.
-  void* allocate(std::size_t bytes, const std::string& device);
-  void free(void* memory) noexcept;
-  gpu::MemoryInfo info() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::uint64_t total_, used_ = 0;
-};
-
-constexpr std::size_t kAlignment = 256;  ///< as cudaMalloc
-constexpr std::uint64_t kDefaultBytes = std::uint64_t{4} << 30;
+Blocks& host_blocks() {
+  static Blocks blocks;
+  return blocks;
+}
 
 std::uint64_t pretended_bytes() {
   const char* text = std::getenv("DPTRAIN_EMU_MEMORY");  // NOLINT(concurrency-mt-unsafe): no thread sets it
@@ -71,74 +92,39 @@ std::uint64_t pretended_bytes() {
   return bytes;
 }
 
-std::uint64_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-void* Blocks::add(std::size_t bytes) {
-  void* memory = nullptr;
-  const std::size_t length = std::max<std::size_t>(bytes, 1);
-  if (posix_memalign(&memory, kAlignment, length) != 0) return nullptr;
-  std::memset(memory, 0, length);
-  const std::lock_guard lock(mutex_);
-  blocks_.emplace(reinterpret_cast<std::uintptr_t>(memory), bytes);
-  return memory;
-}
-
-std::size_t Blocks::remove(void* memory, const char* what) noexcept {
-  const std::lock_guard lock(mutex_);
-  const auto block = blocks_.find(reinterpret_cast<std::uintptr_t>(memory));
-  if (block == blocks_.end()) {
-    std::fprintf(stderr, "emulator: %s: %p was not allocated, or was freed before\n", what, memory);
-    std::abort();
+/// Accounts for the memory of one device: DPTRAIN_EMU_MEMORY bytes, or 4 GiB.
+class EmuMemory {
+ public:
+  /// Throws Error{kMemory} with the requested and the free bytes.
+  void* allocate(std::size_t bytes, const std::string& device) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t free = total_ - used_;
+    void* memory = rounded(bytes) <= free ? device_blocks().add(bytes) : nullptr;
+    if (memory == nullptr) {
+      throw Error(ErrorKind::kMemory,
+                  fmt::format("{}: out of memory: {} bytes requested, {} of {} free", device, bytes, free, total_));
+    }
+    used_ += rounded(bytes);
+    return memory;
   }
-  const std::size_t bytes = block->second;
-  blocks_.erase(block);
-  std::free(memory);
-  return bytes;
-}
 
-bool Blocks::contain(const void* memory, std::size_t bytes) const {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::lock_guard lock(mutex_);
-  auto block = blocks_.upper_bound(address);
-  if (block == blocks_.begin()) return false;
-  --block;
-  return address + bytes <= block->first + block->second;
-}
-
-Blocks& device_blocks() {
-  static Blocks blocks;
-  return blocks;
-}
-
-Blocks& host_blocks() {
-  static Blocks blocks;
-  return blocks;
-}
-
-EmuMemory::EmuMemory() : total_(pretended_bytes()) {}
-
-void* EmuMemory::allocate(std::size_t bytes, const std::string& device) {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t free = total_ - used_;
-  void* memory = rounded(bytes) <= free ? device_blocks().add(bytes) : nullptr;
-  if (memory == nullptr) {
-    throw Error(ErrorKind::kMemory,
-                fmt::format("{}: out of memory: {} bytes requested, {} of {} free", device, bytes, free, total_));
+  void free(void* memory) noexcept {
+    const std::size_t bytes = device_blocks().remove(memory, "free");
+    const std::lock_guard lock(mutex_);
+    used_ -= rounded(bytes);
   }
-  used_ += rounded(bytes);
-  return memory;
-}
 
-void EmuMemory::free(void* memory) noexcept {
-  const std::size_t bytes = device_blocks().remove(memory, "free");
-  const std::lock_guard lock(mutex_);
-  used_ -= rounded(bytes);
-}
+  gpu::MemoryInfo info() const {
+    const std::lock_guard lock(mutex_);
+    return {total_, total_ - used_};
+  }
 
-gpu::MemoryInfo EmuMemory::info() const {
-  const std::lock_guard lock(mutex_);
-  return {total_, total_ - used_};
-}
+ private:
+  static std::uint64_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+  mutable std::mutex mutex_;
+  std::uint64_t total_ = pretended_bytes(), used_ = 0;
+};
 
 using gpu::EventHandle;
 using gpu::GraphHandle;

@@ -1,7 +1,6 @@
 // Attention, AdditiveAttention and MultiHeadAttention.
 
-#include <cmath>
-
+#include "kernels/cuda/attention.h"
 #include "backend/attention_shapes.h"
 #include "backend/gpu/conv_sets.h"
 #include "backend/gpu/gpu_op.h"
@@ -9,8 +8,6 @@
 #include "backend/parts.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/random.h"
-#include "kernels/cuda/attention.h"
 #include "kernels/cuda/bias.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/masked_steps.h"
@@ -29,24 +26,16 @@ inline void check_attention_fits(const kernels::AttentionShape& shape) {
 
 /// Attention and AdditiveAttention. Saved for backward: the kernel's saved tensors.
 template <class Spec>
-class AttentionOp final : public GpuOp {
+class AttentionOp final : public GpuOp, private SingleHeadAttention {
  public:
   AttentionOp(const Spec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        scores_(spec, context),
-        rows_(context.rows),
-        has_backward_(context.step.has_backward),
-        key_(context.inputs() - 1),
-        query_mask_(context.mask(0)),
-        value_mask_(context.mask(1)),
-        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()) {
-    check_attention_fits(scores_.shape);
+      : GpuOp(context, device), SingleHeadAttention(spec, context) {
+    check_attention_fits(shape_);
   }
 
   plan::Need need() const override {
     Parts saved(nullptr), scratch(nullptr);
-    if (has_backward_) saved.floats(kernel::attention_saved_floats(scores_.shape, rows_));
+    if (has_backward_) saved.floats(kernel::attention_saved_floats(shape_, rows_));
     allocate_scratch(scratch);
     return {.saved = saved.taken(), .scratch = scratch.taken()};
   }
@@ -62,7 +51,7 @@ class AttentionOp final : public GpuOp {
   void backward(const OpArgs& a) override {
     Parts scratch(a.scratch);
     const Scratch own = allocate_scratch(scratch);
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     keep_valid(a, a.dy<void>());
     void* const dv = a.input_gradients[1];
     const bool value_is_key = key_ == 1;
@@ -76,12 +65,7 @@ class AttentionOp final : public GpuOp {
     if (own.of_scores != nullptr) write_gradient(a, own);
   }
 
-  std::pair<double, double> flops_per_sample() const override {
-    const kernels::AttentionShape& s = scores_.shape;
-    const double pairs = 2.0 * static_cast<double>(s.queries) * static_cast<double>(s.keys);
-    const double key_dim = static_cast<double>(s.key_dim), value_dim = static_cast<double>(s.value_dim);
-    return {pairs * (key_dim + value_dim), pairs * (3 * key_dim + 2 * value_dim)};
-  }
+  std::pair<double, double> flops_per_sample() const override { return score_flops(); }
 
  private:
   struct Scratch {
@@ -89,14 +73,14 @@ class AttentionOp final : public GpuOp {
     float *delta, *one, *of_scores, *sums, *bias_sums;
   };
   Scratch allocate_scratch(Parts& parts) const {
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     const std::int64_t numbers = kernel::score_gradients(s), all = kernel::attention_parts(s, rows_);
     Scratch own{};
     own.one = parts.floats(1);
     if (!has_backward_) return own;
     own.dk = parts.take(key_ == 1 ? rows_ * s.keys * s.key_dim : 0, type_);
     own.delta = parts.floats(rows_ * s.queries);
-    if (!scores_.scale && !scores_.weights) return own;
+    if (!scale_ && !weights_) return own;
     own.of_scores = parts.floats(all * numbers);
     own.sums = parts.floats(numbers);
     own.bias_sums = parts.floats(
@@ -105,42 +89,38 @@ class AttentionOp final : public GpuOp {
   }
 
   kernel::AttentionInputs inputs_of(const OpArgs& a, const Scratch& own) const {
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     const auto rows_of = [](const void* data, std::int64_t stride) {
       return kernel::AttentionRows{const_cast<void*>(data), stride};  // NOLINT: read alone
     };
-    if (s.additive && !scores_.weights) kernel::fill(at(a), 1, own.one, 1);
+    if (s.additive && !weights_) kernel::fill(at(a), 1, own.one, 1);
     return {.shape = s,
             .rows = a.rows,
             .q = rows_of(a.inputs[0], s.key_dim),
             .k = rows_of(a.inputs[key_], s.key_dim),
             .v = rows_of(a.inputs[1], s.value_dim),
-            .score_weights = scores_.weights ? a.weights[*scores_.weights] : own.one,
-            .scale = scores_.scale ? a.weights[*scores_.scale] : nullptr,
-            .value_mask = value_mask_ ? a.in<std::uint8_t>(*value_mask_) : nullptr,
-            .dropout = {.rate = a.training ? scores_.dropout : 0.0F,
-                        .seed = seed_,
-                        .layer = stream_,
-                        .first_row = a.first_row},
+            .score_weights = weights_ ? a.weights[*weights_] : own.one,
+            .scale = scale_ ? a.weights[*scale_] : nullptr,
+            .value_mask = mask_of(a, value_mask_),
+            .dropout = dropout<kernel::Dropout>(a),
             .state = a.state};
   }
 
   /// Sets outputs of masked queries, or their gradients, to zero.
   void keep_valid(const OpArgs& a, void* y) const {
     if (query_mask_)
-      kernel::keep_valid_steps(at(a), type_, y, a.in<std::uint8_t>(*query_mask_), a.rows * scores_.shape.queries,
-                               scores_.shape.value_dim, y);
+      kernel::keep_valid_steps(at(a), type_, y, a.in<std::uint8_t>(*query_mask_), a.rows * shape_.queries,
+                               shape_.value_dim, y);
   }
 
   /// Sums the weights' gradients over all parts, and over features if there is only one weight.
   void write_gradient(const OpArgs& a, const Scratch& own) const {
-    const kernels::AttentionShape& s = scores_.shape;
+    const kernels::AttentionShape& s = shape_;
     const std::int64_t numbers = kernel::score_gradients(s);
     kernel::bias_gradient(at(a), DType::kF32, own.of_scores, kernel::attention_parts(s, a.rows), numbers, own.bias_sums,
                           own.sums);
-    if (float* const scale = gradient_of(a, scores_.scale))
-      kernel::copy(at(a), DType::kF32, own.sums + numbers - 1, scale, 1);
-    float* const weights = gradient_of(a, scores_.weights);
+    if (float* const scale = gradient_of(a, scale_)) kernel::copy(at(a), DType::kF32, own.sums + numbers - 1, scale, 1);
+    float* const weights = gradient_of(a, weights_);
     if (weights == nullptr) return;
     if (s.one_weight)
       kernel::bias_gradient(at(a), DType::kF32, own.sums, s.key_dim, 1, own.bias_sums, weights);
@@ -150,49 +130,19 @@ class AttentionOp final : public GpuOp {
   static float* gradient_of(const OpArgs& a, std::optional<std::size_t> weight) {
     return weight ? a.weight_gradients[*weight] : nullptr;
   }
-
-  AttentionScores scores_;
-  std::int64_t rows_;
-  bool has_backward_;
-  std::size_t key_;  ///< index of the key input
-  std::optional<std::size_t> query_mask_, value_mask_;
-  std::uint32_t seed_, stream_;
 };
 
 /// Saved for backward: the projections, the heads' outputs and the kernel's saved tensors. Packed, in the compute type,
 /// for each product: the kernels of its roles, columns outermost, and their biases.
-class MultiHeadAttentionOp final : public GpuOp {
+class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        spec_(spec),
-        projections_(spec, context),
-        weights_{spec.use_bias},
-        rows_(context.rows),
-        heads_width_(spec.num_heads * spec.value_width()),
-        has_backward_(context.step.has_backward),
-        trains_(has_backward_ && context.step.parameter_gradients[0]),
-        seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
-        stream_(static_cast<std::uint32_t>(Purpose::kDropout) + context.stream()),
-        shape_{.heads = spec.num_heads,
-               .queries = context.input(0)[0],
-               .keys = projections_.all()[projections_.place(kKey)].steps,
-               .key_dim = spec.key_dim,
-               .value_dim = spec.value_width(),
-               .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(spec.key_dim))),
-               .causal = spec.use_causal_mask} {
+      : GpuOp(context, device), MultiHeadAttention(spec, context) {
     check_attention_fits(shape_);
-    const auto sources = nn::attention_sources(context.inputs());
-    for (std::size_t role = 0; role < sources.size(); ++role) masks_[role] = context.mask(sources[role]);
-    if (sources[kKey] == sources[kValue]) masks_[kKey].reset();
-    for (const AttentionProjection& p : projections_.all()) {
-      bool dx = false;
-      for (const std::size_t input : p.inputs)
-        dx |= has_backward_ && context.step.input_gradients[input] != plan::kAbsent;
-      reaches_heads_ = reaches_heads_ || dx;
-      add_product(p.features, p.columns, p.steps, dx);
+    for (std::size_t i = 0; i < projections_.all().size(); ++i) {
+      const AttentionProjection& p = projections_.all()[i];
+      add_product(p.features, p.columns, p.steps, wants_dx_[i]);
     }
-    reaches_heads_ = reaches_heads_ || trains_;
     add_product(heads_width_, context.output().back(), shape_.queries, reaches_heads_);
     prepare(rows_);
   }
@@ -257,9 +207,7 @@ class MultiHeadAttentionOp final : public GpuOp {
   }
 
   std::pair<double, double> flops_per_sample() const override {
-    const double scores = 2.0 * static_cast<double>(shape_.heads * shape_.queries) * static_cast<double>(shape_.keys);
-    const double key_dim = static_cast<double>(shape_.key_dim), value_dim = static_cast<double>(shape_.value_dim);
-    double forward = scores * (key_dim + value_dim), backward = scores * (3 * key_dim + 2 * value_dim);
+    auto [forward, backward] = score_flops();
     for (const ConvSets& product : products_) {
       forward += flops(product.sample());
       backward += flops(product.sample()) * (int{product.passes().data} + int{product.passes().weights});
@@ -357,9 +305,6 @@ class MultiHeadAttentionOp final : public GpuOp {
     const std::size_t p = projections_.place(role);
     return {elements(of[p], projections_.first(role)), projections_.all()[p].columns};
   }
-  const std::uint8_t* mask(const OpArgs& a, std::size_t role) const {
-    return masks_[role] ? a.in<std::uint8_t>(*masks_[role]) : nullptr;
-  }
   kernel::AttentionInputs inputs_of(const OpArgs& a, const SavedTensors& saved_tensors) const {
     return {.shape = shape_,
             .rows = a.rows,
@@ -369,36 +314,26 @@ class MultiHeadAttentionOp final : public GpuOp {
             .query_mask = mask(a, kQuery),
             .value_mask = mask(a, kValue),
             .key_mask = mask(a, kKey),
-            .dropout = {.rate = a.training ? spec_.dropout : 0.0F,
-                        .seed = seed_,
-                        .layer = stream_,
-                        .first_row = a.first_row},
+            .dropout = dropout<kernel::Dropout>(a),
             .state = a.state};
   }
 
   void multiply(const OpArgs& a, std::size_t p, const void* x, void* y, const Scratch& own) {
     Parts parts(a.packed);
     const Packed packed = pack_in(parts);
-    ConvSets::Set& set = products_[p].at(a.rows);
-    set.convolution->forward(x, packed.kernels[p], packed.biases[p], y, workspace(p, set, own), a.stream->native());
+    const ConvSets::Call call = products_[p].call(a.rows, own.convolution);
+    call.convolution.forward(x, packed.kernels[p], packed.biases[p], y, call.workspace, a.stream->native());
   }
   void multiply_back(const OpArgs& a, std::size_t p, const void* dy, void* dx, const Scratch& own) {
     Parts parts(a.packed);
     const Packed packed = pack_in(parts);
-    ConvSets::Set& set = products_[p].at(a.rows);
-    set.convolution->backward_data(dy, packed.kernels[p], dx, workspace(p, set, own), a.stream->native());
+    const ConvSets::Call call = products_[p].call(a.rows, own.convolution);
+    call.convolution.backward_data(dy, packed.kernels[p], dx, call.workspace, a.stream->native());
   }
-  std::byte* workspace(std::size_t p, ConvSets::Set& set, const Scratch& own) {
-    return products_[p].memory(set, own.convolution) +
-           rounded_filter_bytes(products_[p].sample(), products_[p].passes());
-  }
-
   void differentiate(const OpArgs& a, std::size_t p, const void* x, const void* dy, const Scratch& own) {
     if (!trains_) return;
     const gpu::ConvProblem& sample = products_[p].sample();
-    ConvSets::Set& set = products_[p].at(a.rows);
-    differentiate_filter(at(a), sample, *set.convolution, x, dy, products_[p].memory(set, own.convolution),
-                         workspace(p, set, own), own.filter);
+    products_[p].call(a.rows, own.convolution).differentiate_filter(at(a), x, dy, own.filter);
     if (spec_.use_bias)
       kernel::bias_gradient(at(a), type_, dy, a.rows * sample.rows, sample.out_channels, own.bias_sums, own.bias);
     each_part(p, [&](std::size_t role, std::int64_t first, std::int64_t width, std::int64_t features) {
@@ -410,14 +345,6 @@ class MultiHeadAttentionOp final : public GpuOp {
     });
   }
 
-  const nn::MultiHeadAttentionSpec spec_;
-  AttentionProjections projections_;
-  AttentionWeights weights_;
-  std::int64_t rows_, heads_width_;
-  bool has_backward_, trains_, reaches_heads_ = false;
-  std::uint32_t seed_, stream_;
-  kernels::AttentionShape shape_;
-  std::array<std::optional<std::size_t>, 3> masks_;
   std::vector<ConvSets> products_;  ///< one per projection, then the output's
 };
 

@@ -2,15 +2,11 @@
 
 #include <utility>
 
-#include "backend/batch_norm_weights.h"
 #include "backend/device.h"
 #include "backend/gpu/gpu_op.h"
+#include "backend/normalization_layers.h"
 #include "backend/ops/activations.h"
-#include "core/error.h"
-#include "core/format.h"
 #include "kernels/cuda/batch_norm.h"
-#include "nn/merging.h"
-#include "plan/tail.h"
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
@@ -18,21 +14,12 @@ namespace {
 /// Training normalizes by the batch's moments and gives share * moments to the all-reduce as "gradients" of the moving
 /// statistics. Synchronized layers gather counts and two sums in double and add them in rank order on the device, also
 /// in backward. An Add in the tail is part of both passes; backward leaves its gradient in dy.
-class BatchNormalizationOp final : public GpuOp {
+class BatchNormalizationOp final : public GpuOp, private BatchNormLayer {
  public:
   BatchNormalizationOp(const nn::BatchNormalizationSpec& spec, const OpContext& context, Device& device)
       : GpuOp(context, device),
-        channels_(context.input(0).back()),
-        spatial_(context.input(0).elements() / channels_),
-        epsilon_(static_cast<float>(spec.epsilon)),
-        unbiased_(device.options().bn_unbiased_running_var),
-        relu_(plan::tail_activation(context.step).activation == nn::Activation::kRelu),
-        masks_(relu_ && !plan::tail_activation(context.step).undone),
-        adds_(plan::tail_has<nn::AddSpec>(context.step)),
-        inference_mode_(context.step.inference_mode),
-        replicas_(spec.synchronized && !inference_mode_ ? context.replicas : 1),
+        BatchNormLayer(spec, context, device),
         has_backward_(context.step.has_backward),
-        weights_(spec),
         workspace_(kernel::batch_norm_workspace(type_, context.rows * spatial_, channels_)) {}
 
   plan::Need need() const override {
@@ -42,21 +29,19 @@ class BatchNormalizationOp final : public GpuOp {
   }
 
   bool runs_empty() const override { return replicas_ > 1; }
-  std::string implementation() const override {
-    return replicas_ > 1 ? fmt::format("moments over {} replicas", replicas_) : "";
-  }
+  std::string implementation() const override { return replicas_text(); }
 
   void forward(const OpArgs& a) override {
     const Buffers buffers(*this, a);
     if (!a.training || inference_mode_) return normalize_by_moving(a, buffers);
     const std::int64_t positions = a.rows * spatial_;
-    const float *const gamma = weight(a, weights_.gamma), *const beta = weight(a, weights_.beta);
+    const float *const gamma = weight_or_null(a, weights_.gamma), *const beta = weight_or_null(a, weights_.beta);
     const kernel::BatchNormMoments moments{.mean = buffers.mean,
                                            .inv_std = buffers.inv_std,
                                            .scale = buffers.scale,
                                            .offset = buffers.offset,
-                                           .statistics_mean = gradient(a, weights_.moving_mean),
-                                           .statistics_variance = gradient(a, weights_.moving_variance),
+                                           .statistics_mean = gradient_or_null(a, weights_.moving_mean),
+                                           .statistics_variance = gradient_or_null(a, weights_.moving_variance),
                                            .statistics_share = static_cast<float>(a.share),
                                            .unbiased = unbiased_};
     if (replicas_ == 1) {
@@ -75,8 +60,9 @@ class BatchNormalizationOp final : public GpuOp {
     const Buffers buffers(*this, a);
     const float* const mean = inference_mode_ ? a.weights[weights_.moving_mean] : buffers.mean;
     if (inference_mode_)  // nothing is saved in inference mode
-      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance], weight(a, weights_.gamma),
-                                      nullptr, epsilon_, channels_, buffers.scale, nullptr, buffers.inv_std);
+      kernel::batch_norm_coefficients(at(a), mean, a.weights[weights_.moving_variance],
+                                      weight_or_null(a, weights_.gamma), nullptr, epsilon_, channels_, buffers.scale,
+                                      nullptr, buffers.inv_std);
     const bool by_output = masks_ && (adds_ || inference_mode_);
     kernel::BatchNormGradient through{.x = a.inputs[0],
                                       .dy = a.dy<void>(),
@@ -87,7 +73,7 @@ class BatchNormalizationOp final : public GpuOp {
                                       .offset = buffers.offset};
     const std::int64_t positions = a.rows * spatial_;
     void* const dx = a.input_gradients[0];
-    float *const dgamma = gradient(a, weights_.gamma), *const dbeta = gradient(a, weights_.beta);
+    float *const dgamma = gradient_or_null(a, weights_.gamma), *const dbeta = gradient_or_null(a, weights_.beta);
     const bool leaves_sum_gradient = adds_ && masks_;
     if ((dx != nullptr && !inference_mode_) || dgamma != nullptr || dbeta != nullptr)
       kernel::batch_norm_gradient_sums(at(a), type_, through, positions, channels_, buffers.workspace, buffers.sums,
@@ -100,7 +86,7 @@ class BatchNormalizationOp final : public GpuOp {
     if (inference_mode_)
       return kernel::batch_norm_gradient_frozen(at(a), type_, through, buffers.scale, positions, channels_, dx);
     const kernel::BatchNormTotal total = add_replicas(a, buffers, positions);
-    kernel::batch_norm_gradient_apply(at(a), type_, through, weight(a, weights_.gamma), buffers.sums.sum,
+    kernel::batch_norm_gradient_apply(at(a), type_, through, weight_or_null(a, weights_.gamma), buffers.sums.sum,
                                       buffers.sums.product, total, positions, channels_, dx);
   }
 
@@ -134,38 +120,30 @@ class BatchNormalizationOp final : public GpuOp {
 
   bool saves() const { return has_backward_ && !inference_mode_; }
 
-  const float* weight(const OpArgs& a, std::size_t index) const {
-    return index == BatchNormWeights::kNone ? nullptr : a.weights[index];
-  }
-  /// Null if the gradient is not needed.
-  static float* gradient(const OpArgs& a, std::size_t index) {
-    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
-  }
-
   void apply(const OpArgs& a, const Buffers& buffers) const {
-    const kernel::BatchNormAffine affine{
-        .scale = buffers.scale, .offset = buffers.offset, .addend = adds_ ? a.inputs[1] : nullptr, .relu = relu_};
+    const kernel::BatchNormAffine affine{.scale = buffers.scale,
+                                         .offset = buffers.offset,
+                                         .addend = adds_ ? a.inputs[1] : nullptr,
+                                         .relu = activation_ == nn::Activation::kRelu};
     kernel::batch_norm_apply(at(a), type_, a.inputs[0], affine, a.rows * spatial_, channels_, a.out<void>());
   }
 
   void normalize_by_moving(const OpArgs& a, const Buffers& buffers) const {
     if (a.rows == 0) return;
     for (const std::size_t index : {weights_.moving_mean, weights_.moving_variance})
-      if (a.training && gradient(a, index) != nullptr)
-        kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_, gradient(a, index));
+      if (a.training && gradient_or_null(a, index) != nullptr)
+        kernel::batch_norm_share(at(a), a.weights[index], static_cast<float>(a.share), channels_,
+                                 gradient_or_null(a, index));
     kernel::batch_norm_coefficients(at(a), a.weights[weights_.moving_mean], a.weights[weights_.moving_variance],
-                                    weight(a, weights_.gamma), weight(a, weights_.beta), epsilon_, channels_,
-                                    buffers.scale, buffers.offset, nullptr);
+                                    weight_or_null(a, weights_.gamma), weight_or_null(a, weights_.beta), epsilon_,
+                                    channels_, buffers.scale, buffers.offset, nullptr);
     apply(a, buffers);
   }
 
   /// Replaces the sums by those over all synchronized replicas; returns the number of positions.
   kernel::BatchNormTotal add_replicas(const OpArgs& a, const Buffers& buffers, std::int64_t positions) const {
     if (replicas_ == 1) return {.counted = nullptr, .known = positions};
-    if (a.collective == nullptr || a.collective->size() != replicas_)
-      throw Error(ErrorKind::kInternal,
-                  fmt::format("synchronized BatchNormalization was made for {} replicas, found {}", replicas_,
-                              a.collective == nullptr ? 1 : a.collective->size()));
+    check_collective(a);
     a.collective->all_gather(buffers.message,
                              static_cast<std::int64_t>(bytes<double>(kernel::batch_norm_message(channels_))),
                              buffers.gathered, *a.stream);
@@ -173,14 +151,7 @@ class BatchNormalizationOp final : public GpuOp {
     return {.counted = buffers.message, .known = 0};
   }
 
-  std::int64_t channels_, spatial_;
-  float epsilon_;
-  bool unbiased_, relu_;
-  bool masks_;
-  bool adds_, inference_mode_;
-  int replicas_;  // number of synchronized replicas
   bool has_backward_;
-  const BatchNormWeights weights_;
   std::int64_t workspace_;  // doubles
 };
 

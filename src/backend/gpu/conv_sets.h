@@ -16,16 +16,25 @@
 
 namespace dptrain::backend::DPTRAIN_BACKEND {
 
+/// Bytes of the filter gradient in 16 bits, which is converted to float afterwards. In float32 it is written in place.
+inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::ConvPasses& passes) {
+  return p.type == DType::kF32 || !passes.weights ? 0 : aligned_part(p.weights(), p.type);
+}
+
 class ConvSets {
  public:
-  /// A convolution for one number of rows. If it was not prepared before planning, it may need scratch of its own.
-  struct Set {
-    std::int64_t rows = 0;
-    bool prepared = false;
-    std::future<std::unique_ptr<gpu::Convolution>> coming;  ///< invalid once `convolution` is set
-    std::unique_ptr<gpu::Convolution> convolution;
-    std::uint64_t scratch = 0;
-    std::unique_ptr<Buffer> own;
+  /// A call of a convolution. Its scratch is [before][rounded_filter_bytes()][workspace].
+  struct Call {
+    gpu::Convolution& convolution;
+    const gpu::ConvProblem& sample;
+    std::byte *before, *rounded, *workspace;
+
+    /// Writes the filter's gradient in float.
+    void differentiate_filter(const kernel::Launch& at, const void* x, const void* dy, float* gradient) const {
+      if (sample.type == DType::kF32) return convolution.backward_weights(x, dy, gradient, workspace, at.stream);
+      convolution.backward_weights(x, dy, rounded, workspace, at.stream);
+      kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
+    }
   };
   /// Bytes of scratch that the op needs with this convolution and number of rows.
   using Scratch = std::function<std::uint64_t(const gpu::Convolution&, std::int64_t rows)>;
@@ -47,17 +56,29 @@ class ConvSets {
   const gpu::ConvPasses& passes() const noexcept { return passes_; }
   std::string name() const { return sets_.empty() ? "" : made(*sets_.front()).convolution->name(); }
 
-  /// Creates the convolution if it was not prepared.
-  Set& at(std::int64_t rows) { return made(find(rows)); }
-
-  /// Returns the plan's scratch if that is large enough for the set, else memory that the set owns.
-  std::byte* memory(Set& set, void* of_plan) {
-    if (set.prepared || set.scratch <= planned()) return static_cast<std::byte*>(of_plan);
-    if (set.own == nullptr) set.own = device_.allocate(set.scratch);
-    return set.own->as<std::byte>();
+  /// Creates the convolution if it was not prepared. Scratch is the plan's if that is large enough for the convolution,
+  /// else memory of this object. `before`: bytes in it for other purposes.
+  Call call(std::int64_t rows, void* of_plan, std::uint64_t before = 0) {
+    Set& set = made(find(rows));
+    auto* scratch = static_cast<std::byte*>(of_plan);
+    if (!set.prepared && set.scratch > planned()) {
+      if (set.own == nullptr) set.own = device_.allocate(set.scratch);
+      scratch = set.own->as<std::byte>();
+    }
+    std::byte* const rounded = scratch + before;
+    return {*set.convolution, sample_, scratch, rounded, rounded + rounded_filter_bytes(sample_, passes_)};
   }
 
  private:
+  /// A convolution for one number of rows. If it was not prepared before planning, it may need scratch of its own.
+  struct Set {
+    std::int64_t rows = 0;
+    bool prepared = false;
+    std::future<std::unique_ptr<gpu::Convolution>> coming;  ///< invalid once `convolution` is set
+    std::unique_ptr<gpu::Convolution> convolution;
+    std::uint64_t scratch = 0;
+    std::unique_ptr<Buffer> own;
+  };
   /// Starts creating the set if it does not exist.
   Set& find(std::int64_t rows) {
     for (const auto& set : sets_)
@@ -90,20 +111,6 @@ inline std::int64_t output_positions(const gpu::ConvProblem& p) { return p.rows 
 inline std::int64_t input_positions(const gpu::ConvProblem& p) { return p.rows * p.in_h * p.in_w; }
 inline double flops(const gpu::ConvProblem& p) {
   return 2.0 * static_cast<double>(output_positions(p)) * static_cast<double>(p.weights());
-}
-
-/// Bytes of the filter gradient in 16 bits, which is converted to float afterwards. In float32 it is written in place.
-inline std::uint64_t rounded_filter_bytes(const gpu::ConvProblem& p, const gpu::ConvPasses& passes) {
-  return p.type == DType::kF32 || !passes.weights ? 0 : aligned_part(p.weights(), p.type);
-}
-
-/// Writes the filter's gradient in float. `rounded`: rounded_filter_bytes().
-inline void differentiate_filter(const kernel::Launch& at, const gpu::ConvProblem& sample,
-                                 gpu::Convolution& convolution, const void* x, const void* dy, void* rounded,
-                                 void* workspace, float* gradient) {
-  if (sample.type == DType::kF32) return convolution.backward_weights(x, dy, gradient, workspace, at.stream);
-  convolution.backward_weights(x, dy, rounded, workspace, at.stream);
-  kernel::cast_to_float(at, sample.type, rounded, gradient, sample.weights());
 }
 
 /// Rows times weights, columns outermost, as a convolution of single points; a sample has `rows` points.

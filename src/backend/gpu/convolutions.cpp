@@ -24,101 +24,85 @@ class ConvolutionOp : public GpuOp {
   void prepare(std::int64_t rows) override { sets_.prepare(rows); }
   plan::Need need() const override { return {.saved = 0, .scratch = sets_.planned()}; }
   std::string implementation() const override { return sets_.name(); }
-  void forward(const OpArgs& a) override;
-  void backward(const OpArgs& a) override;
-  std::pair<double, double> flops_per_sample() const override;
+
+  void forward(const OpArgs& a) override {
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch);
+    call.convolution.forward(a.inputs[0], a.compute_weights[0], call.sample.bias ? a.compute_weights[1] : nullptr,
+                             a.out<void>(), call.workspace, a.stream->native());
+    if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
+  }
+
+  void backward(const OpArgs& a) override {
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch);
+    differentiate_bias(a, reinterpret_cast<float*>(call.before));
+    if (sets_.passes().weights && a.weight_gradients[0] != nullptr)
+      call.differentiate_filter(at(a), a.inputs[0], a.dy<void>(), a.weight_gradients[0]);
+    if (sets_.passes().data && a.input_gradients[0] != nullptr)
+      call.convolution.backward_data(a.dy<void>(), a.compute_weights[0], a.input_gradients[0], call.workspace,
+                                     a.stream->native());
+  }
+
+  std::pair<double, double> flops_per_sample() const override {
+    const double pass = flops(sets_.sample());
+    return {pass, pass * (int{sets_.passes().data} + int{sets_.passes().weights})};
+  }
 
  protected:
-  /// `sample`: the problem of one sample, which may have several `rows`. The constructor sets type, alignment and relu.
-  ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device);
+  /// `sample`: the problem of one sample, which may have several `rows`. Sets its type, alignment and relu.
+  ConvolutionOp(gpu::ConvProblem sample, const OpContext& context, Device& device)
+      : GpuOp(context, device),
+        epilogue_(context),
+        sets_(device_, completed(sample, context),
+              {.forward = true, .data = context.wants_dx(), .weights = context.trains()},
+              [this](const gpu::Convolution& convolution, std::int64_t rows) {
+                const std::uint64_t scratch =
+                    rounded_filter_bytes(sets_.sample(), sets_.passes()) + convolution.workspace();
+                if (!sets_.sample().bias) return scratch;
+                // The bias gradient is complete before the convolution's backward passes, so both share scratch.
+                const std::int64_t floats = kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()),
+                                                                            sets_.sample().out_channels);
+                return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
+              }) {
+    ConvolutionOp::prepare(context.rows);
+  }
 
  private:
-  void differentiate_bias(const OpArgs& a, std::byte* scratch);
+  static gpu::ConvProblem completed(gpu::ConvProblem sample, const OpContext& context) {
+    sample.type = context.plan.compute;
+    sample.alignment = context.alignment;
+    sample.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
+    return sample;
+  }
+
+  /// Also undoes the epilogue.
+  void differentiate_bias(const OpArgs& a, float* sums) {
+    const gpu::ConvProblem& sample = sets_.sample();
+    float* const gradient = sample.bias && a.weight_gradients.size() > 1 ? a.weight_gradients[1] : nullptr;
+    const std::int64_t points = a.rows * output_positions(sample);
+    if (gradient != nullptr && epilogue_.is_relu() && epilogue_.changes_gradient())
+      return kernel::relu_bias_gradient(at(a), type_, a.out<void>(), a.dy<void>(), points, sample.out_channels, sums,
+                                        gradient);
+    epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
+    if (gradient != nullptr)
+      kernel::bias_gradient(at(a), type_, a.dy<void>(), points, sample.out_channels, sums, gradient);
+  }
 
   Epilogue epilogue_;
   ConvSets sets_;
 };
 
-gpu::ConvProblem with_type(gpu::ConvProblem sample, const OpContext& context) {
-  sample.type = context.plan.compute;
-  sample.alignment = context.alignment;
-  sample.relu = plan::tail_activation(context.step).activation == nn::Activation::kRelu;
-  return sample;
-}
-
-gpu::ConvPasses passes_of(const plan::Step& step) {
-  return {.forward = true,
-          .data = step.has_backward && step.input_gradients[0] != plan::kAbsent,
-          .weights = step.has_backward && step.parameter_gradients[0]};
-}
-
-ConvolutionOp::ConvolutionOp(const gpu::ConvProblem& sample, const OpContext& context, Device& device)
-    : GpuOp(context, device),
-      epilogue_(context),
-      sets_(device_, with_type(sample, context), passes_of(context.step),
-            [this](const gpu::Convolution& convolution, std::int64_t rows) {
-              const std::uint64_t scratch =
-                  rounded_filter_bytes(sets_.sample(), sets_.passes()) + convolution.workspace();
-              if (!sets_.sample().bias) return scratch;
-              // The bias gradient is complete before the convolution's backward passes, so both share scratch.
-              const std::int64_t floats =
-                  kernel::bias_gradient_workspace(rows * output_positions(sets_.sample()), sets_.sample().out_channels);
-              return std::max(scratch, static_cast<std::uint64_t>(floats) * sizeof(float));
-            }) {
-  ConvolutionOp::prepare(context.rows);
-}
-
-void ConvolutionOp::forward(const OpArgs& a) {
-  ConvSets::Set& set = sets_.at(a.rows);
-  std::byte* const workspace = sets_.memory(set, a.scratch) + rounded_filter_bytes(sets_.sample(), sets_.passes());
-  set.convolution->forward(a.inputs[0], a.compute_weights[0], sets_.sample().bias ? a.compute_weights[1] : nullptr,
-                           a.out<void>(), workspace, a.stream->native());
-  if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
-}
-
-void ConvolutionOp::backward(const OpArgs& a) {
-  ConvSets::Set& set = sets_.at(a.rows);
-  std::byte* const scratch = sets_.memory(set, a.scratch);
-  std::byte* const workspace = scratch + rounded_filter_bytes(sets_.sample(), sets_.passes());
-  differentiate_bias(a, scratch);
-  if (sets_.passes().weights && a.weight_gradients[0] != nullptr)
-    differentiate_filter(at(a), sets_.sample(), *set.convolution, a.inputs[0], a.dy<void>(), scratch, workspace,
-                         a.weight_gradients[0]);
-  if (sets_.passes().data && a.input_gradients[0] != nullptr)
-    set.convolution->backward_data(a.dy<void>(), a.compute_weights[0], a.input_gradients[0], workspace,
-                                   a.stream->native());
-}
-
-/// Also undoes the epilogue.
-void ConvolutionOp::differentiate_bias(const OpArgs& a, std::byte* scratch) {
-  const gpu::ConvProblem& sample = sets_.sample();
-  float* const gradient = sample.bias && a.weight_gradients.size() > 1 ? a.weight_gradients[1] : nullptr;
-  const std::int64_t points = a.rows * output_positions(sample);
-  auto* const sums = reinterpret_cast<float*>(scratch);
-  if (gradient != nullptr && epilogue_.is_relu() && epilogue_.changes_gradient())
-    return kernel::relu_bias_gradient(at(a), type_, a.out<void>(), a.dy<void>(), points, sample.out_channels, sums,
-                                      gradient);
-  epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
-  if (gradient != nullptr)
-    kernel::bias_gradient(at(a), type_, a.dy<void>(), points, sample.out_channels, sums, gradient);
-}
-
-std::pair<double, double> ConvolutionOp::flops_per_sample() const {
-  const double pass = flops(sets_.sample());
-  return {pass, pass * (int{sets_.passes().data} + int{sets_.passes().weights})};
-}
-
-gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
-  gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
-  problem.groups = spec.groups;
-  problem.bias = spec.use_bias;
-  return problem;
-}
-
 class Conv2DOp final : public ConvolutionOp {
  public:
   Conv2DOp(const nn::Conv2DSpec& spec, const OpContext& context, Device& device)
       : ConvolutionOp(sample_of(spec, context), context, device) {}
+
+ private:
+  static gpu::ConvProblem sample_of(const nn::Conv2DSpec& spec, const OpContext& context) {
+    gpu::ConvProblem problem{conv_window(spec, context.input(0), context.output())};
+    problem.groups = spec.groups;
+    problem.bias = spec.use_bias;
+    return problem;
+  }
 };
 
 /// Acts on the last axis; the axes before it are images of one pixel.
@@ -143,8 +127,8 @@ class Conv2DTransposeOp final : public GpuOp {
       : GpuOp(context, device),
         bias_(spec.use_bias),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_dweights_(context.step.has_backward && context.step.parameter_gradients[0]),
+        wants_dx_(context.wants_dx()),
+        wants_dweights_(context.trains()),
         sets_(device_, back(spec, context), {.forward = wants_dx_, .data = true, .weights = wants_dweights_},
               [this](const gpu::Convolution& convolution, std::int64_t rows) {
                 const std::int64_t floats = bias_ ? kernel::bias_gradient_workspace(rows * positions(), filters()) : 0;
@@ -159,26 +143,25 @@ class Conv2DTransposeOp final : public GpuOp {
   std::string implementation() const override { return "of the convolution back: " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
-    const CallScratch memory(*this, a);
-    memory.convolution->backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), memory.workspace,
-                                      a.stream->native());
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch);
+    call.convolution.backward_data(a.inputs[0], a.compute_weights[0], a.out<void>(), call.workspace,
+                                   a.stream->native());
     if (bias_)
       kernel::bias_add(at(a), type_, a.out<void>(), a.weights[1], a.rows * positions(), filters(), a.out<void>());
     epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    const CallScratch memory(*this, a);
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch);
     epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (bias_ && a.weight_gradients[1] != nullptr)
       kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * positions(), filters(),
-                            reinterpret_cast<float*>(memory.workspace), a.weight_gradients[1]);
+                            reinterpret_cast<float*>(call.workspace), a.weight_gradients[1]);
     if (wants_dweights_ && a.weight_gradients[0] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *memory.convolution, a.dy<void>(), a.inputs[0], memory.rounded,
-                           memory.workspace, a.weight_gradients[0]);
+      call.differentiate_filter(at(a), a.dy<void>(), a.inputs[0], a.weight_gradients[0]);
     if (wants_dx_ && a.input_gradients[0] != nullptr)
-      memory.convolution->forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], memory.workspace,
-                                  a.stream->native());
+      call.convolution.forward(a.dy<void>(), a.compute_weights[0], nullptr, a.input_gradients[0], call.workspace,
+                               a.stream->native());
   }
 
   std::pair<double, double> flops_per_sample() const override {
@@ -187,18 +170,6 @@ class Conv2DTransposeOp final : public GpuOp {
   }
 
  private:
-  struct CallScratch {
-    gpu::Convolution* convolution;
-    std::byte *rounded, *workspace;
-
-    CallScratch(Conv2DTransposeOp& op, const OpArgs& a) {
-      ConvSets::Set& set = op.sets_.at(a.rows);
-      convolution = set.convolution.get();
-      rounded = op.sets_.memory(set, a.scratch);
-      workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
-    }
-  };
-
   gpu::ConvProblem back(const nn::Conv2DTransposeSpec& spec, const OpContext& context) const {
     return {conv_window(spec, context.output(), context.input(0)), 1, type_};
   }
@@ -221,8 +192,7 @@ class DepthwiseConv2DOp final : public GpuOp {
         bias_(spec.use_bias),
         epilogue_(context),
         has_backward_(context.step.has_backward),
-        passes_((has_backward_ && context.step.input_gradients[0] != plan::kAbsent ? 1 : 0) +
-                (has_backward_ && context.step.parameter_gradients[0] ? 1 : 0)),
+        passes_(int{context.wants_dx()} + int{context.trains()}),
         rows_(context.rows) {}
 
   plan::Need need() const override {
@@ -274,9 +244,9 @@ class SeparableConv2DOp final : public GpuOp {
       : GpuOp(context, device),
         depthwise_(depthwise_shape(spec, context.input(0))),
         epilogue_(context),
-        wants_dx_(context.step.has_backward && context.step.input_gradients[0] != plan::kAbsent),
-        wants_depthwise_(wants(context, 0)),
-        wants_pointwise_(wants(context, 1)),
+        wants_dx_(context.wants_dx()),
+        wants_depthwise_(context.trains(0)),
+        wants_pointwise_(context.trains(1)),
         saved_bytes_(wants_pointwise_ ? between_bytes(context.rows) : 0),
         sets_(device_, pointwise(spec),
               {.forward = true, .data = wants_dx_ || wants_depthwise_, .weights = wants_pointwise_},
@@ -289,32 +259,30 @@ class SeparableConv2DOp final : public GpuOp {
   std::string implementation() const override { return "pointwise " + sets_.name(); }
 
   void forward(const OpArgs& a) override {
-    const CallScratch memory(*this, a);
-    void* const between = wants_pointwise_ && a.training ? a.saved : memory.between;
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch, between_bytes(a.rows));
+    void* const between = wants_pointwise_ && a.training ? a.saved : call.before;
     kernel::depthwise_forward(at(a), type_, depthwise_, a.inputs[0], a.weights[0], nullptr, false, a.rows, between);
-    memory.convolution->forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
-                                a.out<void>(), memory.workspace, a.stream->native());
+    call.convolution.forward(between, a.compute_weights[1], sets_.sample().bias ? a.compute_weights[2] : nullptr,
+                             a.out<void>(), call.workspace, a.stream->native());
     if (!epilogue_.is_relu()) epilogue_.apply(at(a), a.out<void>(), a.rows);
   }
 
   void backward(const OpArgs& a) override {
-    const CallScratch memory(*this, a);
-    auto* const floats = reinterpret_cast<float*>(memory.workspace);
+    const ConvSets::Call call = sets_.call(a.rows, a.scratch, between_bytes(a.rows));
+    auto* const floats = reinterpret_cast<float*>(call.workspace);
     epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
     if (sets_.sample().bias && a.weight_gradients[2] != nullptr)
       kernel::bias_gradient(at(a), type_, a.dy<void>(), a.rows * output_positions(sets_.sample()),
                             sets_.sample().out_channels, floats, a.weight_gradients[2]);
     if (wants_pointwise_ && a.weight_gradients[1] != nullptr)
-      differentiate_filter(at(a), sets_.sample(), *memory.convolution, a.saved, a.dy<void>(), memory.rounded,
-                           memory.workspace, a.weight_gradients[1]);
+      call.differentiate_filter(at(a), a.saved, a.dy<void>(), a.weight_gradients[1]);
     if (!sets_.passes().data) return;
-    memory.convolution->backward_data(a.dy<void>(), a.compute_weights[1], memory.between, memory.workspace,
-                                      a.stream->native());
+    call.convolution.backward_data(a.dy<void>(), a.compute_weights[1], call.before, call.workspace, a.stream->native());
     if (wants_depthwise_ && a.weight_gradients[0] != nullptr)
-      kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], memory.between, a.rows, floats,
+      kernel::depthwise_backward_weights(at(a), type_, depthwise_, a.inputs[0], call.before, a.rows, floats,
                                          a.weight_gradients[0]);
     if (wants_dx_ && a.input_gradients[0] != nullptr)
-      kernel::depthwise_backward_data(at(a), type_, depthwise_, memory.between, a.weights[0], a.rows,
+      kernel::depthwise_backward_data(at(a), type_, depthwise_, call.before, a.weights[0], a.rows,
                                       a.input_gradients[0]);
   }
 
@@ -325,23 +293,6 @@ class SeparableConv2DOp final : public GpuOp {
   }
 
  private:
-  struct CallScratch {
-    gpu::Convolution* convolution;
-    std::byte *between, *rounded, *workspace;
-
-    CallScratch(SeparableConv2DOp& op, const OpArgs& a) {
-      ConvSets::Set& set = op.sets_.at(a.rows);
-      convolution = set.convolution.get();
-      between = op.sets_.memory(set, a.scratch);
-      rounded = between + op.between_bytes(a.rows);
-      workspace = rounded + rounded_filter_bytes(op.sets_.sample(), op.sets_.passes());
-    }
-  };
-
-  static bool wants(const OpContext& context, std::size_t weight) {
-    return context.step.has_backward && context.step.parameter_gradients[weight];
-  }
-
   gpu::ConvProblem pointwise(const nn::SeparableConv2DSpec& spec) const {
     return {pointwise_window(depthwise_, spec.filters), 1, type_, spec.use_bias, epilogue_.is_relu()};
   }

@@ -42,7 +42,7 @@ class PositionEmbeddingOp final : public GpuOp {
         rows_(context.rows),
         used_(context.output().elements()),
         all_(spec.sequence_length * context.output().back()),
-        trains_(context.step.has_backward && context.step.parameter_gradients[0]) {}
+        trains_(context.trains()) {}
 
   plan::Need need() const override {
     const auto floats = trains_ ? kernel::bias_gradient_workspace(rows_, used_) : 0;

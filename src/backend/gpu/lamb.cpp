@@ -28,7 +28,7 @@ class LambOp final : public OptimizerBase {
 
  private:
   LambOp(const nn::LambSpec& spec, const UpdateContext& context, Device& device, Stream& stream)
-      : OptimizerBase(spec, context, device),
+      : OptimizerBase(context, device),
         pass_(adam_pass(spec)),
         tensors_(trainable_of(context.plan), device_, stream),
         workspace_(device.allocate(sizeof(double) *

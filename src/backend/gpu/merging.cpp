@@ -1,6 +1,7 @@
 // Add, Average, Subtract, Multiply, Maximum, Minimum and RepeatVector: one kernel each, also for broadcast inputs.
 
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -28,11 +29,24 @@ kernel::Merge merge_of(const OpContext& context) try {
   throw Error(ErrorKind::kUsage, fmt::format("{} '{}': {}", context.step.spec.name(), context.step.name, error.what()));
 }
 
+class MergeOp : public GpuOp {
+ protected:
+  MergeOp(const OpContext& context, Device& device) : GpuOp(context, device), merge_(merge_of(context)) {}
+
+  /// Calls f(i, dx) for every input whose gradient is needed.
+  template <class F>
+  void each_gradient(const OpArgs& a, const F& f) const {
+    for (int i = 0; i < merge_.inputs; ++i)
+      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr) f(i, dx);
+  }
+
+  kernel::Merge merge_;
+};
+
 /// A ReLU epilogue is part of both passes; any other is a separate pass. Both gradients of a sum of two are one pass.
-class AddOp final : public GpuOp {
+class AddOp final : public MergeOp {
  public:
-  AddOp(const nn::AddSpec&, const OpContext& context, Device& device)
-      : GpuOp(context, device), merge_(merge_of(context)), epilogue_(context) {}
+  AddOp(const nn::AddSpec&, const OpContext& context, Device& device) : MergeOp(context, device), epilogue_(context) {}
 
   void forward(const OpArgs& a) override {
     kernel::add_forward(at(a), type_, merge_, a.inputs.data(), a.rows, epilogue_.is_relu(), a.out<void>());
@@ -46,53 +60,36 @@ class AddOp final : public GpuOp {
       return kernel::add_relu_backward(at(a), type_, a.out<void>(), a.dy<void>(), a.rows * merge_.output_elements,
                                        a.input_gradients[0], a.input_gradients[1]);
     if (!masks) epilogue_.undo(at(a), a.out<void>(), a.dy<void>(), a.rows);
-    for (int i = 0; i < merge_.inputs; ++i)
-      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::add_backward(at(a), type_, merge_, i, masks ? a.out<void>() : nullptr, a.dy<void>(), a.rows, dx);
+    each_gradient(a, [&](int i, void* dx) {
+      kernel::add_backward(at(a), type_, merge_, i, masks ? a.out<void>() : nullptr, a.dy<void>(), a.rows, dx);
+    });
   }
 
  private:
-  kernel::Merge merge_;
   Epilogue epilogue_;
 };
 
-class AverageOp final : public GpuOp {
+/// Average and Subtract. The gradient of an input is a multiple of dy.
+class LinearMergeOp final : public MergeOp {
  public:
-  AverageOp(const nn::AverageSpec&, const OpContext& context, Device& device)
-      : GpuOp(context, device), merge_(merge_of(context)) {}
+  LinearMergeOp(const nn::AverageSpec&, const OpContext& context, Device& device)
+      : MergeOp(context, device),
+        forward_(kernel::average_forward),
+        first_(1.0F / static_cast<float>(merge_.inputs)),
+        others_(first_) {}
+  LinearMergeOp(const nn::SubtractSpec&, const OpContext& context, Device& device)
+      : MergeOp(context, device), forward_(kernel::subtract_forward), first_(1.0F), others_(-1.0F) {}
 
-  void forward(const OpArgs& a) override {
-    kernel::average_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.out<void>());
-  }
-
+  void forward(const OpArgs& a) override { forward_(at(a), type_, merge_, a.inputs.data(), a.rows, a.out<void>()); }
   void backward(const OpArgs& a) override {
-    const float share = 1.0F / static_cast<float>(merge_.inputs);
-    for (int i = 0; i < merge_.inputs; ++i)
-      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::scaled_backward(at(a), type_, merge_, i, share, a.dy<void>(), a.rows, dx);
+    each_gradient(a, [&](int i, void* dx) {
+      kernel::scaled_backward(at(a), type_, merge_, i, i == 0 ? first_ : others_, a.dy<void>(), a.rows, dx);
+    });
   }
 
  private:
-  kernel::Merge merge_;
-};
-
-class SubtractOp final : public GpuOp {
- public:
-  SubtractOp(const nn::SubtractSpec&, const OpContext& context, Device& device)
-      : GpuOp(context, device), merge_(merge_of(context)) {}
-
-  void forward(const OpArgs& a) override {
-    kernel::subtract_forward(at(a), type_, merge_, a.inputs.data(), a.rows, a.out<void>());
-  }
-
-  void backward(const OpArgs& a) override {
-    for (int i = 0; i < merge_.inputs; ++i)
-      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::scaled_backward(at(a), type_, merge_, i, i == 0 ? 1.0F : -1.0F, a.dy<void>(), a.rows, dx);
-  }
-
- private:
-  kernel::Merge merge_;
+  decltype(&kernel::average_forward) forward_;
+  float first_, others_;  ///< factors of the inputs' gradients
 };
 
 /// Binds kernel::fill_masked_steps for MaskedInputs.
@@ -102,70 +99,60 @@ auto masked_fill(const kernel::Launch& at, DType type) {
           float value, void* y) { kernel::fill_masked_steps(at, type, x, mask, others, steps, width, value, y); };
 }
 
+class MaskedMergeOp : public MergeOp {
+ public:
+  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch()}; }
+
+ protected:
+  /// `neutral`, `where_none`: as for MaskedInputs.
+  MaskedMergeOp(const OpContext& context, Device& device, float neutral, std::optional<float> where_none)
+      : MergeOp(context, device), masked_(context, neutral, where_none) {}
+
+  const void* const* inputs(const OpArgs& a) { return masked_.read(a, a.scratch, masked_fill(at(a), type_)).data(); }
+
+  MaskedInputs masked_;
+};
+
 /// The gradient of an input is dy times all other inputs, summed over broadcast axes.
-class MultiplyOp final : public GpuOp {
+class MultiplyOp final : public MaskedMergeOp {
  public:
   MultiplyOp(const nn::MultiplySpec&, const OpContext& context, Device& device)
-      : GpuOp(context, device), masked_(context, 1.0F, 0.0F), merge_(merge_of(context)) {}
-
-  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch()}; }
+      : MaskedMergeOp(context, device, 1.0F, 0.0F) {}
 
   void forward(const OpArgs& a) override {
     kernel::multiply_forward(at(a), type_, merge_, inputs(a), a.rows, a.out<void>());
   }
-
   void backward(const OpArgs& a) override {
     const void* const* const x = inputs(a);
-    for (int i = 0; i < merge_.inputs; ++i) {
-      void* const dx = a.input_gradients[static_cast<std::size_t>(i)];
-      if (dx == nullptr) continue;
+    each_gradient(a, [&](int i, void* dx) {
       kernel::multiply_backward(at(a), type_, merge_, i, x, a.dy<void>(), a.rows, dx);
       masked_.end_gradient(a, static_cast<std::size_t>(i),
                            [&](const std::uint8_t* mask, std::int64_t steps, std::int64_t width) {
                              kernel::keep_valid_steps(at(a), type_, dx, mask, steps, width, dx);
                            });
-    }
+    });
   }
-
- private:
-  const void* const* inputs(const OpArgs& a) { return masked_.read(a, a.scratch, masked_fill(at(a), type_)).data(); }
-
-  MaskedInputs masked_;
-  kernel::Merge merge_;
 };
 
-class ExtremeOp final : public GpuOp {
+class ExtremeOp final : public MaskedMergeOp {
  public:
   ExtremeOp(const nn::MaximumSpec&, const OpContext& context, Device& device)
-      : ExtremeOp(context, device, kernel::Extreme::kLargest) {}
+      : MaskedMergeOp(context, device, -kInfinity, std::nullopt), which_(kernel::Extreme::kLargest) {}
   ExtremeOp(const nn::MinimumSpec&, const OpContext& context, Device& device)
-      : ExtremeOp(context, device, kernel::Extreme::kSmallest) {}
-
-  plan::Need need() const override { return {.saved = 0, .scratch = masked_.scratch()}; }
+      : MaskedMergeOp(context, device, kInfinity, std::nullopt), which_(kernel::Extreme::kSmallest) {}
 
   void forward(const OpArgs& a) override {
     kernel::extreme_forward(at(a), type_, which_, merge_, inputs(a), a.rows, a.out<void>());
   }
-
   void backward(const OpArgs& a) override {
     const void* const* const x = inputs(a);
-    for (int i = 0; i < merge_.inputs; ++i)
-      if (void* const dx = a.input_gradients[static_cast<std::size_t>(i)]; dx != nullptr)
-        kernel::extreme_backward(at(a), type_, merge_, i, x, a.out<void>(), a.dy<void>(), a.rows, dx);
+    each_gradient(a, [&](int i, void* dx) {
+      kernel::extreme_backward(at(a), type_, merge_, i, x, a.out<void>(), a.dy<void>(), a.rows, dx);
+    });
   }
 
  private:
-  ExtremeOp(const OpContext& context, Device& device, kernel::Extreme which)
-      : GpuOp(context, device),
-        masked_(context, (which == kernel::Extreme::kLargest ? -1.0F : 1.0F) * std::numeric_limits<float>::infinity(),
-                std::nullopt),
-        merge_(merge_of(context)),
-        which_(which) {}
-
-  const void* const* inputs(const OpArgs& a) { return masked_.read(a, a.scratch, masked_fill(at(a), type_)).data(); }
-
-  MaskedInputs masked_;
-  kernel::Merge merge_;
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   kernel::Extreme which_;
 };
 
@@ -187,8 +174,8 @@ class RepeatVectorOp final : public GpuOp {
 };
 
 const RegisteredOp kAdd = op<nn::AddSpec, AddOp>(kKind, {.fuses = {fuses_activation()}});
-const RegisteredOp kAverage = op<nn::AverageSpec, AverageOp>(kKind);
-const RegisteredOp kSubtract = op<nn::SubtractSpec, SubtractOp>(kKind);
+const RegisteredOp kAverage = op<nn::AverageSpec, LinearMergeOp>(kKind);
+const RegisteredOp kSubtract = op<nn::SubtractSpec, LinearMergeOp>(kKind);
 const RegisteredOp kMultiply = op<nn::MultiplySpec, MultiplyOp>(kKind);
 const RegisteredOp kMaximum = op<nn::MaximumSpec, ExtremeOp>(kKind);
 const RegisteredOp kMinimum = op<nn::MinimumSpec, ExtremeOp>(kKind);

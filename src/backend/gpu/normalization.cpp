@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/gpu/gpu_op.h"
+#include "backend/normalization_layers.h"
 #include "kernels/cuda/affine.h"
 #include "kernels/cuda/group_norm.h"
 #include "kernels/cuda/lrn.h"
@@ -13,30 +14,21 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Normalizes groups of adjacent channels within samples. Saved for backward: mean and 1 / deviation of every group.
-class GroupNormOp final : public GpuOp {
+class GroupNormOp final : public GpuOp, private GroupNormLayer {
  public:
-  GroupNormOp(const nn::GroupNormalizationSpec& spec, const OpContext& context, Device& device)
-      : GroupNormOp({.spatial = context.input(0).elements() / context.input(0).back(),
-                     .channels = context.input(0).back(),
-                     .groups = nn::group_count(spec, context.input(0)),
-                     .epsilon = static_cast<float>(spec.epsilon)},
-                    spec.scale, spec.center, context, device) {}
-  GroupNormOp(const nn::LayerNormalizationSpec& spec, const OpContext& context, Device& device)
-      : GroupNormOp(over_last_axes(spec, context), spec.scale, spec.center, context, device) {}
-  GroupNormOp(const nn::RMSNormalizationSpec& spec, const OpContext& context, Device& device)
-      : GroupNormOp(over_last_axes(spec, context, false), true, false, context, device) {}
+  template <class Spec>
+  GroupNormOp(const Spec& spec, const OpContext& context, Device& device)
+      : GpuOp(context, device), GroupNormLayer(spec, context) {}
 
   plan::Need need() const override {
     if (!has_backward_) return {};
     const std::int64_t floats = kernel::group_norm_workspace(type_, norm_, rows_ * rows_of_sample_);
-    return {.saved = 2 * static_cast<std::uint64_t>(statistics(rows_)) * sizeof(float),
-            .scratch = static_cast<std::uint64_t>(floats) * sizeof(float)};
+    return {.saved = saved_bytes(), .scratch = static_cast<std::uint64_t>(floats) * sizeof(float)};
   }
 
   void forward(const OpArgs& a) override {
-    float* const mean = has_backward_ && a.training ? static_cast<float*>(a.saved) : nullptr;
-    kernel::group_norm_forward(at(a), type_, norm_, a.inputs[0], weight(a, gamma_), weight(a, beta_),
+    float* const mean = saved_mean(a);
+    kernel::group_norm_forward(at(a), type_, norm_, a.inputs[0], weight_or_null(a, gamma_), weight_or_null(a, beta_),
                                a.rows * rows_of_sample_, a.out<void>(), mean,
                                mean == nullptr ? nullptr : mean + statistics(a.rows));
   }
@@ -45,50 +37,17 @@ class GroupNormOp final : public GpuOp {
     const auto* const mean = static_cast<const float*>(a.saved);
     const kernel::GroupNormGradient through{.x = a.inputs[0],
                                             .dy = a.dy<void>(),
-                                            .gamma = weight(a, gamma_),
+                                            .gamma = weight_or_null(a, gamma_),
                                             .mean = mean,
                                             .inv_std = mean + statistics(a.rows)};
     const std::int64_t rows = a.rows * rows_of_sample_;
-    float *const dgamma = gradient(a, gamma_), *const dbeta = gradient(a, beta_);
+    float *const dgamma = gradient_or_null(a, gamma_), *const dbeta = gradient_or_null(a, beta_);
     if (dgamma != nullptr || dbeta != nullptr)
       kernel::group_norm_backward_weights(at(a), type_, norm_, through, rows, static_cast<float*>(a.scratch), dgamma,
                                           dbeta);
     if (a.input_gradients[0] != nullptr)
       kernel::group_norm_backward_data(at(a), type_, norm_, through, rows, a.input_gradients[0]);
   }
-
- private:
-  GroupNormOp(const kernels::GroupNorm& norm, bool scale, bool center, const OpContext& context, Device& device)
-      : GpuOp(context, device),
-        norm_(norm),
-        rows_of_sample_(context.input(0).elements() / (norm.spatial * norm.channels)),
-        rows_(context.rows),
-        has_backward_(context.step.has_backward),
-        gamma_(scale ? 0 : kNone),
-        beta_(center ? std::size_t{scale} : kNone) {}
-
-  /// One group consisting of the axes in `spec`; the axes before them are rows.
-  template <class Spec>
-  static kernels::GroupNorm over_last_axes(const Spec& spec, const OpContext& context, bool centered = true) {
-    return {.spatial = 1,
-            .channels = nn::normalized_shape(spec.axis, context.input(0)).elements(),
-            .groups = 1,
-            .epsilon = static_cast<float>(spec.epsilon),
-            .centered = centered};
-  }
-
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
-  std::int64_t statistics(std::int64_t rows) const { return rows * rows_of_sample_ * norm_.groups; }
-  static const float* weight(const OpArgs& a, std::size_t index) { return index == kNone ? nullptr : a.weights[index]; }
-  static float* gradient(const OpArgs& a, std::size_t index) {
-    return index < a.weight_gradients.size() ? a.weight_gradients[index] : nullptr;
-  }
-
-  kernels::GroupNorm norm_;
-  std::int64_t rows_of_sample_, rows_;  // rows of the norm per sample
-  bool has_backward_;
-  std::size_t gamma_, beta_;
 };
 
 /// Backward recomputes the sums: cheaper than saving a tensor of the input's size.
@@ -119,7 +78,7 @@ class LayerScaleOp final : public GpuOp {
       : GpuOp(context, device),
         channels_(context.output().back()),
         positions_(context.output().elements() / channels_) {
-    if (context.step.has_backward && context.step.parameter_gradients[0])
+    if (context.trains())
       scratch_ = static_cast<std::uint64_t>(kernel::channel_scale_workspace(context.rows * positions_, channels_)) *
                  sizeof(float);
   }

@@ -12,7 +12,7 @@ class PReLUOp final : public GpuOp {
       : GpuOp(context, device),
         prelu_(context.input(0).dims(),
                context.plan.parameters[static_cast<std::size_t>(context.step.parameters[0])].shape.dims()) {
-    if (context.step.has_backward && context.step.parameter_gradients[0])
+    if (context.trains())
       scratch_ = static_cast<std::uint64_t>(kernel::prelu_workspace(prelu_, context.rows)) * sizeof(float);
   }
 

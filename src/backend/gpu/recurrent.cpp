@@ -108,7 +108,7 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
       multiply_state(a, steps, scratch);
       kernel::gru_step_open(at(a), type_, steps, s, step);
       if (!spec_.reset_after)
-        multiply_gate(a, 2, step.factors == nullptr ? own.reset : own.operand, scratch, scratch.products);
+        multiply_part(a, 2, step.factors == nullptr ? own.reset : own.operand, scratch, scratch.products);
       kernel::gru_step_mix(at(a), type_, steps, s, step);
     }
     if (spec_.return_state) set_state(a, scratch.h, a.out<void>(1));
@@ -131,7 +131,7 @@ class GRUOp final : public RecurrentCellOp<GRUOp, nn::GRUSpec> {
                                    .candidate = own.reset};
     for (std::int64_t s = this->steps() - 1; s >= 0; --s) {
       kernel::gru_step_unmix(at(a), type_, steps, s, step);
-      if (!spec_.reset_after) multiply_gate_back(a, 2, own.reset, scratch, scratch.products);
+      if (!spec_.reset_after) multiply_part_back(a, 2, own.reset, scratch, scratch.products);
       kernel::gru_step_close(at(a), type_, steps, s, step);
       multiply_back(a, steps, s, true, scratch);
     }

@@ -45,8 +45,8 @@ RecurrentOp::RecurrentOp(const nn::RecurrentSpec& spec, std::int64_t gates, cons
       single_gates_(single_gates),
       has_backward_(context.step.has_backward),
       has_states_(context.inputs() > 1),
-      wants_dx_(has_backward_ && context.step.input_gradients[0] != plan::kAbsent),
-      wants_weights_(has_backward_ && context.step.parameter_gradients[0]),
+      wants_dx_(context.wants_dx()),
+      wants_weights_(context.trains()),
       mask_(context.mask()),
       seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
       whole_(*this, gates * spec.units),
@@ -138,73 +138,62 @@ const void* RecurrentOp::dropped_input(const OpArgs& a, const CallScratch& scrat
 
 void RecurrentOp::multiply_inputs(const OpArgs& a, const CallScratch& scratch, void* z) {
   Sets& sets = sets_of(a);
-  ConvSets::Set& set = sets.inputs.at(a.rows);
-  std::byte* const workspace = sets.inputs.memory(set, scratch.convolution);
+  const ConvSets::Call call = sets.inputs.call(a.rows, scratch.convolution);
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    set.convolution->forward(dropped_input(a, scratch, part),
+    call.convolution.forward(dropped_input(a, scratch, part),
                              elements(a.compute_weights[0], part * sets.columns * features_),
                              spec_.use_bias ? elements(a.compute_weights[2], part * sets.columns) : nullptr,
-                             elements(z, part * a.rows * steps_ * sets.columns), workspace, a.stream->native());
+                             elements(z, part * a.rows * steps_ * sets.columns), call.workspace, a.stream->native());
 }
 
 void RecurrentOp::multiply_state(const OpArgs& a, const kernel::RecurrentSteps& steps, const CallScratch& scratch) {
   if (drops_state(a)) kernel::drop_state(at(a), type_, steps, scratch.h, scratch.factors, scratch.operands);
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    multiply_part(a, sets_of(a), part, drops_state(a) ? elements(scratch.operands, part * states(a.rows)) : scratch.h,
-                  scratch, elements(scratch.products, part * a.rows * sets_of(a).columns));
+    multiply_part(a, part, drops_state(a) ? elements(scratch.operands, part * states(a.rows)) : scratch.h, scratch,
+                  elements(scratch.products, part * a.rows * sets_of(a).columns));
 }
 
-void RecurrentOp::multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& scratch,
+void RecurrentOp::multiply_part(const OpArgs& a, std::int64_t part, const void* h, const CallScratch& scratch,
                                 void* to) {
-  multiply_part(a, single_, gate, h, scratch, to);
-}
-
-void RecurrentOp::multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h,
-                                const CallScratch& scratch, void* to) {
-  ConvSets::Set& set = sets.state.at(a.rows);
-  set.convolution->forward(h, elements(a.compute_weights[1], part * sets.columns * units_), nullptr, to,
-                           sets.state.memory(set, scratch.convolution), a.stream->native());
+  Sets& sets = sets_of(a);
+  const ConvSets::Call call = sets.state.call(a.rows, scratch.convolution);
+  call.convolution.forward(h, elements(a.compute_weights[1], part * sets.columns * units_), nullptr, to, call.workspace,
+                           a.stream->native());
 }
 
 void RecurrentOp::multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
                                 const CallScratch& scratch) {
   for (std::int64_t part = 0; part < parts_of(a); ++part)
-    multiply_part_back(a, sets_of(a), part, elements(scratch.dz, part * a.rows * sets_of(a).columns), scratch,
+    multiply_part_back(a, part, elements(scratch.dz, part * a.rows * sets_of(a).columns), scratch,
                        elements(scratch.products, part * states(a.rows)));
   kernel::collect_state_gradient(at(a), type_, steps, s, scratch.products, factors_of(a, scratch, 0), add, scratch.dh);
 }
 
-void RecurrentOp::multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& scratch,
+void RecurrentOp::multiply_part_back(const OpArgs& a, std::int64_t part, const void* dz, const CallScratch& scratch,
                                      void* to) {
-  multiply_part_back(a, single_, gate, dz, scratch, to);
-}
-
-void RecurrentOp::multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz,
-                                     const CallScratch& scratch, void* to) {
-  ConvSets::Set& set = sets.state.at(a.rows);
-  set.convolution->backward_data(dz, elements(a.compute_weights[1], part * sets.columns * units_), to,
-                                 sets.state.memory(set, scratch.convolution), a.stream->native());
+  Sets& sets = sets_of(a);
+  const ConvSets::Call call = sets.state.call(a.rows, scratch.convolution);
+  call.convolution.backward_data(dz, elements(a.compute_weights[1], part * sets.columns * units_), to, call.workspace,
+                                 a.stream->native());
 }
 
 void RecurrentOp::differentiate_inputs(const OpArgs& a, const CallScratch& scratch, const void* dz) {
   Sets& sets = sets_of(a);
-  ConvSets::Set& set = sets.inputs.at(a.rows);
-  std::byte* const rounded = sets.inputs.memory(set, scratch.convolution);
-  std::byte* const workspace = rounded + rounded_filter_bytes(sets.inputs.sample(), sets.inputs.passes());
+  const ConvSets::Call call = sets.inputs.call(a.rows, scratch.convolution);
   const std::int64_t positions = a.rows * steps_;
   for (std::int64_t part = 0; part < parts_of(a); ++part) {
     const void* const of_part = elements(dz, part * positions * sets.columns);
     const std::int64_t filter = part * sets.columns * features_;
     if (wants_weights_ && a.weight_gradients[0] != nullptr) {
-      differentiate_filter(at(a), sets.inputs.sample(), *set.convolution, dropped_input(a, scratch, part), of_part,
-                           rounded, workspace, a.weight_gradients[0] + filter);
+      call.differentiate_filter(at(a), dropped_input(a, scratch, part), of_part, a.weight_gradients[0] + filter);
       if (spec_.use_bias)
         kernel::bias_gradient(at(a), type_, of_part, positions, sets.columns, scratch.bias,
                               a.weight_gradients[2] + part * sets.columns);
     }
     if (!wants_dx_ || a.input_gradients[0] == nullptr) continue;
     void* const dx = part == 0 ? a.input_gradients[0] : scratch.dropped;
-    set.convolution->backward_data(of_part, elements(a.compute_weights[0], filter), dx, workspace, a.stream->native());
+    call.convolution.backward_data(of_part, elements(a.compute_weights[0], filter), dx, call.workspace,
+                                   a.stream->native());
     if (drops_inputs(a))
       kernel::spatial_dropout(at(a), type_, dropout(a, draws_.input_rate(), input_draw(part)), a.state, dx, a.rows,
                               steps_, features_, dx);
@@ -221,14 +210,12 @@ void RecurrentOp::differentiate_state_part(const OpArgs& a, const CallScratch& s
                                            const void* hidden, const void* dz) {
   if (!wants_weights_ || a.weight_gradients[1] == nullptr) return;
   Sets& sets = sets_of(a);
-  ConvSets::Set& set = sets.weights.at(a.rows);
-  std::byte* const rounded = sets.weights.memory(set, scratch.convolution);
-  std::byte* const workspace = rounded + rounded_filter_bytes(sets.weights.sample(), sets.weights.passes());
   if (drops_state(a))
     kernel::spatial_dropout(at(a), type_, dropout(a, draws_.state_rate(), draws_.of_state(part)), a.state, hidden,
                             a.rows, steps_, units_, scratch.hidden);
-  differentiate_filter(at(a), sets.weights.sample(), *set.convolution, drops_state(a) ? scratch.hidden : hidden, dz,
-                       rounded, workspace, a.weight_gradients[1] + part * sets.columns * units_);
+  sets.weights.call(a.rows, scratch.convolution)
+      .differentiate_filter(at(a), drops_state(a) ? scratch.hidden : hidden, dz,
+                            a.weight_gradients[1] + part * sets.columns * units_);
 }
 
 void RecurrentOp::write_state_gradient(const OpArgs& a, std::size_t input, const float* gradient) const {

@@ -55,9 +55,9 @@ class RecurrentOp : public GpuOp {
   /// scratch.dh = scratch.dz U' (with `add`: +=) for rows with a valid step `s`.
   void multiply_back(const OpArgs& a, const kernel::RecurrentSteps& steps, std::int64_t s, bool add,
                      const CallScratch& scratch);
-  /// For one gate: to = h U or dz U', [rows, units].
-  void multiply_gate(const OpArgs& a, std::int64_t gate, const void* h, const CallScratch& scratch, void* to);
-  void multiply_gate_back(const OpArgs& a, std::int64_t gate, const void* dz, const CallScratch& scratch, void* to);
+  /// For one part, all columns or those of a gate: to = h U or dz U', [rows, columns] or [rows, units].
+  void multiply_part(const OpArgs& a, std::int64_t part, const void* h, const CallScratch& scratch, void* to);
+  void multiply_part_back(const OpArgs& a, std::int64_t part, const void* dz, const CallScratch& scratch, void* to);
   /// Writes the gradients of kernel, bias and inputs that the call needs.
   void differentiate_inputs(const OpArgs& a, const CallScratch& scratch, const void* dz);
   void differentiate_state(const OpArgs& a, const CallScratch& scratch, const void* hidden, const void* dz);
@@ -96,10 +96,6 @@ class RecurrentOp : public GpuOp {
   ConvSets products(std::int64_t in, std::int64_t sums, std::int64_t rows, bool bias, const gpu::ConvPasses& passes);
   Sets& sets_of(const OpArgs& a) { return by_gate(a) ? single_ : whole_; }
   std::int64_t parts_of(const OpArgs& a) const { return by_gate(a) ? gates_ : 1; }
-  void multiply_part(const OpArgs& a, Sets& sets, std::int64_t part, const void* h, const CallScratch& scratch,
-                     void* to);
-  void multiply_part_back(const OpArgs& a, Sets& sets, std::int64_t part, const void* dz, const CallScratch& scratch,
-                          void* to);
   std::uint32_t input_draw(std::int64_t part) const { return draws_.of_input(draws_.input_masks() > 1 ? part : 0); }
   kernel::Dropout dropout(const OpArgs& a, float rate, std::uint32_t stream) const;
   const void* dropped_input(const OpArgs& a, const CallScratch& scratch, std::int64_t part) const;

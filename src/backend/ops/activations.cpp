@@ -47,6 +47,7 @@ void Epilogue::undo(const kernel::Launch& at, const Element* y, Element* dy, std
 
 namespace {
 
+/// Activation and Softmax.
 class ActivationOp final : public KernelOp {
  public:
   ActivationOp(const nn::ActivationSpec& spec, const OpContext& context, Device& device)
@@ -54,6 +55,8 @@ class ActivationOp final : public KernelOp {
         activation_(spec.activation),
         width_(width_of(context.output())),
         positions_(context.output().elements() / width_) {}
+  ActivationOp(const nn::SoftmaxSpec&, const OpContext& context, Device& device)
+      : ActivationOp(nn::ActivationSpec{Activation::kSoftmax}, context, device) {}
 
   void forward(const OpArgs& a) override {
     activate(launch(a), type_, activation_, a.in<Element>(), a.out<Element>(), a.rows * positions_, width_);
@@ -66,25 +69,6 @@ class ActivationOp final : public KernelOp {
  private:
   Activation activation_;
   std::int64_t width_, positions_;
-};
-
-class SoftmaxOp final : public KernelOp {
- public:
-  SoftmaxOp(const nn::SoftmaxSpec&, const OpContext& context, Device& device)
-      : KernelOp(context, device),
-        classes_(width_of(context.output())),
-        positions_(context.output().elements() / classes_) {}
-
-  void forward(const OpArgs& a) override {
-    kernel::softmax_forward(launch(a), type_, a.in<Element>(), a.rows * positions_, classes_, a.out<Element>());
-  }
-  void backward(const OpArgs& a) override {
-    kernel::softmax_backward(launch(a), type_, a.out<Element>(), a.dy<Element>(), a.rows * positions_, classes_,
-                             a.dx<Element>());
-  }
-
- private:
-  std::int64_t classes_, positions_;
 };
 
 class ReLUOp final : public KernelOp {
@@ -137,7 +121,7 @@ class RectifierOp final : public KernelOp {
 };
 
 const RegisteredOp kActivation = op<nn::ActivationSpec, ActivationOp>(kKind);
-const RegisteredOp kSoftmax = op<nn::SoftmaxSpec, SoftmaxOp>(kKind);
+const RegisteredOp kSoftmax = op<nn::SoftmaxSpec, ActivationOp>(kKind);
 const RegisteredOp kReLU = op<nn::ReLUSpec, ReLUOp>(kKind);
 const RegisteredOp kLeakyReLU = op<nn::LeakyReLUSpec, RectifierOp>(kKind);
 const RegisteredOp kELU = op<nn::ELUSpec, RectifierOp>(kKind);

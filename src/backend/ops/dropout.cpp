@@ -13,14 +13,43 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
+/// Calls change() in training, with the layer's rate or standard deviation, unless that is 0; else copies.
 class RandomOp : public KernelOp {
+ public:
+  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
+  void forward(const OpArgs& a) override { run(a, a.training, a.in<Element>(), a.out<Element>()); }
+  void backward(const OpArgs& a) override { run(a, true, a.dy<Element>(), a.dx<Element>()); }
+
  protected:
-  RandomOp(Purpose purpose, const OpContext& context, Device& device)
+  /// `cpu_floats`: scratch of the CPU's kernel.
+  RandomOp(Purpose purpose, float amount, const OpContext& context, Device& device, std::int64_t cpu_floats = 0)
       : KernelOp(context, device),
+        elements_(context.output().elements()),
+        amount_(amount),
+        scratch_(kIsCpu ? static_cast<std::uint64_t>(cpu_floats) * sizeof(float) : 0),
         seed_(static_cast<std::uint32_t>(context.seed ^ context.seed >> 32)),
         stream_(static_cast<std::uint32_t>(purpose) + context.stream()) {}
 
-  /// `Draw`: kernel::Dropout or kernel::Noise. `amount`: its rate or stddev.
+  virtual void change(const OpArgs& a, const Element* x, Element* y) const = 0;
+
+  /// `Draw`: kernel::Dropout or kernel::Noise. Calls f(draw) on CPUs, whose kernels have the step in Draw. Calls
+  /// f(draw, state) on GPUs, whose kernels read the step from device memory, so that a recorded step draws anew.
+  template <class Draw, class F>
+  void with_draw(const OpArgs& a, const F& f) const {
+    if constexpr (kIsCpu)
+      f(draw<Draw>(a, amount_));
+    else
+      f(draw<Draw>(a, amount_), a.state);
+  }
+
+  std::int64_t elements_;
+
+ private:
+  void run(const OpArgs& a, bool training, const Element* x, Element* y) const {
+    if (!training || amount_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * elements_);
+    change(a, x, y);
+  }
+
   template <class Draw>
   Draw draw(const OpArgs& a, float amount) const {
     if constexpr (kIsCpu)
@@ -28,17 +57,9 @@ class RandomOp : public KernelOp {
     else
       return {amount, seed_, stream_, a.first_row};
   }
-  /// Calls f() on CPUs, whose kernels have the step in Draw. Calls f(state) on GPUs, whose kernels read the step from
-  /// device memory, so that a recorded step draws anew.
-  template <class F>
-  static void with_state(const OpArgs& a, const F& f) {
-    if constexpr (kIsCpu)
-      f();
-    else
-      f(a.state);
-  }
 
- private:
+  float amount_;
+  std::uint64_t scratch_;
   std::uint32_t seed_, stream_;
 };
 
@@ -52,18 +73,10 @@ class DropoutOp final : public RandomOp {
       : DropoutOp(spec.drop_path_rate, kernels::BroadcastAxes{.axes = 1, .extent = {context.input(0).elements()}},
                   context, device) {}
 
-  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
-
-  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
-  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
-
  private:
   DropoutOp(float rate, std::optional<kernels::BroadcastAxes> spread, const OpContext& context, Device& device)
-      : RandomOp(Purpose::kDropout, context, device),
-        rate_(rate),
-        width_(context.output().elements()),
-        spread_(spread),
-        scratch_(kIsCpu && spread ? static_cast<std::uint64_t>(context.rows * spread->numbers) * sizeof(float) : 0) {}
+      : RandomOp(Purpose::kDropout, rate, context, device, spread ? context.rows * spread->numbers : 0),
+        spread_(spread) {}
 
   /// The axes of a Dropout's noise_shape; nullopt if every element has its own draw. Adjacent axes of one kind are
   /// joined.
@@ -84,12 +97,10 @@ class DropoutOp final : public RandomOp {
     return all;
   }
 
-  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
-    if (!training || rate_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
-    const auto dropout = draw<kernel::Dropout>(a, rate_);
-    with_state(a, [&](auto... state) {
+  void change(const OpArgs& a, const Element* x, Element* y) const override {
+    with_draw<kernel::Dropout>(a, [&](const auto& dropout, auto... state) {
       if (!spread_)
-        kernel::dropout_forward(launch(a), type_, dropout, state..., x, a.rows, width_, y);
+        kernel::dropout_forward(launch(a), type_, dropout, state..., x, a.rows, elements_, y);
       else if constexpr (kIsCpu)
         kernel::broadcast_dropout(launch(a), type_, dropout, *spread_, state..., x, a.rows,
                                   static_cast<float*>(a.scratch), y);
@@ -98,31 +109,19 @@ class DropoutOp final : public RandomOp {
     });
   }
 
-  float rate_;
-  std::int64_t width_;
   std::optional<kernels::BroadcastAxes> spread_;
-  std::uint64_t scratch_;
 };
 
 class SpatialDropout2DOp final : public RandomOp {
  public:
   SpatialDropout2DOp(const nn::SpatialDropout2DSpec& spec, const OpContext& context, Device& device)
-      : RandomOp(Purpose::kDropout, context, device),
-        rate_(spec.rate),
+      : RandomOp(Purpose::kDropout, spec.rate, context, device, context.rows * context.output().back()),
         channels_(context.output().back()),
-        positions_(context.output().elements() / channels_),
-        scratch_(kIsCpu ? static_cast<std::uint64_t>(context.rows * channels_) * sizeof(float) : 0) {}
-
-  plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }
-
-  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
-  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
+        positions_(elements_ / channels_) {}
 
  private:
-  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
-    if (!training || rate_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * positions_ * channels_);
-    const auto dropout = draw<kernel::Dropout>(a, rate_);
-    with_state(a, [&](auto... state) {
+  void change(const OpArgs& a, const Element* x, Element* y) const override {
+    with_draw<kernel::Dropout>(a, [&](const auto& dropout, auto... state) {
       if constexpr (kIsCpu)
         kernel::spatial_dropout(launch(a), type_, dropout, state..., x, a.rows, positions_, channels_,
                                 static_cast<float*>(a.scratch), y);
@@ -131,51 +130,38 @@ class SpatialDropout2DOp final : public RandomOp {
     });
   }
 
-  float rate_;
   std::int64_t channels_, positions_;
-  std::uint64_t scratch_;
 };
 
 class GaussianDropoutOp final : public RandomOp {
  public:
   GaussianDropoutOp(const nn::GaussianDropoutSpec& spec, const OpContext& context, Device& device)
-      : RandomOp(Purpose::kNoise, context, device), stddev_(nn::deviation(spec)), width_(context.output().elements()) {}
-
-  void forward(const OpArgs& a) override { drop(a, a.training, a.in<Element>(), a.out<Element>()); }
-  void backward(const OpArgs& a) override { drop(a, true, a.dy<Element>(), a.dx<Element>()); }
+      : RandomOp(Purpose::kNoise, nn::deviation(spec), context, device) {}
 
  private:
-  void drop(const OpArgs& a, bool training, const Element* x, Element* y) const {
-    if (!training || stddev_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
-    const auto noise = draw<kernel::Noise>(a, stddev_);
-    with_state(a,
-               [&](auto... state) { kernel::multiply_noise(launch(a), type_, noise, state..., x, a.rows, width_, y); });
+  void change(const OpArgs& a, const Element* x, Element* y) const override {
+    with_draw<kernel::Noise>(a, [&](const auto& noise, auto... state) {
+      kernel::multiply_noise(launch(a), type_, noise, state..., x, a.rows, elements_, y);
+    });
   }
-
-  float stddev_;
-  std::int64_t width_;
 };
 
-/// backward does not need the noise.
 class GaussianNoiseOp final : public RandomOp {
  public:
   GaussianNoiseOp(const nn::GaussianNoiseSpec& spec, const OpContext& context, Device& device)
-      : RandomOp(Purpose::kNoise, context, device), stddev_(spec.stddev), width_(context.output().elements()) {}
+      : RandomOp(Purpose::kNoise, spec.stddev, context, device) {}
 
-  void forward(const OpArgs& a) override {
-    const auto* const x = a.in<Element>();
-    auto* const y = a.out<Element>();
-    if (!a.training || stddev_ <= 0) return kernel::copy(launch(a), type_, x, y, a.rows * width_);
-    const auto noise = draw<kernel::Noise>(a, stddev_);
-    with_state(a, [&](auto... state) { kernel::add_noise(launch(a), type_, noise, state..., x, a.rows, width_, y); });
-  }
+  /// Does not need the noise.
   void backward(const OpArgs& a) override {
-    kernel::copy(launch(a), type_, a.dy<Element>(), a.dx<Element>(), a.rows * width_);
+    kernel::copy(launch(a), type_, a.dy<Element>(), a.dx<Element>(), a.rows * elements_);
   }
 
  private:
-  float stddev_;
-  std::int64_t width_;
+  void change(const OpArgs& a, const Element* x, Element* y) const override {
+    with_draw<kernel::Noise>(a, [&](const auto& noise, auto... state) {
+      kernel::add_noise(launch(a), type_, noise, state..., x, a.rows, elements_, y);
+    });
+  }
 };
 
 const RegisteredOp kDropout = op<nn::DropoutSpec, DropoutOp>(kKind);

@@ -11,10 +11,8 @@ namespace dptrain::backend::DPTRAIN_BACKEND {
 
 class OptimizerBase : public OptimizerOp {
  protected:
-  OptimizerBase(const nn::OptimizerCommon& common, const UpdateContext& context, Device& device)
-      : device_(static_cast<BackendDevice&>(device)),
-        weight_decay_(common.weight_decay.value_or(0)),
-        compute_(context.plan.compute) {}
+  OptimizerBase(const UpdateContext& context, Device& device)
+      : device_(static_cast<BackendDevice&>(device)), compute_(context.plan.compute) {}
 
   kernel::Launch at(const OptimizerArgs& a) const { return launch_on(device_, &a.stream); }
 
@@ -31,8 +29,7 @@ class OptimizerBase : public OptimizerOp {
 #endif
 
   BackendDevice& device_;
-  const double weight_decay_;  // 0: none
-  const DType compute_;        // GPUs: type of the copy of the weights
+  const DType compute_;  // GPUs: type of the copy of the weights
 };
 
 template <class Spec>

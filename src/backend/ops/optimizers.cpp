@@ -4,6 +4,7 @@
 #include "nn/optimizers.h"
 
 #include <cmath>
+#include <utility>
 
 #include "backend/ops/optimizer_base.h"
 #include "kernels/nadam_momenta.h"
@@ -11,55 +12,45 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-class SGDOp final : public OptimizerBase {
+kernels::SgdPass pass_of(const nn::SGDSpec& spec) {
+  return {.momentum = spec.momentum, .nesterov = spec.nesterov, .weight_decay = spec.weight_decay.value_or(0)};
+}
+kernels::AdagradPass pass_of(const nn::AdagradSpec& spec) {
+  return {.epsilon = spec.epsilon, .weight_decay = spec.weight_decay.value_or(0)};
+}
+kernels::AdadeltaPass pass_of(const nn::AdadeltaSpec& spec) {
+  return {.rho = spec.rho, .epsilon = spec.epsilon, .weight_decay = spec.weight_decay.value_or(0)};
+}
+kernels::LionPass pass_of(const nn::LionSpec& spec) {
+  return {.beta_1 = spec.beta_1, .beta_2 = spec.beta_2, .weight_decay = spec.weight_decay.value_or(0)};
+}
+kernels::AdamPass pass_of(const nn::AdamArguments& spec) { return adam_pass(spec); }
+
+/// An optimizer whose kernel `update` takes the slots with these indices; null where the optimizer has fewer slots.
+template <class Spec, auto update, std::size_t... slots>
+class PassOp : public OptimizerBase {
  public:
-  SGDOp(const nn::SGDSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device),
-        pass_{.momentum = spec.momentum, .nesterov = spec.nesterov, .weight_decay = weight_decay_} {}
+  PassOp(const Spec& spec, const UpdateContext& context, Device& device)
+      : OptimizerBase(context, device), pass_(pass_of(spec)) {}
 
   void run(const OptimizerArgs& a) override {
     const UpdateBuffers& b = a.buffers;
-    kernel::sgd_update(at(a), pass_, state(a), b.gradients, a.n, weights(a),
-                       pass_.momentum != 0 ? b.slots[0] : nullptr);
+    update(at(a), pass_, state(a), b.gradients, a.n, weights(a),
+           (slots < b.slots.size() ? b.slots[slots] : nullptr)...);
   }
 
- private:
-  const kernels::SgdPass pass_;
-};
-
-class AdagradOp final : public OptimizerBase {
- public:
-  AdagradOp(const nn::AdagradSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device), pass_{.epsilon = spec.epsilon, .weight_decay = weight_decay_} {}
-
-  void run(const OptimizerArgs& a) override {
-    kernel::adagrad_update(at(a), pass_, state(a), a.buffers.gradients, a.n, weights(a), a.buffers.slots[0]);
-  }
-
- private:
-  const kernels::AdagradPass pass_;
-};
-
-class AdadeltaOp final : public OptimizerBase {
- public:
-  AdadeltaOp(const nn::AdadeltaSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device),
-        pass_{.rho = spec.rho, .epsilon = spec.epsilon, .weight_decay = weight_decay_} {}
-
-  void run(const OptimizerArgs& a) override {
-    const UpdateBuffers& b = a.buffers;
-    kernel::adadelta_update(at(a), pass_, state(a), b.gradients, a.n, weights(a), b.slots[0], b.slots[1]);
-  }
-
- private:
-  const kernels::AdadeltaPass pass_;
+ protected:
+  const decltype(pass_of(std::declval<Spec>())) pass_;
 };
 
 class RMSpropOp final : public OptimizerBase {
  public:
   RMSpropOp(const nn::RMSpropSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device),
-        pass_{.rho = spec.rho, .momentum = spec.momentum, .epsilon = spec.epsilon, .weight_decay = weight_decay_},
+      : OptimizerBase(context, device),
+        pass_{.rho = spec.rho,
+              .momentum = spec.momentum,
+              .epsilon = spec.epsilon,
+              .weight_decay = spec.weight_decay.value_or(0)},
         centered_(spec.centered) {}
 
   /// Slots: velocity, then momentum and the average gradient, if used.
@@ -75,88 +66,49 @@ class RMSpropOp final : public OptimizerBase {
   const bool centered_;
 };
 
-class LionOp final : public OptimizerBase {
- public:
-  LionOp(const nn::LionSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device),
-        pass_{.beta_1 = spec.beta_1, .beta_2 = spec.beta_2, .weight_decay = weight_decay_} {}
-
-  void run(const OptimizerArgs& a) override {
-    kernel::lion_update(at(a), pass_, state(a), a.buffers.gradients, a.n, weights(a), a.buffers.slots[0]);
-  }
-
- private:
-  const kernels::LionPass pass_;
-};
-
 /// 1 - beta^t in update t = step + 1.
 double bias_correction(double beta, const UpdateArgs& args) {
   return 1 - std::pow(beta, static_cast<double>(args.step + 1));
 }
 
 /// Adam and AdamW: they differ in a default.
-class AdamOp final : public OptimizerBase {
+class AdamOp final : public PassOp<nn::AdamSpec, kernel::adam_update, 0, 1, 2> {
  public:
-  AdamOp(const nn::AdamSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device), pass_(adam_pass(spec)), amsgrad_(spec.amsgrad) {}
-
+  using PassOp::PassOp;
   void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] =
         args.learning_rate * std::sqrt(bias_correction(pass_.beta_2, args)) / bias_correction(pass_.beta_1, args);
   }
-  void run(const OptimizerArgs& a) override {
-    const UpdateBuffers& b = a.buffers;
-    kernel::adam_update(at(a), pass_, state(a), b.gradients, a.n, weights(a), b.slots[0], b.slots[1],
-                        amsgrad_ ? b.slots[2] : nullptr);
-  }
-
- private:
-  const kernels::AdamPass pass_;
-  const bool amsgrad_;
 };
 
-class AdamaxOp final : public OptimizerBase {
+class AdamaxOp final : public PassOp<nn::AdamaxSpec, kernel::adamax_update, 0, 1> {
  public:
-  AdamaxOp(const nn::AdamaxSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device), pass_(adam_pass(spec)) {}
-
+  using PassOp::PassOp;
   void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     state.hyper[0] = args.learning_rate / bias_correction(pass_.beta_1, args);
   }
-  void run(const OptimizerArgs& a) override {
-    const UpdateBuffers& b = a.buffers;
-    kernel::adamax_update(at(a), pass_, state(a), b.gradients, a.n, weights(a), b.slots[0], b.slots[1]);
-  }
-
- private:
-  const kernels::AdamPass pass_;
 };
 
-class NadamOp final : public OptimizerBase {
+class NadamOp final : public PassOp<nn::NadamSpec, kernel::nadam_update, 0, 1> {
  public:
-  NadamOp(const nn::NadamSpec& spec, const UpdateContext& context, Device& device)
-      : OptimizerBase(spec, context, device), pass_(adam_pass(spec)) {}
-
+  using PassOp::PassOp;
   void describe(const UpdateArgs& args, kernels::StepState& state) const override {
     const kernels::NadamFactors factors = kernels::nadam_factors(pass_.beta_1, pass_.beta_2, args.step + 1);
     state.hyper[0] = factors.average;
     state.hyper[1] = factors.gradient;
     state.hyper[2] = factors.square;
   }
-  void run(const OptimizerArgs& a) override {
-    const UpdateBuffers& b = a.buffers;
-    kernel::nadam_update(at(a), pass_, state(a), b.gradients, a.n, weights(a), b.slots[0], b.slots[1]);
-  }
-
- private:
-  const kernels::AdamPass pass_;
 };
 
 const RegisteredOptimizerOp kOptimizers[] = {
-    optimizer_op<nn::SGDSpec, SGDOp>(kKind),           optimizer_op<nn::AdagradSpec, AdagradOp>(kKind),
-    optimizer_op<nn::AdadeltaSpec, AdadeltaOp>(kKind), optimizer_op<nn::RMSpropSpec, RMSpropOp>(kKind),
-    optimizer_op<nn::LionSpec, LionOp>(kKind),         optimizer_op<nn::AdamSpec, AdamOp>(kKind),
-    optimizer_op<nn::AdamWSpec, AdamOp>(kKind),        optimizer_op<nn::AdamaxSpec, AdamaxOp>(kKind),
+    optimizer_op<nn::SGDSpec, PassOp<nn::SGDSpec, kernel::sgd_update, 0>>(kKind),
+    optimizer_op<nn::AdagradSpec, PassOp<nn::AdagradSpec, kernel::adagrad_update, 0>>(kKind),
+    optimizer_op<nn::AdadeltaSpec, PassOp<nn::AdadeltaSpec, kernel::adadelta_update, 0, 1>>(kKind),
+    optimizer_op<nn::RMSpropSpec, RMSpropOp>(kKind),
+    optimizer_op<nn::LionSpec, PassOp<nn::LionSpec, kernel::lion_update, 0>>(kKind),
+    optimizer_op<nn::AdamSpec, AdamOp>(kKind),
+    optimizer_op<nn::AdamWSpec, AdamOp>(kKind),
+    optimizer_op<nn::AdamaxSpec, AdamaxOp>(kKind),
     optimizer_op<nn::NadamSpec, NadamOp>(kKind)};
 
 }  // namespace

@@ -22,36 +22,24 @@ kernel::Padding sides_padding(const nn::Margins2D& sides, const Shape& inside) {
           .right = sides.right};
 }
 
-/// Forward is the gradient of zero padding: the output is the interior of the input.
-class Cropping2DOp final : public KernelOp {
+/// Cropping2D and ZeroPadding2D. A cropping's output is the interior of its input, so each pass of one layer is the
+/// other pass of the other layer.
+class PaddingOp final : public KernelOp {
  public:
-  Cropping2DOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
-      : KernelOp(context, device), padding_(sides_padding(spec.cropping, context.output())) {}
+  PaddingOp(const nn::Cropping2DSpec& spec, const OpContext& context, Device& device)
+      : KernelOp(context, device), crops_(true), padding_(sides_padding(spec.cropping, context.output())) {}
+  PaddingOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
+      : KernelOp(context, device), crops_(false), padding_(sides_padding(spec.padding, context.input(0))) {}
 
-  void forward(const OpArgs& a) override {
-    kernel::zero_pad_backward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
-  }
-  void backward(const OpArgs& a) override {
-    kernel::zero_pad_forward(launch(a), type_, padding_, a.dy<Element>(), a.rows, a.dx<Element>());
-  }
+  void forward(const OpArgs& a) override { run(a, crops_, a.in<Element>(), a.out<Element>()); }
+  void backward(const OpArgs& a) override { run(a, !crops_, a.dy<Element>(), a.dx<Element>()); }
 
  private:
-  kernel::Padding padding_;
-};
-
-class ZeroPadding2DOp final : public KernelOp {
- public:
-  ZeroPadding2DOp(const nn::ZeroPadding2DSpec& spec, const OpContext& context, Device& device)
-      : KernelOp(context, device), padding_(sides_padding(spec.padding, context.input(0))) {}
-
-  void forward(const OpArgs& a) override {
-    kernel::zero_pad_forward(launch(a), type_, padding_, a.in<Element>(), a.rows, a.out<Element>());
-  }
-  void backward(const OpArgs& a) override {
-    kernel::zero_pad_backward(launch(a), type_, padding_, a.dy<Element>(), a.rows, a.dx<Element>());
+  void run(const OpArgs& a, bool crop, const Element* x, Element* y) const {
+    (crop ? kernel::zero_pad_backward : kernel::zero_pad_forward)(launch(a), type_, padding_, x, a.rows, y);
   }
 
- private:
+  bool crops_;
   kernel::Padding padding_;
 };
 
@@ -84,8 +72,8 @@ class ResizingOp final : public KernelOp {
   kernels::UpsampleShape shape_;
 };
 
-const RegisteredOp kCropping2D = op<nn::Cropping2DSpec, Cropping2DOp>(kKind);
-const RegisteredOp kZeroPadding2D = op<nn::ZeroPadding2DSpec, ZeroPadding2DOp>(kKind);
+const RegisteredOp kCropping2D = op<nn::Cropping2DSpec, PaddingOp>(kKind);
+const RegisteredOp kZeroPadding2D = op<nn::ZeroPadding2DSpec, PaddingOp>(kKind);
 const RegisteredOp kUpSampling2D = op<nn::UpSampling2DSpec, ResizingOp>(kKind);
 const RegisteredOp kResizing = op<nn::ResizingSpec, ResizingOp>(kKind);
 

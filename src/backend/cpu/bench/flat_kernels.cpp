@@ -121,34 +121,32 @@ void add_optimizers(Suite& suite) {
       k::adam_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
                      r.zeros<float>(2, kFlat), r.zeros<float>(3, kFlat), amsgrad ? r.zeros<float>(4, kFlat) : nullptr);
     });
-  for (const auto& [name, update] :
-       {std::pair("optimizer/nadam", &k::nadam_update), std::pair("optimizer/adamax", &k::adamax_update)})
-    flat(suite, name, 7, [update = update](Arrays& r) {
+  const auto with_one_slot = [&](const char* name, auto update) {
+    flat(suite, name, 5, [update](Arrays& r) {
+      update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat));
+    });
+  };
+  const auto with_two_slots = [&](const char* name, auto update) {
+    flat(suite, name, 7, [update](Arrays& r) {
       update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
              r.zeros<float>(3, kFlat));
     });
+  };
+  with_two_slots("optimizer/nadam", &k::nadam_update);
+  with_two_slots("optimizer/adamax", &k::adamax_update);
   // lamb: 4 arrays read and written, 2 read for the norms, 2 read and 1 written for the move.
   flat(suite, "optimizer/lamb", 13, [](Arrays& r) {
     k::lamb_step({}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat), r.zeros<float>(2, kFlat),
                  r.zeros<float>(3, kFlat));
     k::lamb_update(1e-6, r.floats(0, kFlat), kFlat, r.floats(1, kFlat));
   });
-  flat(suite, "optimizer/adadelta", 7, [](Arrays& r) {
-    k::adadelta_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
-                       r.zeros<float>(2, kFlat), r.zeros<float>(3, kFlat));
-  });
-  flat(suite, "optimizer/lion", 5, [](Arrays& r) {
-    k::lion_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
-                   r.zeros<float>(2, kFlat));
-  });
+  with_two_slots("optimizer/adadelta", &k::adadelta_update);
+  with_one_slot("optimizer/lion", &k::lion_update);
   flat(suite, "optimizer/rmsprop", 5, [](Arrays& r) {
     k::rmsprop_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
                       r.zeros<float>(2, kFlat), nullptr, nullptr);
   });
-  flat(suite, "optimizer/adagrad", 5, [](Arrays& r) {
-    k::adagrad_update({}, {}, {.learning_rate = 1e-6}, r.floats(0, kFlat), kFlat, r.floats(1, kFlat),
-                      r.zeros<float>(2, kFlat));
-  });
+  with_one_slot("optimizer/adagrad", &k::adagrad_update);
   flat(suite, "optimizer/ema", 3,
        [](Arrays& r) { k::ema_update(0.99, r.floats(0, kFlat), kFlat, r.floats(1, kFlat)); });
   flat(suite, "optimizer/clip_by_value", 2, [](Arrays& r) { k::clip_by_value(0.5F, kFlat, r.floats(0, kFlat)); });

@@ -116,22 +116,18 @@ void add_random(Suite& suite) {
 
 void add_losses(Suite& suite) {
   constexpr std::int64_t kRows = 4096, kWidth = 512, kN = kRows * kWidth;
-  add(suite, "loss/mean_squared_error", floats(3, kN), 0, [](Arrays& r) {
-    k::element_loss({}, DType::kF32,
-                    {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
-                    kernels::losses::MeanSquaredError{});
-  });
-  add(suite, "loss/mean_absolute_error", floats(3, kN), 0, [](Arrays& r) {
-    k::element_loss({}, DType::kF32,
-                    {r.floats(0, kN), kRows, kWidth, {.dense = r.floats(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
-                    kernels::losses::MeanAbsoluteError{});
-  });
-  add(suite, "loss/binary_cross_entropy_from_logits", floats(3, kN), 0, [](Arrays& r) {
-    k::element_loss(
-        {}, DType::kF32,
-        {r.floats(0, kN), kRows, kWidth, {.dense = r.zeros<float>(1, kN)}, {r.floats(3, kRows), r.floats(2, kN)}},
-        kernels::losses::BinaryCrossentropyFromLogits{{0.0}});
-  });
+  const auto add_loss = [&](const char* name, const auto& loss, float* (*labels)(Arrays&)) {
+    add(suite, std::string("loss/") + name, floats(3, kN), 0, [=](Arrays& r) {
+      k::element_loss({}, DType::kF32,
+                      {r.floats(0, kN), kRows, kWidth, {.dense = labels(r)}, {r.floats(3, kRows), r.floats(2, kN)}},
+                      loss);
+    });
+  };
+  const auto any = [](Arrays& r) { return r.floats(1, kN); };
+  const auto zeros = [](Arrays& r) { return r.zeros<float>(1, kN); };
+  add_loss("mean_squared_error", kernels::losses::MeanSquaredError{}, any);
+  add_loss("mean_absolute_error", kernels::losses::MeanAbsoluteError{}, any);
+  add_loss("binary_cross_entropy_from_logits", kernels::losses::BinaryCrossentropyFromLogits{{0.0}}, zeros);
 }
 
 }  // namespace

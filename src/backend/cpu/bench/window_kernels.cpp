@@ -11,7 +11,19 @@ namespace k = kernels::cpu;
 
 double floats(std::int64_t n) { return static_cast<double>(sizeof(float)) * static_cast<double>(n); }
 
-void add_pooling(Suite& suite, const k::PoolWindow& w, std::int64_t rows) {
+/// Windows of `kernel` x `kernel` pixels of a square image, 2 apart, without padding.
+void add_pooling(Suite& suite, std::int64_t size, std::int64_t channels, std::int64_t kernel, std::int64_t rows) {
+  const k::PoolWindow w{.in_h = size,
+                        .in_w = size,
+                        .channels = channels,
+                        .out_h = size / 2,
+                        .out_w = size / 2,
+                        .kernel_h = kernel,
+                        .kernel_w = kernel,
+                        .stride_h = 2,
+                        .stride_w = 2,
+                        .pad_top = 0,
+                        .pad_left = 0};
   const std::int64_t in = rows * w.in_h * w.in_w * w.channels, out = rows * w.out_h * w.out_w * w.channels;
   const std::string what =
       fmt::format("{}x{}s{}/{}x{}x{}", w.kernel_h, w.kernel_w, w.stride_h, w.in_h, w.in_w, w.channels);
@@ -107,32 +119,8 @@ void add_padding(Suite& suite) {
 }  // namespace
 
 void add_window_kernels(Suite& suite) {
-  add_pooling(suite,
-              {.in_h = 26,
-               .in_w = 26,
-               .channels = 32,
-               .out_h = 13,
-               .out_w = 13,
-               .kernel_h = 2,
-               .kernel_w = 2,
-               .stride_h = 2,
-               .stride_w = 2,
-               .pad_top = 0,
-               .pad_left = 0},
-              256);
-  add_pooling(suite,
-              {.in_h = 112,
-               .in_w = 112,
-               .channels = 64,
-               .out_h = 56,
-               .out_w = 56,
-               .kernel_h = 3,
-               .kernel_w = 3,
-               .stride_h = 2,
-               .stride_w = 2,
-               .pad_top = 0,
-               .pad_left = 0},
-              16);
+  add_pooling(suite, 26, 32, 2, 256);
+  add_pooling(suite, 112, 64, 3, 16);
   add_global_pooling(suite);
   for (const std::int64_t stride : {1, 2}) {
     add_depthwise(suite, 56, 128, 3, stride);

@@ -25,32 +25,6 @@ void check_threads(int threads) {
                 fmt::format("a convolution made for {} threads runs on {}", threads, cpu::thread_count()));
 }
 
-std::string name_of(const cpu::WinogradShape& shape) {
-  return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape), cpu::isa_name());
-}
-
-/// Computes both gradients in one pass.
-class WinogradBackward final : public ConvPass {
- public:
-  WinogradBackward(const cpu::WinogradShape& shape, std::int64_t rows, int threads, bool bias, std::int64_t floats)
-      : shape_(shape), rows_(rows), threads_(threads), bias_(bias), floats_(floats) {}
-
-  std::string name() const override { return name_of(shape_); }
-  std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
-  void run(const ConvTensors& t, void* scratch) override {
-    check_threads(threads_);
-    cpu::winograd_backward(shape_, t.x, t.dy, t.argmax, t.weights, rows_, static_cast<float*>(scratch), t.dx,
-                           t.dweights, bias_ ? t.dbias : nullptr);
-  }
-
- private:
-  cpu::WinogradShape shape_;
-  std::int64_t rows_;
-  int threads_;
-  bool bias_;
-  std::int64_t floats_;
-};
-
 class WinogradConv final : public ConvPass {
  public:
   WinogradConv(ConvPassKind kind, const ConvShape& s)
@@ -61,31 +35,34 @@ class WinogradConv final : public ConvPass {
         shape_{s, s.relu, s.pool},
         floats_(workspace()) {}
 
-  std::string name() const override { return name_of(shape_); }
-
+  std::string name() const override {
+    return fmt::format("winograd {} {} nhwc", cpu::winograd_tile(shape_), cpu::isa_name());
+  }
   std::size_t scratch() const override { return static_cast<std::size_t>(floats_) * sizeof(float); }
 
   std::unique_ptr<ConvPass> fuse_with(const ConvPass& data) const override {
     if (dynamic_cast<const WinogradConv*>(&data) == nullptr) return nullptr;
     const std::int64_t floats = cpu::winograd_backward_workspace(shape_, rows_, threads_);
     if (floats == 0) return nullptr;
-    return std::make_unique<WinogradBackward>(shape_, rows_, threads_, bias_, floats);
+    auto both = std::make_unique<WinogradConv>(*this);
+    both->computes_both_ = true;
+    both->floats_ = floats;
+    return both;
   }
 
   void run(const ConvTensors& t, void* scratch) override {
     check_threads(threads_);
     auto* const workspace = static_cast<float*>(scratch);
+    float* const dbias = bias_ ? t.dbias : nullptr;
+    if (computes_both_)
+      return cpu::winograd_backward(shape_, t.x, t.dy, t.argmax, t.weights, rows_, workspace, t.dx, t.dweights, dbias);
     switch (kind_) {
       case ConvPassKind::kForward:
-        cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, workspace, t.y, t.argmax);
-        break;
+        return cpu::winograd_forward(shape_, t.x, t.weights, bias_ ? t.bias : nullptr, rows_, workspace, t.y, t.argmax);
       case ConvPassKind::kBackwardData:
-        cpu::winograd_backward_data(shape_, t.dy, t.argmax, t.weights, rows_, workspace, t.dx);
-        break;
+        return cpu::winograd_backward_data(shape_, t.dy, t.argmax, t.weights, rows_, workspace, t.dx);
       case ConvPassKind::kBackwardWeights:
-        cpu::winograd_backward_weights(shape_, t.x, t.dy, t.argmax, rows_, workspace, t.dweights,
-                                       bias_ ? t.dbias : nullptr);
-        break;
+        return cpu::winograd_backward_weights(shape_, t.x, t.dy, t.argmax, rows_, workspace, t.dweights, dbias);
     }
   }
 
@@ -100,6 +77,7 @@ class WinogradConv final : public ConvPass {
   }
 
   ConvPassKind kind_;
+  bool computes_both_ = false;  // both gradients in one pass (fuse_with)
   std::int64_t rows_;
   int threads_;
   bool bias_;
