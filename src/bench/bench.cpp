@@ -43,12 +43,7 @@ class BenchBatches {
     const Stopwatch watch;
     if (!first_) {
       batch_.reset();  // returns its buffer to the workers first, if no step uses it
-      data::Batch batch = loader_.next();
-      if (batch.rows() == 0) {
-        loader_.next_epoch();
-        batch = loader_.next();
-      }
-      batch_ = std::make_shared<const data::Batch>(std::move(batch));
+      batch_ = std::make_shared<const data::Batch>(session::next_batch(loader_));
     }
     first_ = false;
     return {batch_, watch.seconds()};
@@ -189,15 +184,13 @@ experiment::Experiment for_bench(experiment::Experiment experiment, const BenchO
 }
 
 session::SessionOptions session_options(const BenchOptions& options) {
-  session::SessionOptions out;
-  out.devices = options.devices;
-  out.processes = options.processes;
-  out.data = options.data == BenchData::kSynthetic ? session::DataMode::kSynthetic : session::DataMode::kReal;
-  out.wants_validation = false;
-  out.loader_only = options.data == BenchData::kLoaderOnly;
-  out.global_batch = options.batch;
-  out.device_datasets = options.data != BenchData::kLoaderOnly;
-  return out;
+  return {.devices = options.devices,
+          .data = options.data == BenchData::kSynthetic ? session::DataMode::kSynthetic : session::DataMode::kReal,
+          .wants_validation = false,
+          .loader_only = options.data == BenchData::kLoaderOnly,
+          .global_batch = options.batch,
+          .processes = options.processes,
+          .device_datasets = options.data != BenchData::kLoaderOnly};
 }
 
 }  // namespace

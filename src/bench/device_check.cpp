@@ -70,7 +70,7 @@ Outcome compare_steps(const experiment::Experiment& experiment, const session::D
   Worst of_loss, of_layers;
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const graph::Model start = reference.pulled();
-    const data::Batch batch = next_batch(loader);
+    const data::Batch batch = session::next_batch(loader);
     const runtime::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
     of_loss.add_difference(loss_difference(a, b), "the loss");
     of_layers.add_difference(gradient_differences(tested, reference), "the gradient");
@@ -97,7 +97,7 @@ Outcome compare_steps(const experiment::Experiment& experiment, const session::D
 graph::Model trained(ComparedSession& side, ComparedSession& source, std::int64_t steps) {
   data::Loader& loader = source.session.train_loader();
   loader.seek(0, 0);
-  for (std::int64_t step = 0; step < steps; ++step) side.step(next_batch(loader), step);
+  for (std::int64_t step = 0; step < steps; ++step) side.step(session::next_batch(loader), step);
   return side.pulled();
 }
 

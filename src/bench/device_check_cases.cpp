@@ -32,6 +32,12 @@ std::string step_of(const std::string& type, const std::string& arguments, const
   return fmt::format("{}: {{{}{}{}}}", type, arguments, arguments.empty() ? "" : ", ", rest);
 }
 
+std::string list_of(const Shape& shape) {
+  std::vector<std::string> extents;
+  for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
+  return "[" + join(extents, ", ") + "]";
+}
+
 /// Layers before the branches, which make tensors with any channels, with 42 positions or without positions.
 class Stem {
  public:
@@ -41,15 +47,12 @@ class Stem {
     if (!names_.insert(name).second) return name;
     const Shape image{7, 6, shape.back()};
     std::string step;
-    if (shape == image) {
+    if (shape == image)
       step = fmt::format("Conv2D: {{filters: {}, kernel_size: 1, inputs: input", shape.back());
-    } else if (shape.rank() == 1) {
+    else if (shape.rank() == 1)
       step = fmt::format("GlobalAveragePooling2D: {{inputs: {}", tensor(image, copy));
-    } else {
-      std::vector<std::string> extents;
-      for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
-      step = fmt::format("Reshape: {{target_shape: [{}], inputs: {}", join(extents, ", "), tensor(image, copy));
-    }
+    else
+      step = fmt::format("Reshape: {{target_shape: {}, inputs: {}", list_of(shape), tensor(image, copy));
     text_ += line(fmt::format("{}, name: {}}}", step, name));
     return name;
   }
@@ -68,8 +71,8 @@ struct Branch {
 /// Every branch has its own layer between common first and last layers.
 std::string branches(const std::vector<Branch>& all, int only) {
   Stem stem;
-  std::string steps, ends;
-  int count = 0;
+  std::string steps;
+  std::vector<std::string> ends;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (only >= 0 && i != static_cast<std::size_t>(only)) continue;
     std::vector<std::string> inputs;
@@ -77,10 +80,9 @@ std::string branches(const std::vector<Branch>& all, int only) {
     steps +=
         line(step_of(all[i].type, all[i].use.arguments, fmt::format("name: x{}, inputs: [{}]", i, join(inputs, ", "))));
     steps += line(fmt::format("Flatten: {{name: f{}, inputs: x{}}}", i, i));
-    ends += fmt::format("{}f{}", ends.empty() ? "" : ", ", i);
-    ++count;
+    ends.push_back(fmt::format("f{}", i));
   }
-  if (count > 1) steps += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", ends));
+  if (ends.size() > 1) steps += line(fmt::format("Concatenate: {{name: all, inputs: [{}]}}", join(ends, ", ")));
   return stem.text() + steps + line("Dense: {units: 3, name: after}");
 }
 
@@ -110,12 +112,6 @@ config::Typed read_member(const config::Family& family, const std::string& text)
   config::Typed made = family.read(config::load_text(text, "check", "", diagnostics), reader);
   diagnostics.throw_if_errors();
   return made;
-}
-
-std::string list_of(const Shape& shape) {
-  std::vector<std::string> extents;
-  for (const std::int64_t n : shape.dims()) extents.push_back(std::to_string(n));
-  return "[" + join(extents, ", ") + "]";
 }
 
 /// A layer in its own network over ids, or over steps that an Embedding makes of ids and masks. Layers that make a mask

@@ -30,6 +30,30 @@ double efficiency(const BenchRow& row, const Rows& rows) {
   return speedup(row, rows) / cores;
 }
 
+/// Calls f(key, field) for the numbers of a row that bench.json has in every row.
+template <class Row, class F>
+void for_numbers(Row& row, const F& f) {
+  f("processes", row.processes);
+  f("replicas", row.replicas);
+  f("threads", row.threads);
+  f("global_batch", row.global_batch);
+  f("micro_batches", row.micro_batches);
+  f("examples_per_second", row.examples_per_second);
+  f("examples_per_second_min", row.examples_per_second_min);
+  f("examples_per_second_max", row.examples_per_second_max);
+  f("step_ms", row.step_ms);
+  f("forward_backward_ms", row.forward_backward_ms);
+  f("comm_exposed_ms", row.comm_exposed_ms);
+  f("optimizer_ms", row.optimizer_ms);
+  f("data_wait_ms", row.data_wait_ms);
+  f("workers", row.workers);
+  f("loader_examples_per_second", row.loader_examples_per_second);
+  f("start_seconds", row.start_seconds);
+  f("open_data_seconds", row.open_data_seconds);
+  f("peak_bytes", row.peak_bytes);
+  f("device_bytes", row.device_bytes);
+}
+
 double spread(const BenchRow& row) { return (row.examples_per_second_max - row.examples_per_second_min) / 2; }
 
 /// Adds the memory levels, the passes and the sum of their bounds.
@@ -109,27 +133,9 @@ std::string bench_json(const Rows& rows, const std::string& config, BenchData da
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRow& row : rows) {
     nlohmann::json entry{{"devices", row_name(row)},
-                         {"processes", row.processes},
-                         {"replicas", row.replicas},
-                         {"threads", row.threads},
-                         {"global_batch", row.global_batch},
-                         {"micro_batches", row.micro_batches},
-                         {"examples_per_second", row.examples_per_second},
-                         {"examples_per_second_min", row.examples_per_second_min},
-                         {"examples_per_second_max", row.examples_per_second_max},
-                         {"step_ms", row.step_ms},
-                         {"forward_backward_ms", row.forward_backward_ms},
-                         {"comm_exposed_ms", row.comm_exposed_ms},
-                         {"optimizer_ms", row.optimizer_ms},
-                         {"data_wait_ms", row.data_wait_ms},
-                         {"workers", row.workers},
-                         {"loader_examples_per_second", row.loader_examples_per_second},
-                         {"start_seconds", row.start_seconds},
-                         {"open_data_seconds", row.open_data_seconds},
-                         {"peak_bytes", row.peak_bytes},
-                         {"device_bytes", row.device_bytes},
                          {"of_peak", row.of_peak ? nlohmann::json(*row.of_peak) : nlohmann::json()},
                          {"peak_gflops", row.of_peak ? nlohmann::json(row.peak_gflops) : nlohmann::json()}};
+    for_numbers(row, [&](const char* key, const auto& number) { entry[key] = number; });
     if (row.virtual_shards > 0) {
       entry["virtual_shards"] = row.virtual_shards;
       entry["ratio_to_no_shards"] = row.ratio_to_no_shards;
@@ -164,25 +170,7 @@ std::vector<BenchRow> rows_of_json(const std::string& text) {
     const nlohmann::json all = nlohmann::json::parse(text);
     for (const nlohmann::json& entry : all.at("rows")) {
       BenchRow& row = rows.emplace_back();
-      entry.at("processes").get_to(row.processes);
-      entry.at("replicas").get_to(row.replicas);
-      entry.at("threads").get_to(row.threads);
-      entry.at("global_batch").get_to(row.global_batch);
-      entry.at("examples_per_second").get_to(row.examples_per_second);
-      entry.at("examples_per_second_min").get_to(row.examples_per_second_min);
-      entry.at("examples_per_second_max").get_to(row.examples_per_second_max);
-      entry.at("step_ms").get_to(row.step_ms);
-      entry.at("forward_backward_ms").get_to(row.forward_backward_ms);
-      entry.at("comm_exposed_ms").get_to(row.comm_exposed_ms);
-      entry.at("optimizer_ms").get_to(row.optimizer_ms);
-      entry.at("data_wait_ms").get_to(row.data_wait_ms);
-      entry.at("workers").get_to(row.workers);
-      entry.at("loader_examples_per_second").get_to(row.loader_examples_per_second);
-      entry.at("start_seconds").get_to(row.start_seconds);
-      entry.at("open_data_seconds").get_to(row.open_data_seconds);
-      entry.at("peak_bytes").get_to(row.peak_bytes);
-      entry.at("device_bytes").get_to(row.device_bytes);
-      entry.at("micro_batches").get_to(row.micro_batches);
+      for_numbers(row, [&](const char* key, auto& number) { entry.at(key).get_to(number); });
       if (const nlohmann::json& part = entry.at("of_peak"); !part.is_null()) {
         row.of_peak = part.get<double>();
         entry.at("peak_gflops").get_to(row.peak_gflops);

@@ -109,13 +109,6 @@ const graph::Model& ComparedSession::pulled() {
   return session.model();
 }
 
-data::Batch next_batch(data::Loader& loader) {
-  data::Batch batch = loader.next();
-  if (batch.rows() > 0) return batch;
-  loader.next_epoch();
-  return loader.next();
-}
-
 Differences weight_differences(const graph::Model& a, const graph::Model& b) {
   return layer_differences(b, [&](std::size_t w) { return std::pair{&a.weights[w].values, &b.weights[w].values}; });
 }

@@ -44,9 +44,6 @@ class ComparedSession {
   std::int64_t skipped();
 };
 
-/// The batch of the next step, across epochs.
-data::Batch next_batch(data::Loader& loader);
-
 /// Maps a layer to |a - b| / |b| over all its arrays; infinite instead of NaN (core/floats.h).
 using Differences = std::map<std::string, double>;
 Differences gradient_differences(ComparedSession& tested, ComparedSession& reference);

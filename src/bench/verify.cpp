@@ -39,7 +39,7 @@ void compare_steps(ComparedSession& reference, ComparedSession& tested, const Ve
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
     const graph::Model start = reference.pulled();
-    const data::Batch batch = next_batch(loader);
+    const data::Batch batch = session::next_batch(loader);
     const runtime::StepSums a = tested.step_from(start, batch, step), b = reference.step_from(start, batch, step);
     result.losses.push_back(mean_loss(b));
     check_losses(mean_loss(a), mean_loss(b), step, result);
@@ -59,7 +59,7 @@ void measure_drift(ComparedSession& reference, ComparedSession& tested, const Ve
   data::Loader& loader = reference.session.train_loader();
   loader.seek(0, 0);
   for (std::int64_t step = 0; step < options.steps; ++step) {
-    const data::Batch batch = next_batch(loader);
+    const data::Batch batch = session::next_batch(loader);
     result.loss_drift =
         std::max(result.loss_drift, loss_difference(tested.step(batch, step), reference.step(batch, step)));
   }

@@ -30,32 +30,25 @@ namespace {
 /// Shows activities (opening data, scanning, preparing replicas) on a terminal, one at a time, from its own thread.
 class ActivityBar {
  public:
-  explicit ActivityBar(train::ProgressMode mode);
+  explicit ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
+    constexpr double kDelaySeconds = 0.5, kPeriodSeconds = 0.15;
+    if (progress_.visible())
+      watch_.emplace(kDelaySeconds, kPeriodSeconds, [this](const ActivityState* state) { draw(state); });
+  }
 
  private:
+  void draw(const ActivityState* state) {
+    if (state == nullptr) return progress_.clear();
+    progress_.draw({.done = state->done,
+                    .total = state->total,
+                    .seconds = state->seconds,
+                    .percent = state->unit == Activity::Unit::kBytes,
+                    .values = " - " + state->what});
+  }
+
   train::Progress progress_;
   std::optional<ActivityWatch> watch_;
 };
-
-constexpr double kDelaySeconds = 0.5, kPeriodSeconds = 0.15;
-
-train::BarState bar_of(const ActivityState& state) {
-  return {.done = state.done,
-          .total = state.total,
-          .seconds = state.seconds,
-          .percent = state.unit == Activity::Unit::kBytes,
-          .values = " - " + state.what};
-}
-
-ActivityBar::ActivityBar(train::ProgressMode mode) : progress_(mode, true) {
-  if (!progress_.visible()) return;
-  watch_.emplace(kDelaySeconds, kPeriodSeconds, [this](const ActivityState* state) {
-    if (state == nullptr)
-      progress_.clear();
-    else
-      progress_.draw(bar_of(*state));
-  });
-}
 
 /// Flags that every command has.
 struct OutputFlags {
@@ -127,8 +120,6 @@ int print_error(const Error& error) {
   if (!excerpt.empty()) text += "\n" + excerpt.substr(0, excerpt.size() - 1);
   return fail(text, error.exit_code());
 }
-
-App::App() = default;
 
 Command& App::command(std::string name, std::string summary) {
   return commands_.emplace_back(std::move(name), std::move(summary));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace dptrain::cli {
 
@@ -53,7 +54,6 @@ class Command {
 
   /// `names` is "--quiet,-q".
   Command& flag(const std::string& names, bool& value, std::string doc);
-  Command& option(const std::string& names, std::string placeholder, std::string& value, std::string doc);
   Command& option(const std::string& names, std::string placeholder, std::optional<std::string>& value,
                   std::string doc);
   Command& option(const std::string& names, std::string placeholder, std::vector<std::string>& values,
@@ -61,9 +61,14 @@ class Command {
   Command& option(const std::string& names, std::string placeholder, std::optional<double>& value, std::string doc);
   Command& integer(const std::string& names, std::string placeholder, std::optional<std::int64_t>& value,
                    std::string doc, std::int64_t at_least = 1);
-  Command& choice(const std::string& names, std::vector<std::string> choices, std::string& value, std::string doc);
-  Command& choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
-                  std::string doc);
+  /// `value`: a string, optional or not.
+  template <class Text>
+  Command& choice(const std::string& names, std::vector<std::string> choices, Text& value, std::string doc) {
+    Argument& argument = add(names, join(choices, "|"), std::move(doc));
+    argument.choices = std::move(choices);
+    argument.parse_value = [&value](const std::string& text) { value = text; };
+    return *this;
+  }
   /// A flag with an optional value, given only as `--resume=VALUE`; `--resume` alone means `--resume=<implied>`.
   Command& optional_value(const std::string& names, std::string placeholder, std::string implied,
                           std::optional<std::string>& value, std::string doc);
@@ -100,7 +105,7 @@ class Command {
 
 class App {
  public:
-  App();
+  App() = default;
   App(const App&) = delete;
   App& operator=(const App&) = delete;
 

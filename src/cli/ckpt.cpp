@@ -1,6 +1,5 @@
 // dptrain ckpt: shows, compares, averages and converts checkpoints and Keras files.
 
-#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -48,9 +47,8 @@ std::optional<Shape> input_shape(const CkptFlags& flags) {
   if (!flags.input_shape) return std::nullopt;
   std::vector<std::int64_t> extents;
   for (const std::string& part : split(*flags.input_shape, ',')) {
-    std::int64_t extent = 0;
-    const auto [end, fault] = std::from_chars(part.data(), part.data() + part.size(), extent);
-    if (fault != std::errc() || end != part.data() + part.size() || extent < 1)
+    const std::int64_t extent = parse_number<std::int64_t>(part).value_or(0);
+    if (extent < 1)
       throw Error(ErrorKind::kUsage,
                   fmt::format("--input-shape must be extents such as 224,224,3, found '{}'", *flags.input_shape));
     extents.push_back(extent);

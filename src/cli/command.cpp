@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -19,18 +19,16 @@ namespace {
 
 template <class T>
 T number(const std::string& text, const std::string& flag, const std::string& wanted) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) refuse_use(fmt::format("{} must be {}, found '{}'", flag, wanted, text));
-  return value;
+  const auto value = parse_number<T>(text);
+  if (!value) refuse_use(fmt::format("{} must be {}, found '{}'", flag, wanted, text));
+  return *value;
 }
 
-void check_choice(const std::string& text, const std::string& flag, const std::vector<std::string>& choices) {
-  for (const std::string& choice : choices)
-    if (text == choice) return;
-  refuse_use(
-      fmt::format("{} must be {}, found '{}'{}", flag, join(choices, " or "), text, did_you_mean(text, choices)));
+void check_choice(const std::string& text, const Argument& argument) {
+  const std::vector<std::string>& choices = argument.choices;
+  if (!choices.empty() && std::ranges::find(choices, text) == choices.end())
+    refuse_use(fmt::format("{} must be {}, found '{}'{}", argument.title(), join(choices, " or "), text,
+                           did_you_mean(text, choices)));
 }
 
 }  // namespace
@@ -78,11 +76,6 @@ Command& Command::flag(const std::string& names, bool& value, std::string doc) {
   return *this;
 }
 
-Command& Command::option(const std::string& names, std::string placeholder, std::string& value, std::string doc) {
-  add(names, std::move(placeholder), std::move(doc)).parse_value = [&value](const std::string& text) { value = text; };
-  return *this;
-}
-
 Command& Command::option(const std::string& names, std::string placeholder, std::optional<std::string>& value,
                          std::string doc) {
   add(names, std::move(placeholder), std::move(doc)).parse_value = [&value](const std::string& text) { value = text; };
@@ -114,28 +107,6 @@ Command& Command::integer(const std::string& names, std::string placeholder, std
     const std::string wanted = fmt::format("a whole number >= {}", at_least);
     value = number<std::int64_t>(text, flag, wanted);
     if (*value < at_least) refuse_use(fmt::format("{} must be {}, found {}", flag, wanted, text));
-  };
-  return *this;
-}
-
-Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::string& value,
-                         std::string doc) {
-  Argument& argument = add(names, join(choices, "|"), std::move(doc));
-  argument.choices = choices;
-  argument.parse_value = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
-    check_choice(text, flag, choices);
-    value = text;
-  };
-  return *this;
-}
-
-Command& Command::choice(const std::string& names, std::vector<std::string> choices, std::optional<std::string>& value,
-                         std::string doc) {
-  Argument& argument = add(names, join(choices, "|"), std::move(doc));
-  argument.choices = choices;
-  argument.parse_value = [&value, choices = std::move(choices), flag = argument.title()](const std::string& text) {
-    check_choice(text, flag, choices);
-    value = text;
   };
   return *this;
 }
@@ -257,7 +228,10 @@ void Command::parse(const std::vector<std::string>& given) const {
       if (several) refuse_use(fmt::format("{} is given {} times", argument.title(), values.size()));
       if (argument.required && values.empty()) refuse_use(fmt::format("{} is missing", argument.title()));
       present[argument.title()] = !values.empty();
-      for (const std::string& value : values) argument.parse_value(value);
+      for (const std::string& value : values) {
+        check_choice(value, argument);
+        argument.parse_value(value);
+      }
     }
     for (const std::vector<std::string>& group : exclusive_) {
       std::vector<std::string> both;

@@ -1,6 +1,5 @@
 #include "cli/config_flags.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "cli/device_flags.h"
@@ -26,10 +25,8 @@ void set_one(std::vector<std::string>& sets, const std::string& key, const std::
 }
 
 std::optional<double> positive_number(const std::string& text) {
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value) && value > 0;
-  return good ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
-#include "cli/data_sets.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -17,13 +16,77 @@
 #include "core/text.h"
 #include "data/images/finish.h"
 #include "data/inspection.h"
+#include "data/sources/dataset.h"
 #include "data/transforms/normalization.h"
+#include "experiment/model_side.h"
+#include "init/draft.h"
 #include "plot/contact_sheet.h"
 #include "plot/file.h"
 #include "session/sample_images.h"
 
 namespace dptrain::cli {
+namespace fs = std::filesystem;
 namespace {
+
+struct NamedSet {
+  std::string name;  ///< "train", or the folder
+  std::shared_ptr<const data::Source> source;
+};
+
+struct DataSets {
+  std::optional<experiment::Experiment> experiment;  ///< if the path is a config
+  data::ModelSide model;
+  std::vector<NamedSet> sets;
+};
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+std::shared_ptr<const data::Source> open_folder(const std::string& path) {
+  if (init::has_texts(path))
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{0}: it is a folder of texts, which are read with the vocabulary of a config; 'dptrain "
+                            "init --from {0}' writes a config to use with scan and stats",
+                            path));
+  return data::open_path(path);
+}
+
+/// Opens the data sets of a folder, a data file or a config, without a plan or a device. A folder contains images, or
+/// clips if most of its files are. Sub-folders are classes, or train with val or test; without any there are no
+/// classes. `only`: the role to open, for a config. Throws Error{kUsage, kData}.
+DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
+                        const std::optional<std::string>& only) {
+  DataSets found;
+  if (is_folder(path)) {
+    if (only) throw Error(ErrorKind::kUsage, fmt::format("--on applies to a config, but {} is a folder", path));
+    const init::Roles roles = init::roles_in(path);
+    if (roles.train.empty() || (roles.validation.empty() && roles.test.empty())) {  // "train" may be a class
+      found.sets.push_back({path, open_folder(path)});
+      return found;
+    }
+    for (const std::string& name : {roles.train, roles.validation, roles.test})
+      if (!name.empty()) found.sets.push_back({init::below(path, name), open_folder(init::below(path, name))});
+    return found;
+  }
+  if (auto source = data::open_path(path)) {
+    found.sets.push_back({path, std::move(source)});
+    return found;
+  }
+  found.experiment = experiment::load_with_warnings(path, overrides);
+  found.model = experiment::model_side(*found.experiment);
+  const experiment::DataSection& section = found.experiment->config.data;
+  const data::Sources sources =
+      data::open_sources({section.train, section.validation, section.test}, found.model, found.experiment->config.seed);
+  for (const auto& [name, source] : {std::pair{"train", sources.train}, std::pair{"validation", sources.validation},
+                                     std::pair{"test", sources.test}})
+    if (source && (!only || *only == name)) found.sets.push_back({name, source});
+  if (found.sets.empty())
+    throw Error(ErrorKind::kUsage, only ? fmt::format("--on {}: the config has no data.{}", *only, *only)
+                                        : fmt::format("{}: the config names no data set", path));
+  return found;
+}
 
 struct PreviewOptions {
   std::int64_t samples = 8;            ///< evenly spread over the data set
@@ -48,7 +111,7 @@ std::string label_of(const data::Source& source, std::int64_t index) {
 }
 
 std::string place_of(const data::Source& source, std::int64_t index) {
-  return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string() : "";
+  return holds_files(source) ? fs::path(source.label_place(index)).filename().string() : "";
 }
 
 /// Index of an input that is an image or a clip. Throws Error{kUsage} without one.
@@ -95,34 +158,27 @@ session::Shades range_of(const std::vector<Line>& lines) {
 }
 
 /// One row per sample, one column per epoch.
-plot::Sheet image_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
-  std::vector<std::string> titles;
+void add_images(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, plot::Sheet& sheet) {
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
-    titles.push_back(fmt::format("epoch {}", epoch));
-  std::vector<plot::SheetRow> rows;
+    sheet.columns.push_back(fmt::format("epoch {}", epoch));
   for (const Line& line : all) {
-    plot::SheetRow row{.label = line.label, .note = line.place, .images = {}};
-    for (const auto& values : line.values) row.images.push_back(session::images_of(values, shape, {0}, range).front());
-    rows.push_back(std::move(row));
+    sheet.rows.push_back({.label = line.label, .note = line.place, .images = {}});
+    for (const auto& values : line.values)
+      sheet.rows.back().images.push_back(session::images_of(values, shape, {0}, range).front());
   }
-  return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 /// One row per sample and epoch, one column per frame; at most 16 frames, evenly spread.
-plot::Sheet clip_sheet(const std::vector<Line>& all, const Shape& shape, const session::Shades& range) {
+void add_clips(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, plot::Sheet& sheet) {
   const std::vector<std::int64_t> frames = session::shown_frames(shape, 16);
-  std::vector<std::string> titles;
-  for (const std::int64_t frame : frames) titles.push_back(fmt::format("frame {}", frame + 1));
-  std::vector<plot::SheetRow> rows;
+  for (const std::int64_t frame : frames) sheet.columns.push_back(fmt::format("frame {}", frame + 1));
   for (const Line& line : all)
     for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch) {
       const bool one = line.values.size() == 1;
-      plot::SheetRow row{.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
-                         .note = line.place,
-                         .images = session::images_of(line.values[epoch], shape, frames, range)};
-      rows.push_back(std::move(row));
+      sheet.rows.push_back({.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
+                            .note = line.place,
+                            .images = session::images_of(line.values[epoch], shape, frames, range)});
     }
-  return {.title = {}, .note = {}, .columns = std::move(titles), .rows = std::move(rows)};
 }
 
 /// Draws the samples of the model's image or clip on one sheet. Skips unreadable samples with a warning.
@@ -130,12 +186,14 @@ plot::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOpti
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
   const std::vector<Line> all = lines(data, set, options);
   const session::Shades range = range_of(all);
-  plot::Sheet sheet = data::is_clip(shape) ? clip_sheet(all, shape, range) : image_sheet(all, shape, range);
-  sheet.title = fmt::format("{}, {}", data.experiment->config.name, set.name);
-  sheet.note =
-      fmt::format("{}; {:.3g} is black, {:.3g} white",
-                  options.evaluation ? "what the eval transforms make" : "as training draws them in each epoch",
-                  range.first, range.second);
+  plot::Sheet sheet{
+      .title = fmt::format("{}, {}", data.experiment->config.name, set.name),
+      .note = fmt::format("{}; {:.3g} is black, {:.3g} white",
+                          options.evaluation ? "what the eval transforms make" : "as training draws them in each epoch",
+                          range.first, range.second),
+      .columns = {},
+      .rows = {}};
+  data::is_clip(shape) ? add_clips(all, shape, range, sheet) : add_images(all, shape, range, sheet);
   return sheet;
 }
 
@@ -146,11 +204,6 @@ struct DataCommandFlags {
   ConfigFlags overrides;
   bool evaluation = false;
 };
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
 
 int run_scan(const DataCommandFlags& flags) {
   bool damaged = false;
@@ -182,9 +235,7 @@ bool has_columns(const DataSets& data, const data::Source& source, int input) {
 int run_stats(const DataCommandFlags& flags) {
   const DataSets data =
       open_data_sets(flags.path, flags.overrides.overrides(),
-                     flags.on                                    ? flags.on
-                     : std::filesystem::is_directory(flags.path) ? std::nullopt
-                                                                 : std::optional<std::string>("train"));
+                     flags.on || is_folder(flags.path) ? flags.on : std::optional<std::string>("train"));
   const std::vector<config::Typed> front = before_normalization(data);
   std::vector<std::string> names;
   for (const config::Typed& transform : front) names.push_back(transform.name());

@@ -1,6 +1,6 @@
 #include "cli/device_flags.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -18,20 +18,12 @@ namespace {
 
 constexpr int kMaxReplicas = 1024, kMaxThreads = 4096;  // larger values are refused as typing errors
 
-std::optional<int> positive(const std::string& text, int most) {
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && rest == text.data() + text.size() && value >= 1 && value <= most ? std::optional(value)
-                                                                                                  : std::nullopt;
+std::optional<int> integer(const std::string& text, int least, int most) {
+  const auto value = parse_number<int>(text);
+  return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
-/// An integer from 0 to kMaxReplicas - 1.
-std::optional<int> id_of(const std::string& text) {
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && rest == text.data() + text.size();
-  return whole && value >= 0 && value < kMaxReplicas ? std::optional(value) : std::nullopt;
-}
+std::optional<int> id_of(const std::string& text) { return integer(text, 0, kMaxReplicas - 1); }
 
 Error unreadable(const std::string& flag, const std::string& text) {
   return {ErrorKind::kUsage, fmt::format("{} must be ids as in 0,1 or 0-3, or all, or none, found '{}'", flag, text)};
@@ -177,14 +169,14 @@ session::DeviceRequest parse_cpus(const std::string& text) {
   if (text == "auto") return session::by_topology();
   const std::size_t x = text.find('x');
   const bool has_slots = text.find('+') != std::string::npos;
-  auto replicas = positive(text.substr(0, x), kMaxReplicas);
+  auto replicas = integer(text.substr(0, x), 1, kMaxReplicas);
   if (has_slots && x == std::string::npos) replicas = 1;
   const std::string rest = x == std::string::npos ? (has_slots ? text : "") : text.substr(x + 1);
   std::vector<int> threads;
   bool good = replicas.has_value();
   for (const std::string& part :
        rest.empty() && x == std::string::npos ? std::vector<std::string>{} : split(rest, '+')) {
-    const auto number = positive(part, kMaxThreads);
+    const auto number = integer(part, 1, kMaxThreads);
     good = good && number;
     threads.push_back(number.value_or(0));
   }
@@ -263,15 +255,12 @@ session::DeviceRequest parse_device(const std::string& text, const std::string& 
 
 std::string parse_split(const std::string& text) {
   if (text == "even" || text == "auto") return text;
-  std::vector<std::string> weights;
-  bool good = true;
-  for (const std::string& part : split(text, ':')) {
-    double weight = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), weight);
-    good = good && error == std::errc() && rest == part.data() + part.size() && std::isfinite(weight) && weight >= 0;
-    weights.push_back(part);
-  }
-  if (!good || weights.size() < 2)
+  const std::vector<std::string> weights = split(text, ':');
+  const auto is_weight = [](const std::string& part) {
+    const auto weight = parse_number<double>(part);
+    return weight && std::isfinite(*weight) && *weight >= 0;
+  };
+  if (weights.size() < 2 || !std::ranges::all_of(weights, is_weight))
     throw Error(ErrorKind::kUsage,
                 fmt::format("--split must be even, auto, or one weight per replica as in 2:1; found '{}'", text));
   return "[" + join(weights, ", ") + "]";

@@ -43,17 +43,19 @@ constexpr int kRepeats = 20;
 constexpr std::uint64_t kFewBytes = 4U << 10, kManyBytes = 4U << 20;  // between processes
 constexpr int kMessageRepeats = 100;
 
+/// The GPUs of --gpus, or all.
+session::DeviceRequest wanted(const DevicesFlags& flags) {
+  if (flags.gpus) return parse_gpus(*flags.gpus);
+  std::vector<session::GpuId> all;
+  for (const backend::GpuFacts& gpu : backend::gpu_facts()) all.push_back({backend::DeviceKind::kCuda, gpu.id});
+  return session::request_of(std::move(all));
+}
+
 /// Nothing without --p2p or with fewer than two GPUs.
 std::optional<Link> measure(const DevicesFlags& flags) {
   if (!flags.p2p) return std::nullopt;
-  session::DeviceRequest devices;
-  if (flags.gpus)
-    devices = parse_gpus(*flags.gpus);
-  else
-    for (const backend::GpuFacts& gpu : backend::gpu_facts())
-      devices.gpus.push_back({backend::DeviceKind::kCuda, gpu.id});
+  const session::DeviceRequest devices = session::request_of(wanted(flags).gpus);
   if (devices.gpus.size() < 2) return std::nullopt;
-  devices = session::request_of(devices.gpus);
   return Link{devices,
               bench::measure_all_reduce(devices, devices.on_real_gpus() ? kSummedBytes : kEmulatedBytes, kRepeats)};
 }
@@ -157,14 +159,6 @@ void print_devices(const std::vector<backend::GpuFacts>& gpus, const std::option
         "{:<6}all-reduce of {} over {} replicas ({}): {:.3f} ms, {:.1f} GB/s, {:.1f} GB/s on the bus", "",
         human_bytes(link->speed.bytes), link->devices.replicas, session::short_name(link->devices),
         link->speed.seconds * 1e3, link->speed.algorithm_gbps(), link->speed.bus_gbps(link->devices.replicas)));
-}
-
-/// The GPUs of --gpus, or all.
-session::DeviceRequest wanted(const DevicesFlags& flags) {
-  if (flags.gpus) return parse_gpus(*flags.gpus);
-  std::vector<session::GpuId> all;
-  for (const backend::GpuFacts& gpu : backend::gpu_facts()) all.push_back({backend::DeviceKind::kCuda, gpu.id});
-  return session::request_of(std::move(all));
 }
 
 int check(const DevicesFlags& flags) {

@@ -38,15 +38,12 @@ formats::Preparation preparation_of(const train::ModelSource& source) {
 
 int run(const ExportFlags& flags) {
   const formats::Exporter& exporter = formats::exporter_of(flags.to);
-  if (flags.opset && exporter.name != "ONNX")
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--opset applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
-  if (flags.transforms && exporter.name != "ONNX")
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--with-transforms applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
-  if (flags.free_steps && exporter.name != "ONNX")
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--free-steps applies to .onnx files, but {} is one of {}", flags.to, exporter.name));
+  for (const auto& [flag, given] :
+       {std::pair{"--opset", flags.opset.has_value()}, std::pair{"--with-transforms", flags.transforms},
+        std::pair{"--free-steps", flags.free_steps}})
+    if (given && exporter.name != "ONNX")
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} applies to .onnx files, but {} is one of {}", flag, flags.to, exporter.name));
   if (flags.free_steps && flags.transforms)
     throw Error(ErrorKind::kUsage, "--free-steps and --with-transforms cannot be combined; remove one of them");
   const train::SourceUse use{.with_config = "export CONFIG OUTPUT --weights {}", .own_model = true};
@@ -60,14 +57,16 @@ int run(const ExportFlags& flags) {
     throw Error(ErrorKind::kUsage, "--ema applies to a checkpoint, but a config has no weights");
   else
     log::info(flags.source + " has no weights: exporting the initial weights of a run");
-  formats::Exported exported{
-      .model = model, .class_names = source.class_names, .fitted_state = source.fitted_state, .opset = flags.opset};
-  source.describe_training(exported);
-  if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
   std::optional<formats::Preparation> preparation;
   if (flags.transforms) preparation = preparation_of(source);
-  exported.preparation = preparation ? &*preparation : nullptr;
-  exported.free_steps = flags.free_steps;
+  formats::Exported exported{.model = model,
+                             .class_names = source.class_names,
+                             .fitted_state = source.fitted_state,
+                             .opset = flags.opset,
+                             .preparation = preparation ? &*preparation : nullptr,
+                             .free_steps = flags.free_steps};
+  source.describe_training(exported);
+  if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
   const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
   if (std::filesystem::is_directory(flags.source)) log::info("weights from " + source.checkpoint);

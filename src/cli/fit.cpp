@@ -100,14 +100,6 @@ std::string initial_file(const FitFlags& flags) {
                                               : train::weights_file(*flags.init_from);
 }
 
-session::SessionOptions session_options(const FitFlags& flags, distributed::Processes* processes) {
-  session::SessionOptions options;
-  options.processes = processes;
-  options.devices = flags.devices.request();
-  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
-  return options;
-}
-
 /// Names of the values that the last epoch logs.
 std::vector<std::string> metric_names(session::Session& session) {
   std::vector<std::string> names = session::sum_names(session.plan());
@@ -124,14 +116,12 @@ void check_trainable(const experiment::Experiment& experiment) {
 }
 
 train::RunOptions run_options(const FitFlags& flags, const Resume& resume, const Context& context) {
-  train::RunOptions options;
-  options.directory = resume.directory;
-  options.name = flags.overrides.name;
-  options.overwrite = flags.overwrite;
-  options.resuming_here = !resume.checkpoint.empty() && resume.directory.has_value();
-  options.restarting_here = flags.resume == "auto";
-  options.command = context.arguments;
-  return options;
+  return {.directory = resume.directory,
+          .name = flags.overrides.name,
+          .overwrite = flags.overwrite,
+          .resuming_here = !resume.checkpoint.empty() && resume.directory.has_value(),
+          .restarting_here = flags.resume == "auto",
+          .command = context.arguments};
 }
 
 train::ProgressMode progress_mode(const FitFlags& flags, const Context& context) {
@@ -163,7 +153,6 @@ int run_dry(session::Session& session) {
 
 RunSummary make_run_summary(const train::RunDirectory& run, const FitFlags& flags,
                             const experiment::Experiment& experiment) {
-  namespace fs = std::filesystem;
   std::error_code ignored;
   RunSummary summary{.run = run.path(), .files = {}};
   for (const char* const name :
@@ -191,10 +180,7 @@ int report(const train::EndReport& end, const train::RunDirectory& run, const Fi
   const std::vector<std::string> lines = summary_lines(end, make_run_summary(run, flags, session.experiment()));
   log::info(lines.front(), summary_fields(end, run.path()));
   for (std::size_t i = 1; i < lines.size(); ++i) log::info(lines[i]);
-  if (context.quiet) {  // results only
-    const std::vector<std::string> figures = summary_figures(end, run.path());
-    log::print(join(figures, "\n"));
-  }
+  if (context.quiet) log::print(join(summary_figures(end, run.path()), "\n"));  // results only
   return result.exit_code;
 }
 
@@ -214,10 +200,15 @@ struct InitialState {
   std::optional<formats::OptimizerState> optimizer{};  ///< to start with, without the rest of a checkpoint
 };
 
+/// The file of the initial weights: that of --init-from (`initial`, else "") or of `model.weights`.
+std::string initial_weights(const std::string& initial, const experiment::Experiment& experiment) {
+  const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
+  return !initial.empty() ? initial : weights ? weights->file.value : "";
+}
+
 /// The optimizer's state in the file of the initial weights.
 formats::OptimizerState initial_optimizer(const std::string& initial, session::Session& session) {
-  const auto& weights = session.model().graph.weights;
-  const std::string file = !initial.empty() ? initial : weights ? weights->file.value : "";
+  const std::string file = initial_weights(initial, session.experiment());
   if (file.empty())
     throw Error(ErrorKind::kUsage,
                 "--init-optimizer reads the state of the optimizer from the file of the weights: give --init-from, or "
@@ -321,11 +312,11 @@ int train_run(const FitFlags& flags, session::Session& session, const Resume& re
   if (initial_state.state && run.is_here()) log_changed_settings(*initial_state.state, session.experiment());
   warn_of_slow_decay(flags, session);
 
-  train::FitOptions options;
-  options.epochs = flags.overrides.epochs;
-  options.steps = flags.overrides.steps;
+  train::FitOptions options{
+      .epochs = flags.overrides.epochs,
+      .steps = flags.overrides.steps,
+      .progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff};
   if (flags.trace) options.traced = train::parse_step_range(*flags.trace);
-  options.progress = session.world().is_first() ? progress_mode(flags, context) : train::ProgressMode::kOff;
   const train::EndReport ended = fit(session, run, options, initial_state);
   std::optional<LastEvaluation> last;
   if (!flags.no_report) last = evaluate_and_report(session, run, ended, options.progress);
@@ -349,12 +340,6 @@ void warn_of_random_frozen_layers(const graph::Model& model) {
       fmt::format("frozen layers keep their random initial values ('{}' and others): the config has no model.weights; "
                   "name a file there, or give --init-from",
                   model.graph.layers[static_cast<std::size_t>(first->layer)].name));
-}
-
-/// The file of the initial weights: that of --init-from (`initial`, else "") or of `model.weights`.
-std::string initial_weights(const std::string& initial, const experiment::Experiment& experiment) {
-  const std::optional<graph::WeightsSpec>& weights = experiment.graph.weights;
-  return !initial.empty() ? initial : weights ? weights->file.value : "";
 }
 
 /// Takes vocabularies and means from the checkpoint or the file of the initial weights.
@@ -391,7 +376,10 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   const experiment::Experiment experiment = experiment::load_with_warnings(flags.config, flags.overrides.overrides());
   check_trainable(experiment);
   check_gates(flags, experiment);
-  session::SessionOptions options = session_options(flags, processes);
+  session::SessionOptions options;
+  options.processes = processes;
+  options.devices = flags.devices.request();
+  options.data = flags.data == "synthetic" ? session::DataMode::kSynthetic : session::DataMode::kReal;
   options.may_cache_prefix = !flags.dry_run && !flags.find_lr;
   options.epochs = flags.overrides.epochs;
   options.steps = flags.overrides.steps;

@@ -36,13 +36,8 @@ bool needs_evaluation(const report::RunRecord& run) {
 /// Evaluates like eval; a failure is only a warning. Returns the names of the written files.
 std::vector<std::string> evaluate(const std::string& run, const ReportFlags& flags, train::ProgressMode progress) {
   try {
-    evaluation::Evaluation evaluation({.source = run,
-                                       .weights = {},
-                                       .on = {},
-                                       .devices = flags.devices.request(),
-                                       .overrides = {},
-                                       .synthetic = flags.data == "synthetic"},
-                                      nullptr);
+    evaluation::Evaluation evaluation(
+        {.source = run, .devices = flags.devices.request(), .synthetic = flags.data == "synthetic"}, nullptr);
     session::Session& session = evaluation.open();
     evaluation.load_weights();
     const evaluation::EvaluationResult evaluation_result =

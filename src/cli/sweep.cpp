@@ -30,30 +30,22 @@ namespace {
 
 constexpr double kOrphanSeconds = 120;
 
-/// The folder of a sweep, locked by this process.
-struct SweepDirectory {
-  std::string folder;
-  train::RunLock lock;
-};
-
-SweepDirectory make_sweep_directory(const SweepFlags& flags, const experiment::Experiment& experiment) {
-  SweepDirectory sweep_directory{.folder = flags.run_dir ? *flags.run_dir : train::RunDirectory::next_sweep(experiment),
-                                 .lock = {}};
+/// Creates and locks the folder of a new sweep. Throws if it is not empty.
+train::RunLock make_folder(const std::string& folder) {
   std::error_code error;
-  fs::create_directories(sweep_directory.folder, error);
+  fs::create_directories(folder, error);
   if (error)
-    throw Error(ErrorKind::kWrite, fmt::format("{}: cannot write: {}; choose another folder with --run-dir",
-                                               sweep_directory.folder, error.message()));
-  sweep_directory.lock = train::RunLock(sweep_directory.folder);
-  if (sweep::is_sweep(sweep_directory.folder))
+    throw Error(ErrorKind::kWrite,
+                fmt::format("{}: cannot write: {}; choose another folder with --run-dir", folder, error.message()));
+  train::RunLock lock(folder);
+  if (sweep::is_sweep(folder))
     throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {0} has a sweep; dptrain resume {0} continues it; or "
                                                "choose another folder",
-                                               sweep_directory.folder));
-  for (const fs::directory_entry& entry : fs::directory_iterator(sweep_directory.folder, error))
+                                               folder));
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (entry.path().filename() != ".lock")
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--run-dir: {} is not empty; choose another folder", sweep_directory.folder));
-  return sweep_directory;
+      throw Error(ErrorKind::kUsage, fmt::format("--run-dir: {} is not empty; choose another folder", folder));
+  return lock;
 }
 
 /// Shows the progress, saves the state of the sweep and reports the signal to stop.
@@ -76,8 +68,7 @@ class Screen final : public sweep::Watcher {
   void tick(const sweep::Sweep& sweep) override {
     if (!progress_.visible()) return;
     const auto [done, all] = done_in(sweep);
-    std::int64_t running = 0;
-    for (const sweep::Trial& trial : sweep.trials) running += trial.status == sweep::Status::kRunning ? 1 : 0;
+    const auto running = std::ranges::count(sweep.trials, sweep::Status::kRunning, &sweep::Trial::status);
     std::string values = fmt::format(" - {} running", running);
     if (const auto best = sweep::best_of(sweep))
       values += fmt::format(" - best {} {} (trial {})", sweep.plan.objective,
@@ -143,10 +134,7 @@ int report(const SweepFlags& flags, const std::string& folder, const sweep::Swee
     print_fitted(join(sweep::table_of(sweep, folder), "\n"));
   const std::string run = shell_quoted(folder);
   log::info(fmt::format("  files    {}: sweep.csv, sweep.json, sweep.svg", folder));
-  const auto is_left = [](const sweep::Trial& trial) {
-    return trial.status == sweep::Status::kWaiting || trial.status == sweep::Status::kRunning;
-  };
-  const int signal = std::ranges::any_of(sweep.trials, is_left) ? train::Signals::stop_signal() : 0;
+  const int signal = std::ranges::any_of(sweep.trials, &sweep::Trial::is_left) ? train::Signals::stop_signal() : 0;
   if (signal != 0) log::info("  continue dptrain resume " + run + flags.devices.text());
   if (sweep.trials.size() > 1) log::info("  compare  dptrain report " + run);
   const auto best = sweep::best_of(sweep);
@@ -176,9 +164,7 @@ void wait_for_orphans(const std::string& folder, const sweep::Sweep& sweep) {
 
 int run_trials(const SweepFlags& flags, sweep::Sweep& sweep, const std::string& folder,
                const experiment::Experiment& experiment, const Context& context) {
-  const auto waits = std::ranges::count_if(sweep.trials, [](const sweep::Trial& trial) {
-    return trial.status == sweep::Status::kWaiting || trial.status == sweep::Status::kRunning;
-  });
+  const auto waits = std::ranges::count_if(sweep.trials, &sweep::Trial::is_left);
   const SweepDevices devices = devices_of(flags, waits, !experiment.config.data.loader.workers.value);
   std::error_code failed;
   sweep::ProcessRunner runner(sweep.plan, {.executable = fs::read_symlink("/proc/self/exe", failed).string(),
@@ -248,8 +234,9 @@ int run_sweep(const SweepFlags& flags, const Context& context) {
   if (flags.resume) return resume(flags, context);
   NewSweep fresh = plan_sweep(flags);
   if (flags.dry_run) return list(fresh.sweep);
-  const SweepDirectory sweep_directory = make_sweep_directory(flags, fresh.experiment);
-  return run_trials(flags, fresh.sweep, sweep_directory.folder, fresh.experiment, context);
+  const std::string folder = flags.run_dir ? *flags.run_dir : train::RunDirectory::next_sweep(fresh.experiment);
+  const train::RunLock lock = make_folder(folder);
+  return run_trials(flags, fresh.sweep, folder, fresh.experiment, context);
 }
 
 void add_sweep(App& app) {

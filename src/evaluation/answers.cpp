@@ -1,10 +1,7 @@
 #include "evaluation/answers.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <map>
-#include <type_traits>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -16,12 +13,6 @@ namespace {
 
 constexpr const char* kHeader = "sample,label,answer,id";
 constexpr const char* kHeaderWithoutIds = "sample,label,answer";
-
-bool read_whole(const std::string& text, std::int64_t& out) {
-  const char* const end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, out);
-  return error == std::errc() && read == end;
-}
 
 /// Samples are paired by id, or by number if the file has no ids.
 std::int64_t key_of(const Answer& answer, bool by_id) { return by_id ? answer.id : answer.sample; }
@@ -44,17 +35,6 @@ void require_same_label(const SavedAnswers& kept, const Answer& theirs, const An
                             kept.file, theirs.sample, printable(there), mine.sample, printable(here)));
 }
 
-template <class One>
-void gather_all(std::vector<One>& answers, distributed::Processes& processes) {
-  static_assert(std::is_trivially_copyable_v<One>);
-  const std::vector<std::string> all =
-      processes.gather({reinterpret_cast<const char*>(answers.data()), answers.size() * sizeof(One)});
-  answers.clear();
-  for (const std::string& given : all)
-    for (std::size_t i = 0; i + sizeof(One) <= given.size(); i += sizeof(One))
-      std::memcpy(&answers.emplace_back(), given.data() + i, sizeof(One));
-}
-
 }  // namespace
 
 bool is_chosen(std::int64_t sample, std::int64_t samples) {
@@ -62,11 +42,6 @@ bool is_chosen(std::int64_t sample, std::int64_t samples) {
   if (samples <= static_cast<std::int64_t>(kMax)) return true;
   const std::uint64_t mixed = (static_cast<std::uint64_t>(sample) + 1) * kGoldenRatio >> 32U;
   return mixed * static_cast<std::uint64_t>(samples) >> 32U < kMax;
-}
-
-void add_processes(std::vector<Answer>& answers, distributed::Processes& processes) { gather_all(answers, processes); }
-void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes) {
-  gather_all(answers, processes);
 }
 
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values) {
@@ -118,15 +93,14 @@ SavedAnswers read_answers(const std::string& file) {
     return place->second;
   };
   for (std::size_t r = 1; r < rows.size(); ++r) {
-    Answer one;
-    const bool good = rows[r].size() == rows.front().size() && read_whole(rows[r][0], one.sample) &&
-                      (!kept.has_ids || read_whole(rows[r][3], one.id));
-    if (!good)
+    const bool complete = rows[r].size() == rows.front().size();
+    const auto sample = complete ? parse_number<std::int64_t>(rows[r][0]) : std::nullopt;
+    const auto id = complete && kept.has_ids ? parse_number<std::int64_t>(rows[r][3]) : std::optional<std::int64_t>(0);
+    if (!sample || !id)
       throw Error(ErrorKind::kData, fmt::format("{}:{}: expected {}, found '{}'; write the file again with eval", file,
                                                 r + 1, header, printable(join(rows[r], ","))));
-    one.label = number_of(rows[r][1]);
-    one.answer = number_of(rows[r][2]);
-    kept.answers.push_back(one);
+    const std::int64_t label = number_of(rows[r][1]), answer = number_of(rows[r][2]);
+    kept.answers.push_back({.sample = *sample, .label = label, .answer = answer, .id = *id});
   }
   std::ranges::sort(kept.answers, {}, &Answer::sample);
   return kept;

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "distributed/processes.h"
@@ -31,9 +33,17 @@ struct ValueAnswer {
 /// Whether a sample is among about 1,000 chosen ones; depends only on its index and the number of samples.
 bool is_chosen(std::int64_t sample, std::int64_t samples);
 
-/// Gathers the answers of all processes; the result is the same in each.
-void add_processes(std::vector<Answer>& answers, distributed::Processes& processes);
-void add_processes(std::vector<ValueAnswer>& answers, distributed::Processes& processes);
+/// Replaces the values of this process by those of all processes, in order; the result is the same in each.
+template <class Value>
+void add_processes(std::vector<Value>& values, distributed::Processes& processes) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  const std::vector<std::string> all =
+      processes.gather({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)});
+  values.clear();
+  for (const std::string& given : all)
+    for (std::size_t i = 0; i + sizeof(Value) <= given.size(); i += sizeof(Value))
+      std::memcpy(&values.emplace_back(), given.data() + i, sizeof(Value));
+}
 
 /// Columns sample,label,answer (for several values: sample,label_1,answer_1,...), ordered by sample.
 std::string values_csv(std::vector<ValueAnswer> answers, std::size_t values);

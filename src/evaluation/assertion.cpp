@@ -1,7 +1,7 @@
 #include "evaluation/assertion.h"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -46,20 +46,14 @@ Assertion parse_assertion(const std::string& text) {
   Assertion assertion;
   assertion.text = trim(text);
   assertion.name = trim(text.substr(0, begin));
-  std::string rest = text.substr(begin);
-  bool known = false;
-  for (const auto& [symbol, comparison] : kOperators) {
-    if (known || !rest.starts_with(symbol)) continue;
-    known = true;
-    assertion.comparison = comparison;
-    rest = trim(rest.substr(std::string_view(symbol).size()));
-  }
-  const char* end = rest.data() + rest.size();
-  const auto [stop, error] = std::from_chars(rest.data(), end, assertion.bound);
+  const std::string rest = text.substr(begin);
+  const auto found = std::ranges::find_if(kOperators, [&](const auto& one) { return rest.starts_with(one.first); });
+  if (found == kOperators.end()) refuse(text);
+  assertion.comparison = found->second;
+  assertion.bound =
+      parse_number<double>(trim(rest.substr(std::string_view(found->first).size()))).value_or(std::nan(""));
   const bool one_word = assertion.name.find_first_of(" \t") == std::string::npos;
-  if (!known || assertion.name.empty() || !one_word || error != std::errc() || stop != end ||
-      std::isnan(assertion.bound))
-    refuse(text);
+  if (assertion.name.empty() || !one_word || std::isnan(assertion.bound)) refuse(text);
   return assertion;
 }
 
@@ -71,9 +65,7 @@ std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts) {
 
 void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names) {
   for (const Assertion& assertion : assertions) {
-    bool known = false;
-    for (const std::string& name : names) known = known || name == assertion.name;
-    if (!known)
+    if (std::ranges::find(names, assertion.name) == names.end())
       throw Error(ErrorKind::kUsage,
                   fmt::format("--assert '{}': there is no '{}' among {}{}", assertion.text, assertion.name,
                               join(names, ", "), did_you_mean(assertion.name, names)));

@@ -1,24 +1,20 @@
 #include "evaluation/class_scores.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
 #include "core/text.h"
+#include "evaluation/answers.h"
 
 namespace dptrain::evaluation {
 
 void Confusion::add_processes(distributed::Processes& processes) {
-  const std::vector<std::string> all =
-      processes.gather({reinterpret_cast<const char*>(counts_.data()), counts_.size() * sizeof(counts_.front())});
+  std::vector<std::int64_t> all = counts_;
+  evaluation::add_processes(all, processes);
   std::ranges::fill(counts_, 0);
-  std::vector<std::int64_t> theirs(counts_.size());
-  for (const std::string& given : all) {
-    std::memcpy(theirs.data(), given.data(), std::min(given.size(), theirs.size() * sizeof(theirs.front())));
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += theirs[i];
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) counts_[i % counts_.size()] += all[i];
 }
 
 std::string Confusion::csv(const Classes& classes) const {

@@ -27,14 +27,12 @@ std::string choose(const EvaluationRequest& request, const experiment::Experimen
 }
 
 session::SessionOptions session_options(const EvaluationRequest& request, const std::string& on) {
-  session::SessionOptions options;
-  options.devices = request.devices;
-  options.data = request.synthetic ? session::DataMode::kSynthetic : session::DataMode::kReal;
-  options.training = false;
-  options.wants_train = on == "train";
-  options.wants_validation = on == "validation";
-  options.wants_test = on == "test";
-  return options;
+  return {.devices = request.devices,
+          .data = request.synthetic ? session::DataMode::kSynthetic : session::DataMode::kReal,
+          .training = false,
+          .wants_train = on == "train",
+          .wants_validation = on == "validation",
+          .wants_test = on == "test"};
 }
 
 /// Throws if the class names differ from the checkpoint's: with another order the scores would be silently wrong.

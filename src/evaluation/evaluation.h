@@ -16,10 +16,10 @@
 namespace dptrain::evaluation {
 
 struct EvaluationRequest {
-  std::string source;                      ///< see open_model_source()
-  std::optional<std::string> weights, on;  ///< on: "test", "validation" or "train"
-  session::DeviceRequest devices;
-  experiment::Overrides overrides;
+  std::string source;                          ///< see open_model_source()
+  std::optional<std::string> weights{}, on{};  ///< on: "test", "validation" or "train"
+  session::DeviceRequest devices{};
+  experiment::Overrides overrides{};
   bool synthetic = false, ema = false;
 };
 

@@ -24,7 +24,10 @@
 #include "train/line_file.h"
 
 namespace dptrain::evaluation {
+namespace fs = std::filesystem;
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 plot::ClassBar bar_of(const ClassScore& score) {
   return {.name = score.name,
@@ -82,8 +85,7 @@ plot::SheetRow captions(const OutputResult& output, const WorstSample& sample) {
 }
 
 std::string file_or_number(const data::Source& source, std::int64_t index) {
-  return holds_files(source) ? std::filesystem::path(source.label_place(index)).filename().string()
-                             : fmt::format("#{}", index);
+  return holds_files(source) ? fs::path(source.label_place(index)).filename().string() : fmt::format("#{}", index);
 }
 
 /// One row for each sample in order; clips show frames side by side. Images pass the eval transforms and are at most
@@ -123,13 +125,6 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
   }
   return sheet;
 }
-
-}  // namespace
-
-namespace fs = std::filesystem;
-namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string file_of(const EvaluatedModel& evaluated, const std::string& stem, const std::string& output,
                     const std::string& suffix) {

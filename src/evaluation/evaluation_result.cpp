@@ -84,27 +84,16 @@ struct Gathered {
 };
 
 /// Whether all processes continue. They exchange their answers after every kBatches batches.
-class Agreement {
- public:
-  Agreement(distributed::Processes* processes, const std::function<bool()>& should_continue)
-      : processes_(processes), should_continue_(should_continue) {}
-
-  bool operator()() {
-    const bool mine = should_continue_();
-    stop_requested_ = stop_requested_ || !mine;
-    if (processes_ == nullptr) return mine;
-    if (++calls_ % kBatches != 0) return true;
-    const std::vector<std::string> all = processes_->gather(stop_requested_ ? "stop" : "");
+std::function<bool()> agreement(distributed::Processes* processes, const std::function<bool()>& should_continue) {
+  constexpr std::int64_t kBatches = 8;
+  if (processes == nullptr) return should_continue;
+  return [processes, &should_continue, calls = std::int64_t{0}, stop_requested = false]() mutable {
+    stop_requested = !should_continue() || stop_requested;
+    if (++calls % kBatches != 0) return true;
+    const std::vector<std::string> all = processes->gather(stop_requested ? "stop" : "");
     return std::ranges::all_of(all, [](const std::string& one) { return one.empty(); });
-  }
-
- private:
-  static constexpr std::int64_t kBatches = 8;
-  distributed::Processes* processes_;
-  const std::function<bool()>& should_continue_;
-  std::int64_t calls_ = 0;
-  bool stop_requested_ = false;
-};
+  };
+}
 
 std::vector<Gathered> make_gathered(const session::Session& session, const plan::Plan& plan,
                                     const std::vector<Classes>& classes, std::int64_t samples) {
@@ -150,7 +139,7 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
   const Stopwatch watch;
   train::BarState bar{
       .total = 2 * loader.batches_per_epoch(), .unit = train::BarState::Unit::kSteps, .values = " - " + on};
-  Agreement all_continue(processes, should_continue);
+  const std::function<bool()> all_continue = agreement(processes, should_continue);
   const auto show = [&] {
     ++bar.done;
     bar.seconds = watch.seconds();

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <string>
 #include <tuple>
-#include <type_traits>
+#include <utility>
 
 namespace dptrain::evaluation {
 namespace {
@@ -32,16 +30,9 @@ void WorstSamples::add(const WorstSample& sample) {
 }
 
 void WorstSamples::add_processes(distributed::Processes& processes) {
-  static_assert(std::is_trivially_copyable_v<WorstSample>);
-  const std::vector<std::string> all =
-      processes.gather({reinterpret_cast<const char*>(heap_.data()), heap_.size() * sizeof(WorstSample)});
-  heap_.clear();
-  for (const std::string& given : all)
-    for (std::size_t i = 0; i + sizeof(WorstSample) <= given.size(); i += sizeof(WorstSample)) {
-      WorstSample sample;
-      std::memcpy(&sample, given.data() + i, sizeof sample);
-      add(sample);
-    }
+  std::vector<WorstSample> all = std::exchange(heap_, {});
+  evaluation::add_processes(all, processes);
+  for (const WorstSample& sample : all) add(sample);
 }
 
 std::vector<WorstSample> WorstSamples::sorted() const {

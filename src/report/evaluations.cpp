@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
@@ -53,11 +52,8 @@ std::vector<std::int64_t> counts_in(const fs::path& file, std::size_t classes) {
   for (std::size_t r = 1; r < rows.size(); ++r) {
     if (rows[r].size() != classes + 1) return {};
     for (std::size_t c = 1; c < rows[r].size(); ++c) {
-      std::int64_t count = 0;
-      const char* const end = rows[r][c].data() + rows[r][c].size();
-      const auto [read, error] = std::from_chars(rows[r][c].data(), end, count);
-      if (error != std::errc() || read != end || count < 0) return {};
-      counts.push_back(count);
+      counts.push_back(parse_number<std::int64_t>(rows[r][c]).value_or(-1));
+      if (counts.back() < 0) return {};
     }
   }
   return counts;
@@ -72,12 +68,10 @@ std::vector<plot::ValuePairs> values_in(const fs::path& file) {
   for (std::size_t r = 1; r < rows.size(); ++r) {
     if (rows[r].size() != rows.front().size()) return {};
     for (std::size_t c = 1; c < rows[r].size(); ++c) {
-      double value = 0;
-      const char* const end = rows[r][c].data() + rows[r][c].size();
-      const auto [read, error] = std::from_chars(rows[r][c].data(), end, value);
-      if (error != std::errc() || read != end) return {};
+      const auto value = parse_number<double>(rows[r][c]);
+      if (!value) return {};
       plot::ValuePairs& pairs = all[(c - 1) / 2];
-      (c % 2 == 1 ? pairs.labels : pairs.answers).push_back(value);
+      (c % 2 == 1 ? pairs.labels : pairs.answers).push_back(*value);
     }
   }
   return all;

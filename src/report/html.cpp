@@ -5,7 +5,6 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "nn/metric.h"
 #include "plot/svg.h"
 
 namespace dptrain::report {
@@ -101,16 +100,6 @@ std::string figure(const plot::Drawing& drawing, const std::string& label) {
   return element("figure", style, plot::svg_element(drawing, label, true)) + "\n";
 }
 
-namespace {
-
-const std::vector<plot::Point>* column_of(const RunRecord& run, const std::string& column) {
-  if (!run.curves) return nullptr;
-  const auto found = run.curves->values.find(column);
-  return found == run.curves->values.end() ? nullptr : &found->second;
-}
-
-}  // namespace
-
 std::string count_text(double value) { return with_commas(static_cast<std::int64_t>(std::llround(value))); }
 
 std::string exit_word(const RunRecord& run) {
@@ -126,36 +115,25 @@ std::string date_text(const std::string& time) {
 }
 
 std::optional<Best> best_of(const RunRecord& run, const std::string& column) {
-  const std::vector<plot::Point>* const points = column_of(run, column);
-  if (points == nullptr) return std::nullopt;
-  const nn::Direction better = run.curves->direction_of(column);
-  if (better == nn::Direction::kUnknown) return std::nullopt;
-  std::optional<Best> best;
-  for (const plot::Point& point : *points)
-    if (std::isfinite(point.y) && (!best || nn::is_better(better, point.y, best->value)))
-      best = Best{point.y, static_cast<std::int64_t>(point.x)};
-  return best;
+  if (!run.curves) return std::nullopt;
+  const std::vector<plot::Point>& points = run.curves->column(column);
+  const auto best = train::best_of(points, run.curves->direction_of(column));
+  if (!best) return std::nullopt;
+  return Best{points[*best].y, static_cast<std::int64_t>(points[*best].x)};
 }
 
 std::optional<double> last_of(const RunRecord& run, const std::string& column) {
-  const std::vector<plot::Point>* const points = column_of(run, column);
-  return points == nullptr || points->empty() ? std::nullopt : std::optional(points->back().y);
+  if (!run.curves || run.curves->column(column).empty()) return std::nullopt;
+  return run.curves->column(column).back().y;
 }
 
 std::vector<std::string> metrics_of(const RunRecord& run) {
-  std::vector<std::string> metrics;
-  if (!run.curves) return metrics;
-  for (const std::string& column : run.curves->columns)
-    if (column != "epoch" && column != "lr" && column != "examples_per_second" && column != "seconds" &&
-        !column.starts_with("val_"))
-      metrics.push_back(column);
-  return metrics;
+  return run.curves ? run.curves->metrics() : std::vector<std::string>{};
 }
 
 bool is_validated(const RunRecord& run) {
-  for (const std::string& metric : metrics_of(run))
-    if (best_of(run, "val_" + metric)) return true;
-  return false;
+  const auto has_best = [&](const std::string& metric) { return best_of(run, "val_" + metric).has_value(); };
+  return std::ranges::any_of(metrics_of(run), has_best);
 }
 
 }  // namespace dptrain::report

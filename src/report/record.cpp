@@ -114,13 +114,9 @@ std::optional<TimeRecord> read_time(const fs::path& folder, const RunRecord& run
     if (*kind == "features") time.features += seconds("seconds");
     if (*kind == "end") time.saving += seconds("save_stall_seconds");
   }
-  double whole = 0;
-  if (run.result) {
-    whole = run.result->seconds;
-  } else if (run.curves) {
-    if (const auto seconds = run.curves->values.find("seconds"); seconds != run.curves->values.end())
-      for (const plot::Point& epoch : seconds->second) whole += epoch.y;
-  }
+  double whole = run.result ? run.result->seconds : 0;
+  if (!run.result && run.curves)
+    for (const plot::Point& epoch : run.curves->column("seconds")) whole += epoch.y;
   time.rest = std::max(0.0, whole - time.computing - time.data - time.others - time.features);
   return time;
 }

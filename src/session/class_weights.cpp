@@ -1,7 +1,6 @@
 #include "session/class_weights.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -22,10 +21,8 @@ std::optional<std::size_t> find_class(const std::string& key, const std::vector<
                                       std::size_t classes) {
   const auto found = std::find(names.begin(), names.end(), key);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-  const bool whole = error == std::errc() && end == key.data() + key.size();
-  return whole && number < classes ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<std::size_t>(key);
+  return number && *number < classes ? number : std::nullopt;
 }
 
 std::string expected(const std::vector<std::string>& names, std::size_t classes, const std::string& key) {

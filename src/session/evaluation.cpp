@@ -47,6 +47,13 @@ std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, co
   return out;
 }
 
+data::Batch next_batch(data::Loader& loader) {
+  data::Batch batch = loader.next();
+  if (batch.rows() > 0) return batch;
+  loader.next_epoch();
+  return loader.next();
+}
+
 runtime::StepSums evaluate(Session& session, data::Loader& loader) {
   return *evaluate(session, loader, [] { return true; });
 }

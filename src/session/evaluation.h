@@ -11,8 +11,9 @@
 #include "runtime/replica.h"
 
 namespace dptrain::data {
+class Batch;
 class Loader;
-}
+}  // namespace dptrain::data
 
 namespace dptrain::session {
 
@@ -22,6 +23,9 @@ class Session;
 std::vector<std::string> sum_names(const plan::Plan& plan);
 /// Means of losses ("loss" includes the penalty), and metrics computed from their states, by name.
 std::vector<std::pair<std::string, double>> values_of(const plan::Plan& plan, const runtime::StepSums& sums);
+
+/// The batch of the next step, across epochs.
+data::Batch next_batch(data::Loader& loader);
 
 /// Runs a whole loader in inference mode.
 runtime::StepSums evaluate(Session& session, data::Loader& loader);

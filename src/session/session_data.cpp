@@ -34,14 +34,14 @@ nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const d
   return nn::LabelKind::kDense;
 }
 
-/// Adds the location of the data set in the config to an Error{kData} that `make` throws.
+/// Adds the location in the config to an error of this kind that `make` throws.
 template <class Make>
-auto at_place(const config::Mark& mark, const Make& make) -> decltype(make()) try {
+auto at_place(const config::Mark& mark, ErrorKind kind, const Make& make) -> decltype(make()) try {
   return make();
 } catch (const config::ConfigError&) {
   throw;
 } catch (const Error& error) {
-  if (error.kind() != ErrorKind::kData || !mark.known() || error.is_complete()) throw;
+  if (error.kind() != kind || !mark.known() || error.is_complete()) throw;
   config::Diagnostics diagnostics;
   diagnostics.error(mark, error.what());
   throw config::ConfigError(diagnostics, error.kind());
@@ -107,15 +107,9 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
 void SessionData::measure_lengths(const SessionOptions& options) {
   const experiment::BucketByLength& bucketing = experiment_.config.data.loader.bucket_by_length;
   if (bucketing.window == 0 || !options.training || !sources_.train) return;
-  try {
-    buckets_ = {bucketing.window,
-                std::make_shared<const std::vector<std::int32_t>>(data::sample_lengths(*sources_.train, model_side()))};
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage || !bucketing.mark.known()) throw;
-    config::Diagnostics diagnostics;
-    diagnostics.error(bucketing.mark, error.what());
-    throw config::ConfigError(diagnostics, error.kind());
-  }
+  auto lengths =
+      at_place(bucketing.mark, ErrorKind::kUsage, [&] { return data::sample_lengths(*sources_.train, model_side()); });
+  buckets_ = {bucketing.window, std::make_shared<const std::vector<std::int32_t>>(std::move(lengths))};
 }
 
 void SessionData::make_loaders(const SessionOptions& options) {
@@ -123,8 +117,8 @@ void SessionData::make_loaders(const SessionOptions& options) {
   const std::map<std::string, config::Mark> places{
       {"train", section.train.mark()}, {"validation", section.validation.mark()}, {"test", section.test.mark()}};
   const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
-    sets_.push_back(
-        {name, source, plan.evaluation, at_place(places.at(name), [&] { return make_loader(source, plan); })});
+    sets_.push_back({name, source, plan.evaluation,
+                     at_place(places.at(name), ErrorKind::kData, [&] { return make_loader(source, plan); })});
   };
   const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
   if (options.training)

@@ -44,7 +44,7 @@ std::vector<std::string> aligned(const std::vector<std::vector<std::string>>& ro
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t own = column_width(std::vector{cells[i]}, std::numeric_limits<std::size_t>::max());
       const std::string pad(own < width ? width - own : 0, ' ');
-      lines[i] += (column == 0 ? "  " : "  ") + (last ? cells[i] : pad + cells[i]);
+      lines[i] += "  " + (last ? "" : pad) + cells[i];
     }
   }
   return lines;

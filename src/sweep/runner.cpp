@@ -33,6 +33,7 @@
 #include "train/signals.h"
 
 namespace dptrain::sweep {
+namespace fs = std::filesystem;
 namespace {
 
 class Loop {
@@ -69,14 +70,13 @@ class Loop {
   void take(const ProcessResult& ended) {
     const std::size_t trial = *busy_[at(ended.slot)];
     busy_[at(ended.slot)].reset();
-    if (ended.kind == ProcessResult::ExitKind::kDone)
-      schedule_.done(trial, ended.outcome);
-    else if (ended.kind == ProcessResult::ExitKind::kFailed)
-      schedule_.failed(trial, ended.outcome);
-    else
+    using enum ProcessResult::ExitKind;
+    if (ended.kind == kStopped)
       schedule_.stopped(trial);
+    else
+      schedule_.end(trial, ended.kind == kDone ? Status::kDone : Status::kFailed, ended.outcome);
     watcher_.save(sweep_);
-    if (ended.kind != ProcessResult::ExitKind::kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
+    if (ended.kind != kStopped) watcher_.ended(sweep_, sweep_.trials[trial]);
   }
 
   Sweep& sweep_;
@@ -87,16 +87,14 @@ class Loop {
   bool stopping_ = false;
 };
 
-}  // namespace
-
-void run(Sweep& sweep, Runner& runner, Watcher& watcher) { Loop(sweep, runner, watcher).run(); }
-
-namespace fs = std::filesystem;
-namespace {
-
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
-constexpr std::size_t kMaxReason = 300;
+
+/// As much of an error as a table shows.
+std::string reason(const std::string& error) {
+  constexpr std::size_t kMax = 300;
+  return printable(error.size() > kMax ? error.substr(0, kMax) + "..." : error);
+}
 
 /// The last error line of a log from byte `begin`, for processes that end without an exception: by the watchdog, for
 /// example.
@@ -106,8 +104,7 @@ std::string last_error(const std::string& log, std::int64_t begin) {
   std::string found;
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("error: ")) found = line.substr(7);
-  if (found.size() > kMaxReason) found = found.substr(0, kMaxReason) + "...";
-  return printable(found);
+  return reason(found);
 }
 
 std::string reason_of(int status, const std::string& message, const std::string& log) {
@@ -160,8 +157,7 @@ int status_of(pid_t process, int options, int& status) {
 
 /// Whether the run is trained to `epochs` or ended early.
 bool has_ended(const Outcome& outcome, const std::optional<std::int64_t>& epochs) {
-  const bool early = outcome.exit == "early_stopping" || outcome.exit == "max_time";
-  return early || (outcome.exit == "completed" && (!epochs || outcome.epochs >= *epochs));
+  return outcome.ended_early() || (outcome.exit == "completed" && (!epochs || outcome.epochs >= *epochs));
 }
 
 /// Ignores a file that fit did not write.
@@ -177,21 +173,19 @@ void read_result(const std::string& file, Outcome& outcome) try {
 
 }  // namespace
 
+void run(Sweep& sweep, Runner& runner, Watcher& watcher) { Loop(sweep, runner, watcher).run(); }
+
 Outcome outcome_of(const Plan& plan, const std::string& run) {
   Outcome outcome;
   try {
     const train::RunCurves curves = train::read_run(run, run);
-    const auto column = [&](const std::string& name) {
-      const auto found = curves.values.find(name);
-      return found == curves.values.end() ? std::vector<plot::Point>{} : found->second;
-    };
-    for (const plot::Point& point : column(plan.objective)) {
+    for (const plot::Point& point : curves.column(plan.objective)) {
       if (!std::isfinite(point.y) || (outcome.objective && !better(plan, point.y, *outcome.objective))) continue;
       outcome.objective = point.y;
       outcome.best_epoch = static_cast<std::int64_t>(point.x);
     }
-    for (const plot::Point& point : column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
-    for (const plot::Point& point : column("epoch"))
+    for (const plot::Point& point : curves.column("seconds")) outcome.seconds += std::isfinite(point.y) ? point.y : 0;
+    for (const plot::Point& point : curves.column("epoch"))
       outcome.epochs = std::max(outcome.epochs, static_cast<std::int64_t>(point.x));
   } catch (const Error&) {  // no epoch completed
   }
@@ -207,9 +201,7 @@ std::string stored_error(const std::string& file) try {
   if (!json.is_object()) return "";
   const SourceLocation location{json.value("file", ""), json.value("line", 0), json.value("column", 0)};
   const std::string message = json.value("message", "");
-  std::string text = (location.is_known() ? location.text() + ": " : "") + message.substr(0, message.find('\n'));
-  if (text.size() > kMaxReason) text = text.substr(0, kMaxReason) + "...";
-  return printable(text);
+  return reason((location.is_known() ? location.text() + ": " : "") + message.substr(0, message.find('\n')));
 } catch (const nlohmann::json::exception&) {  // not written by dptrain
   return "";
 } catch (const Error&) {  // not readable

@@ -31,35 +31,23 @@ std::optional<std::int64_t> Schedule::epochs_of(const Trial& trial) const {
   return sweep_.plan.rungs[trial.rung];
 }
 
-void Schedule::done(std::size_t trial, Outcome outcome) {
-  sweep_.trials[trial].status = Status::kDone;
-  sweep_.trials[trial].outcome = std::move(outcome);
-  promote();
-}
-
-void Schedule::failed(std::size_t trial, Outcome outcome) {
-  sweep_.trials[trial].status = Status::kFailed;
+void Schedule::end(std::size_t trial, Status status, Outcome outcome) {
+  sweep_.trials[trial].status = status;
   sweep_.trials[trial].outcome = std::move(outcome);
   promote();
 }
 
 void Schedule::stopped(std::size_t trial) { sweep_.trials[trial].status = Status::kWaiting; }
 
-bool Schedule::finished() const {
-  return std::ranges::none_of(sweep_.trials, [](const Trial& trial) {
-    return trial.status == Status::kWaiting || trial.status == Status::kRunning;
-  });
-}
+bool Schedule::finished() const { return std::ranges::none_of(sweep_.trials, &Trial::is_left); }
 
 /// Once the highest rung is complete, moves its best trials to the next. Repeats if all of these have ended early.
 void Schedule::promote() {
-  for (;;) {
-    if (!finished()) return;
+  while (finished()) {
     std::size_t rung = 0;
     for (const Trial& trial : sweep_.trials) rung = std::max(rung, trial.rung);
     if (rung >= sweep_.plan.last_rung()) return;
-    std::size_t there = 0;
-    for (const Trial& trial : sweep_.trials) there += trial.rung == rung ? 1 : 0;
+    const auto there = static_cast<std::size_t>(std::ranges::count(sweep_.trials, rung, &Trial::rung));
     std::size_t left = survivors_of(there, sweep_.plan.eta);
     bool any = false;
     for (const std::size_t place : ranking(sweep_)) {
@@ -68,7 +56,7 @@ void Schedule::promote() {
       ++trial.rung;
       --left;
       any = true;
-      if (!trial.ended_early()) trial.status = Status::kWaiting;
+      if (!trial.outcome.ended_early()) trial.status = Status::kWaiting;
     }
     if (!any) return;
   }
@@ -85,8 +73,7 @@ std::size_t Schedule::runs_in_all() const {
 
 std::size_t Schedule::runs_done() const {
   std::size_t done = 0;
-  for (const Trial& trial : sweep_.trials)
-    done += trial.rung + (trial.status == Status::kDone || trial.status == Status::kFailed ? 1 : 0);
+  for (const Trial& trial : sweep_.trials) done += trial.rung + (trial.is_left() ? 0 : 1);
   return done;
 }
 

@@ -21,8 +21,8 @@ class Schedule {
   /// Total epochs of a trial at its rung; nothing: as configured.
   std::optional<std::int64_t> epochs_of(const Trial& trial) const;
 
-  void done(std::size_t trial, Outcome outcome);
-  void failed(std::size_t trial, Outcome outcome);
+  /// `status`: kDone or kFailed.
+  void end(std::size_t trial, Status status, Outcome outcome);
   /// The trial was stopped with the sweep and continues when that is resumed.
   void stopped(std::size_t trial);
 

@@ -1,7 +1,6 @@
 #include "sweep/space.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
@@ -103,10 +102,8 @@ std::string draw_one(const SweepParameter& parameter, RandomStream stream) {
 }  // namespace
 
 std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value);
-  return whole ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 SweepParameter parse_parameter(const std::string& text) {

@@ -49,6 +49,9 @@ struct Outcome {
   std::int64_t best_epoch = 0;        ///< counted from 1
   std::int64_t epochs = 0;
   double seconds = 0;  ///< training and validation
+
+  /// Nothing is left to train, whatever the number of epochs.
+  bool ended_early() const { return exit == "early_stopping" || exit == "max_time"; }
 };
 
 struct Trial {
@@ -59,8 +62,7 @@ struct Trial {
   Outcome outcome{};
 
   std::string folder() const;  ///< "007"
-  /// Nothing is left to train, whatever the number of epochs.
-  bool ended_early() const { return outcome.exit == "early_stopping" || outcome.exit == "max_time"; }
+  bool is_left() const { return status == Status::kWaiting || status == Status::kRunning; }
 };
 
 struct Sweep {

@@ -7,12 +7,10 @@
 namespace dptrain::train {
 
 nlohmann::json Callback::save() const { return nlohmann::json::object(); }
-void Callback::restore(const nlohmann::json&) {}
 const std::vector<std::vector<float>>& Callback::saved_weights() const {
   static const std::vector<std::vector<float>> none;
   return none;
 }
-void Callback::restore_weights(std::vector<std::vector<float>>) {}
 
 std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config) {
   return static_cast<const CallbackDef&>(config.def()).make(config.spec());

@@ -74,40 +74,28 @@ class Callback {
  public:
   virtual ~Callback() = default;
   virtual std::string name() const = 0;
-  virtual void train_begin(TrainingControl& control, bool resumed) {
-    static_cast<void>(control), static_cast<void>(resumed);
-  }
+  virtual void train_begin(TrainingControl& /*control*/, bool /*resumed*/) {}
   /// Called before the first step of an epoch (counted from 0), also after a resume.
-  virtual void epoch_begin(TrainingControl& control, std::int64_t epoch) {
-    static_cast<void>(control), static_cast<void>(epoch);
-  }
+  virtual void epoch_begin(TrainingControl& /*control*/, std::int64_t /*epoch*/) {}
   /// Whether step_end() of this step (StepReport::step) reads weights or state. Called once, when the step is queued.
   /// If true, no further step is queued before step_end(); otherwise the devices may be some steps ahead of it.
-  virtual bool stops_at(TrainingControl& control, std::int64_t step) {
-    return static_cast<void>(control), static_cast<void>(step), false;
-  }
-  virtual void step_end(TrainingControl& control, const StepReport& report) {
-    static_cast<void>(control), static_cast<void>(report);
-  }
+  virtual bool stops_at(TrainingControl& /*control*/, std::int64_t /*step*/) { return false; }
+  virtual void step_end(TrainingControl& /*control*/, const StepReport& /*report*/) {}
   /// Called if validation runs every N steps. The checkpoint of that step is written after all callbacks.
-  virtual void validation_end(TrainingControl& control, const ValidationReport& report) {
-    static_cast<void>(control), static_cast<void>(report);
-  }
+  virtual void validation_end(TrainingControl& /*control*/, const ValidationReport& /*report*/) {}
   /// May add to the logs (ReduceLROnPlateau: learning_rate), which later callbacks read.
-  virtual void epoch_end(TrainingControl& control, EpochReport& report) {
-    static_cast<void>(control), static_cast<void>(report);
-  }
-  virtual void train_end(TrainingControl& control) { static_cast<void>(control); }
+  virtual void epoch_end(TrainingControl& /*control*/, EpochReport& /*report*/) {}
+  virtual void train_end(TrainingControl& /*control*/) {}
   /// Retries failed writes to the callback's own files; false if data is lost.
   virtual bool flush() { return true; }
 
   /// Distinguishes the states of callbacks of one type. Excludes arguments that a resumed run may change (patience).
   virtual std::string subject() const { return ""; }
   virtual nlohmann::json save() const;
-  virtual void restore(const nlohmann::json& state);
+  virtual void restore(const nlohmann::json& /*state*/) {}
   /// Weights stored with the JSON state, one array per Model::weights entry (EarlyStopping); empty: none.
   virtual const std::vector<std::vector<float>>& saved_weights() const;
-  virtual void restore_weights(std::vector<std::vector<float>> weights);
+  virtual void restore_weights(std::vector<std::vector<float>> /*weights*/) {}
 };
 
 std::unique_ptr<Callback> make_callback(const experiment::CallbackConfig& config);

@@ -35,21 +35,6 @@ double number_of(const std::string& field) {
   return value;
 }
 
-const std::vector<Point>* find_column(const RunCurves& run, const std::string& column) {
-  const auto found = run.values.find(column);
-  return found == run.values.end() || found->second.empty() ? nullptr : &found->second;
-}
-
-std::optional<std::size_t> best_of(const std::vector<Point>& points, Direction better) {
-  if (better == Direction::kUnknown) return std::nullopt;
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!std::isfinite(points[i].y)) continue;
-    if (!best || nn::is_better(better, points[i].y, points[*best].y)) best = i;
-  }
-  return best;
-}
-
 /// `directions` of result.json: {"val_accuracy": "max"}.
 std::map<std::string, Direction> directions_of_result(const std::string& folder) {
   std::map<std::string, Direction> better;
@@ -82,18 +67,15 @@ std::map<std::string, Direction> directions_of_config(const std::string& folder)
 std::vector<std::string> metrics_of(const std::vector<RunCurves>& runs) {
   std::vector<std::string> metrics;
   for (const RunCurves& run : runs)
-    for (const std::string& column : run.columns) {
-      const bool other = column == "epoch" || column == "lr" || column == "examples_per_second" ||
-                         column == "seconds" || column.starts_with("val_");
-      if (!other && std::ranges::find(metrics, column) == metrics.end()) metrics.push_back(column);
-    }
+    for (const std::string& metric : run.metrics())
+      if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
   return metrics;
 }
 
 bool validated(const std::vector<RunCurves>& runs, const std::vector<std::string>& metrics) {
   for (const RunCurves& run : runs)
     for (const std::string& metric : metrics)
-      if (find_column(run, "val_" + metric) != nullptr) return true;
+      if (!run.column("val_" + metric).empty()) return true;
   return false;
 }
 
@@ -124,25 +106,25 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
               .height = runs.size() > kManyRuns ? 340.0 : 260.0,
               .half = true};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::vector<Point>* const validation = find_column(runs[i], "val_" + metric);
-    if (const std::vector<Point>* const training = find_column(runs[i], metric)) {
-      plot::Line line{.name = runs[i].name + " training", .points = *training, .style = plot::line_style(i)};
-      if (validation != nullptr) {
+    const std::vector<Point>&validation = runs[i].column("val_" + metric), &training = runs[i].column(metric);
+    if (!training.empty()) {
+      plot::Line line{.name = runs[i].name + " training", .points = training, .style = plot::line_style(i)};
+      if (!validation.empty()) {
         if (one) line.style = plot::line_style(1);
         line.dash = Dash::kDashed;
         line.width = 1.5;
         line.opacity = one ? 1 : runs.size() > kManyRuns ? 0.4 : 0.75;
         line.marks = false;
       } else {
-        line.best = best_of(*training, better);
+        line.best = best_of(training, better);
       }
       panel.lines.push_back(std::move(line));
     }
-    if (validation != nullptr)
+    if (!validation.empty())
       panel.lines.push_back({.name = runs[i].name + " validation",
-                             .points = *validation,
+                             .points = validation,
                              .style = plot::line_style(i),
-                             .best = best_of(*validation, better)});
+                             .best = best_of(validation, better)});
   }
   for (plot::Line& line : panel.lines) {
     if (runs.size() > kManyRuns && line.dash == Dash::kSolid) line.width = 1.6;
@@ -155,9 +137,9 @@ Panel metric_panel(const std::vector<RunCurves>& runs, const std::string& metric
 Panel side_panel(const std::vector<RunCurves>& runs, const std::string& column, const std::string& title) {
   Panel panel{.title = title, .x_label = "epoch", .from_zero = true, .whole_x = true, .height = 165, .half = true};
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (const std::vector<Point>* const points = find_column(runs[i], column))
+    if (const std::vector<Point>& points = runs[i].column(column); !points.empty())
       panel.lines.push_back(
-          {.name = runs[i].name, .points = *points, .style = plot::line_style(i), .width = 1.6, .marks = false});
+          {.name = runs[i].name, .points = points, .style = plot::line_style(i), .width = 1.6, .marks = false});
   return panel;
 }
 
@@ -205,9 +187,9 @@ std::vector<LegendEntry> keys_of(const std::vector<RunCurves>& runs, bool with_v
 /// "loss 0.312, epoch 7": the best value, of validation if there is one.
 std::string legend_note(const RunCurves& run, const std::string& metric) {
   for (const std::string& column : {"val_" + metric, metric})
-    if (const std::vector<Point>* const points = find_column(run, column)) {
-      const auto best = best_of(*points, run.direction_of(column));
-      if (best) return fmt::format("{} {}", column, epoch_text((*points)[*best]));
+    if (const std::vector<Point>& points = run.column(column); !points.empty()) {
+      const auto best = best_of(points, run.direction_of(column));
+      if (best) return fmt::format("{} {}", column, epoch_text(points[*best]));
       return run.direction_of(column) == Direction::kUnknown ? "" : column + " never finite";
     }
   return "";
@@ -218,6 +200,29 @@ std::string legend_note(const RunCurves& run, const std::string& metric) {
 Direction RunCurves::direction_of(const std::string& column) const {
   const auto found = better.find(column);
   return found == better.end() ? Direction::kUnknown : found->second;
+}
+
+const std::vector<Point>& RunCurves::column(const std::string& key) const {
+  static const std::vector<Point> none;
+  const auto found = values.find(key);
+  return found == values.end() ? none : found->second;
+}
+
+std::vector<std::string> RunCurves::metrics() const {
+  std::vector<std::string> metrics;
+  for (const std::string& column : columns)
+    if (column != "epoch" && column != "lr" && column != "examples_per_second" && column != "seconds" &&
+        !column.starts_with("val_"))
+      metrics.push_back(column);
+  return metrics;
+}
+
+std::optional<std::size_t> best_of(const std::vector<Point>& points, Direction better) {
+  std::optional<std::size_t> best;
+  if (better == Direction::kUnknown) return best;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (std::isfinite(points[i].y) && (!best || nn::is_better(better, points[i].y, points[*best].y))) best = i;
+  return best;
 }
 
 RunCurves read_run(const std::string& folder, const std::string& name) {

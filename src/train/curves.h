@@ -3,6 +3,7 @@
 // Learning curves: charts of train.csv, for `dptrain plot` and for each run. Pure, except for read_run(); any thread.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,14 @@ struct RunCurves {
   std::map<std::string, nn::Direction> better{};             ///< by column, for values of metrics and losses
 
   nn::Direction direction_of(const std::string& column) const;
+  /// Its points; none if the column is missing.
+  const std::vector<plot::Point>& column(const std::string& key) const;
+  /// The logged metrics "loss", "accuracy", ..., without "val_".
+  std::vector<std::string> metrics() const;
 };
+
+/// Index of the best finite point; nothing without one, and if it is not known which values are better.
+std::optional<std::size_t> best_of(const std::vector<plot::Point>& points, nn::Direction better);
 
 /// Reads directions from result.json, or from the config if that has none (a run that has not ended, older versions).
 /// Throws Error{kData} if the folder has no train.csv or the file has no row.

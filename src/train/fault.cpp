@@ -19,7 +19,10 @@
 #include "train/position.h"
 
 namespace dptrain::train {
+namespace fs = std::filesystem;
 namespace {
+
+using nlohmann::ordered_json;
 
 /// Runs steps from `position`, with validation after each epoch, until an error or past `last_step`.
 std::optional<Error> run_until_error(session::Session& session, Position position, std::int64_t last_step) try {
@@ -44,13 +47,6 @@ std::optional<Error> run_until_error(session::Session& session, Position positio
 } catch (const std::exception& error) {
   return Error(ErrorKind::kInternal, error.what());
 }
-
-}  // namespace
-
-namespace fs = std::filesystem;
-namespace {
-
-using nlohmann::ordered_json;
 
 /// A number as text and as bits, since JSON has no NaN.
 ordered_json exact(double value) {
@@ -216,7 +212,7 @@ Replay replay(const std::string& folder, const std::optional<session::DeviceRequ
               const experiment::Overrides& overrides) {
   Replay result;
   result.recorded = read_fault(folder);
-  const std::string file = (std::filesystem::path(folder) / kFaultState).string();
+  const std::string file = (fs::path(folder) / kFaultState).string();
   const formats::CheckpointState state = formats::read_state(file);
   const experiment::Experiment experiment = load_experiment_text(state.resolved_config, file, overrides);
   session::SessionOptions options;

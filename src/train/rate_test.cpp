@@ -37,13 +37,6 @@ double slope_at(const std::vector<RatePoint>& points, std::size_t i, std::size_t
   return xx > 0 ? xy / xx : 0;
 }
 
-data::Batch next_batch(data::Loader& loader) {
-  data::Batch batch = loader.next();
-  if (batch.rows() > 0) return batch;
-  loader.next_epoch();
-  return loader.next();
-}
-
 }  // namespace
 
 double RateCurve::rate(std::int64_t step) const {
@@ -97,7 +90,7 @@ RateCurve test_rates(session::Session& session, const RateRange& range,
     continues = tick(++done) && continues;
   };
   for (std::int64_t step = 0; step < range.steps && continues; ++step) {
-    data::Batch batch = next_batch(loader);
+    data::Batch batch = session::next_batch(loader);
     const runtime::StepInputs inputs{step, factor * curve.rate(step), batch.rows()};
     queue.step(std::make_shared<const data::Batch>(std::move(batch)), inputs);
     while (queue.is_due()) collect();

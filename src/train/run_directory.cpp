@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -49,18 +48,12 @@ fs::path runs_of(const experiment::Experiment& experiment, const std::optional<s
   return fs::path(experiment.config.run_dir.value) / folder_name(name.value_or(experiment.config.name));
 }
 
-std::optional<int> run_number(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  int number = 0;
-  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc() && rest == name.data() + name.size() ? std::optional(number) : std::nullopt;
-}
-
 std::vector<std::pair<int, fs::path>> numbered_runs(const fs::path& runs) {
   std::vector<std::pair<int, fs::path>> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(runs, ignored))
-    if (const auto number = run_number(entry.path())) found.emplace_back(*number, entry.path());
+    if (const auto number = parse_number<int>(entry.path().filename().string()))
+      found.emplace_back(*number, entry.path());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -261,9 +254,7 @@ std::string this_process() {
 RunLock::RunLock(const std::string& directory) {
   const std::string path = (std::filesystem::path(directory) / experiment::kRunLock).string();
   file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file_ < 0)
-    throw Error(ErrorKind::kWrite,
-                fmt::format("{}: cannot write: {}; choose another folder with --run-dir", path, std::strerror(errno)));
+  if (file_ < 0) cannot_write(path, std::strerror(errno));
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
     const int failure = errno;
     const std::string owner = owner_of(file_);

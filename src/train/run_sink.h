@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -22,35 +21,18 @@ class RunSink {
   RunSink() = default;
   RunSink(const RunSink&) = delete;
   RunSink& operator=(const RunSink&) = delete;
-  virtual ~RunSink();
+  virtual ~RunSink() = default;
 
   /// Resumes after this many whole epochs and steps: removes later and torn lines. Throws Error{kWrite} if unreadable.
-  virtual void cut(std::int64_t epochs, std::int64_t steps);
-  virtual void step(const IntervalReport& report);
-  virtual void epoch(const EpochReport& report);
+  virtual void cut(std::int64_t /*epochs*/, std::int64_t /*steps*/) {}
+  virtual void step(const IntervalReport& /*report*/) {}
+  virtual void epoch(const EpochReport& /*report*/) {}
   /// A single event: "save", "nonfinite", "validation".
-  virtual void event(const std::string& kind, const nlohmann::json& fields);
-  virtual void bad_sample(const data::BadSample& bad);
-  virtual void end(const EndReport& report);
+  virtual void event(const std::string& /*kind*/, const nlohmann::json& /*fields*/) {}
+  virtual void bad_sample(const data::BadSample& /*bad*/) {}
+  virtual void end(const EndReport& /*report*/) {}
   /// Retries failed lines; false: some are lost.
-  virtual bool flush();
-};
-
-/// Forwards to several sinks, in order.
-class SinkList final : public RunSink {
- public:
-  void add(std::unique_ptr<RunSink> sink) { sinks_.push_back(std::move(sink)); }
-
-  void cut(std::int64_t epochs, std::int64_t steps) override;
-  void step(const IntervalReport& report) override;
-  void epoch(const EpochReport& report) override;
-  void event(const std::string& kind, const nlohmann::json& fields) override;
-  void bad_sample(const data::BadSample& bad) override;
-  void end(const EndReport& report) override;
-  bool flush() override;
-
- private:
-  std::vector<std::unique_ptr<RunSink>> sinks_;
+  virtual bool flush() { return true; }
 };
 
 /// The files of a run's folder (docs/reference/run-directory.md). `validated`: train.csv has validation columns from

@@ -1,7 +1,6 @@
 #include "train/step_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
@@ -38,9 +37,8 @@ auto line_order(const trace::ThreadEntries& thread) {
 }
 
 std::optional<std::int64_t> step_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc() && rest == text.data() + text.size() && value >= 1 ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 1 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -361,19 +361,18 @@ FitResult Trainer::finish() {
 
 EndReport Trainer::end_report(const FitResult& result) const {
   const Position& position = run_.position;
-  EndReport report;
-  report.result = result;
-  report.epochs = position.epoch;
-  report.steps = position.step;
-  report.seconds = position.seconds + position.epoch_seconds + position.validation_seconds;
+  const double seconds = position.seconds + position.epoch_seconds + position.validation_seconds;
   const double samples = static_cast<double>(position.epoch) * static_cast<double>(session_.train_loader().samples()) +
                          static_cast<double>(position.samples);
-  report.examples_per_second = samples / std::max(report.seconds, 1e-9);
-  report.best = run_.best;
-  report.logged = run_.logged;
-  report.saves = checkpoints_.saves();
-  report.save_stall_seconds = checkpoints_.stall_seconds();
-  return report;
+  return {.result = result,
+          .epochs = position.epoch,
+          .steps = position.step,
+          .seconds = seconds,
+          .examples_per_second = samples / std::max(seconds, 1e-9),
+          .best = run_.best,
+          .logged = run_.logged,
+          .saves = checkpoints_.saves(),
+          .save_stall_seconds = checkpoints_.stall_seconds()};
 }
 
 void Trainer::begin_with(const formats::OptimizerState& state) {

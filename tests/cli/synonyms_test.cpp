@@ -135,7 +135,8 @@ TEST(Synonyms, AnswersCommandsAndFlags) {
   for (const Synonym& row : synonyms()) {
     if (!is_of_command_line(row)) continue;
     const std::string word(row.word);
-    std::string message = "accepted", known;
+    std::string message = "accepted";
+    std::optional<std::string> known;
     try {
       cli::App app;
       if (row.context == "command") {

@@ -242,7 +242,7 @@ TEST(Runner, AnEarlyStoppedTrialKeepsItsRankWithoutTraining) {
     EXPECT_EQ(schedule.epochs_of(sweep.trials[trial]), 1);
     Outcome outcome{.exit = "completed", .objective = 0.1 * i, .best_epoch = 1, .epochs = 1};
     if (i == 2) outcome.exit = "early_stopping";
-    schedule.done(trial, outcome);
+    schedule.end(trial, Status::kDone, outcome);
   }
   EXPECT_TRUE(schedule.finished());
   EXPECT_EQ(numbers(sweep, 1), std::vector<std::int64_t>{3});

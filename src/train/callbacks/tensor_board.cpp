@@ -1,6 +1,5 @@
 #include "train/callbacks/tensor_board.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "experiment/run_files.h"
 #include "train/callback_def.h"
 #include "train/tensorboard/board.h"
@@ -212,12 +212,9 @@ bool Value<train::UpdateFrequency>::read(const Node& node, Reader& reader, train
     out.steps = found.str() == "batch" ? 1 : 0;
     return true;
   }
-  std::int64_t steps = 0;
-  const std::string& text = found.str();
-  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), steps);
-  if (!found.is_scalar() || fault != std::errc() || rest != text.data() + text.size() || steps < 1)
+  out.steps = parse_number<std::int64_t>(found.str()).value_or(0);
+  if (!found.is_scalar() || out.steps < 1)
     return reader.expected(found, "epoch, batch, or the steps between two points, >= 1"), false;
-  out.steps = steps;
   return true;
 }
 Node Value<train::UpdateFrequency>::write(const train::UpdateFrequency& value) {

@@ -1,4 +1,4 @@
-#include "train/sinks/run_files.h"
+// The files that each run writes, one RunSink each (docs/reference/run-directory.md).
 
 #include <algorithm>
 #include <charconv>
@@ -13,9 +13,11 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "experiment/run_files.h"
 #include "plot/file.h"
 #include "train/curves.h"
 #include "train/line_file.h"
+#include "train/run_sink.h"
 
 namespace dptrain::train {
 namespace {
@@ -36,9 +38,29 @@ std::vector<std::string> epoch_columns(const experiment::Logs& logs, bool valida
   return all;
 }
 
-class EpochTable final : public RunSink {
+/// The first field of a row as a number; 0 if it is not a number, as in a header.
+std::int64_t leading_number(const std::string& row) {
+  std::int64_t number = 0;
+  std::from_chars(row.data(), row.data() + row.size(), number);
+  return number;
+}
+
+/// A file that grows by whole lines.
+class LineSink : public RunSink {
  public:
-  EpochTable(const std::string& path, bool validated) : path_(path), file_(path), validated_(validated) {
+  explicit LineSink(const std::string& path) : path_(path), file_(path) {}
+
+  bool flush() override { return file_.flush(); }
+
+ protected:
+  const std::string path_;
+  LineFile file_;
+};
+
+/// train.csv: one row per epoch; a row of a partial epoch is replaced by the next row of the same epoch.
+class EpochTable final : public LineSink {
+ public:
+  EpochTable(const std::string& path, bool validated) : LineSink(path), validated_(validated) {
     const std::vector<std::string> rows = LineFile::read(path);
     if (rows.empty()) return;
     columns_ = split(rows.front(), ',');
@@ -61,8 +83,6 @@ class EpochTable final : public RunSink {
     file_.append(join(fields, ","), join(columns_, ","));
   }
 
-  bool flush() override { return file_.flush(); }
-
  private:
   static std::string field(const std::string& column, const EpochReport& report) {
     const auto number = [](double value) { return fmt::format("{:.9g}", value); };
@@ -74,32 +94,15 @@ class EpochTable final : public RunSink {
     return value == nullptr ? "" : number(*value);
   }
 
-  std::string path_;
-  LineFile file_;
   bool validated_;
   std::vector<std::string> columns_;  ///< empty before the first row
   std::int64_t last_row_ = 0;         ///< epoch of the last row
 };
 
-}  // namespace
-
-std::int64_t leading_number(const std::string& row) {
-  std::int64_t number = 0;
-  const auto [rest, error] = std::from_chars(row.data(), row.data() + row.size(), number);
-  return error == std::errc() ? number : 0;
-}
-
-std::unique_ptr<RunSink> make_epoch_table(const std::string& path, bool validated) {
-  return std::make_unique<EpochTable>(path, validated);
-}
-
-namespace {
-
-constexpr const char* kStepHeader = "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms";
-
-class StepTable final : public RunSink {
+/// steps.csv: one row per interval.
+class StepTable final : public LineSink {
  public:
-  explicit StepTable(const std::string& path) : path_(path), file_(path) {}
+  using LineSink::LineSink;
 
   void cut(std::int64_t, std::int64_t steps) override {
     LineFile::filter(path_, [&](const std::string& row) { return leading_number(row) <= steps; });
@@ -109,25 +112,14 @@ class StepTable final : public RunSink {
     file_.append(fmt::format("{},{},{:.9g},{:.9g},{:.9g},{:.6g},{:.6g},{:.6g}", report.last.step, report.last.epoch + 1,
                              report.loss, report.last.learning_rate, report.examples_per_second, report.step_ms,
                              report.data_wait_ms, report.comm_exposed_ms),
-                 kStepHeader);
+                 "step,epoch,loss,lr,examples_per_second,step_ms,data_wait_ms,comm_exposed_ms");
   }
-
-  bool flush() override { return file_.flush(); }
-
- private:
-  std::string path_;
-  LineFile file_;
 };
 
-}  // namespace
-
-std::unique_ptr<RunSink> make_step_table(const std::string& path) { return std::make_unique<StepTable>(path); }
-
-namespace {
-
-class EventLines final : public RunSink {
+/// events.jsonl: one line {"t": unix seconds, "ev": kind, ...fields} per report.
+class EventLines final : public LineSink {
  public:
-  explicit EventLines(const std::string& path) : path_(path), file_(path) {}
+  using LineSink::LineSink;
 
   /// Keeps all events and removes only a torn line.
   void cut(std::int64_t, std::int64_t) override {
@@ -163,23 +155,12 @@ class EventLines final : public RunSink {
                   {"saves", report.saves},
                   {"save_stall_seconds", report.save_stall_seconds}});
   }
-
-  bool flush() override { return file_.flush(); }
-
- private:
-  std::string path_;
-  LineFile file_;
 };
 
-}  // namespace
-
-std::unique_ptr<RunSink> make_event_lines(const std::string& path) { return std::make_unique<EventLines>(path); }
-
-namespace {
-
-class DataErrors final : public RunSink {
+/// data-errors.csv: one row per file; rows from before a resume are not repeated.
+class DataErrors final : public LineSink {
  public:
-  explicit DataErrors(const std::string& path) : path_(path), file_(path) {
+  explicit DataErrors(const std::string& path) : LineSink(path) {
     for (const std::string& row : LineFile::read(path)) known_.insert(row);
   }
 
@@ -194,21 +175,12 @@ class DataErrors final : public RunSink {
     if (known_.insert(row).second) file_.append(row, "file,byte,message");
   }
 
-  bool flush() override { return file_.flush(); }
-
  private:
-  std::string path_;
-  LineFile file_;
   std::set<std::string> known_;
 };
 
-}  // namespace
-
-std::unique_ptr<RunSink> make_data_errors(const std::string& path) { return std::make_unique<DataErrors>(path); }
-
-namespace {
-
-/// Draws the contents of train.csv, so that epochs before a resume are included.
+/// curves.svg, drawn from train.csv, so that epochs before a resume are included: at most every two seconds, and at the
+/// end. A failure is a warning.
 class CurvesPicture final : public RunSink {
  public:
   explicit CurvesPicture(std::string folder) : folder_(std::move(folder)) {}
@@ -244,14 +216,6 @@ class CurvesPicture final : public RunSink {
   bool stale_ = true;  // initially true: a completed run may have been killed while drawing
   bool warned_ = false;
 };
-
-}  // namespace
-
-std::unique_ptr<RunSink> make_curves_picture(const std::string& folder) {
-  return std::make_unique<CurvesPicture>(folder);
-}
-
-namespace {
 
 class ResultFile final : public RunSink {
  public:
@@ -302,10 +266,50 @@ class ResultFile final : public RunSink {
   const RunDirectory& directory_;
 };
 
+/// Forwards to several sinks, in order.
+class SinkList final : public RunSink {
+ public:
+  template <class Sink, class... Arguments>
+  void add(Arguments&&... arguments) {
+    sinks_.push_back(std::make_unique<Sink>(std::forward<Arguments>(arguments)...));
+  }
+
+  void cut(std::int64_t epochs, std::int64_t steps) override { each(&RunSink::cut, epochs, steps); }
+  void step(const IntervalReport& report) override { each(&RunSink::step, report); }
+  void epoch(const EpochReport& report) override { each(&RunSink::epoch, report); }
+  void event(const std::string& kind, const nlohmann::json& fields) override { each(&RunSink::event, kind, fields); }
+  void bad_sample(const data::BadSample& bad) override { each(&RunSink::bad_sample, bad); }
+  void end(const EndReport& report) override { each(&RunSink::end, report); }
+  bool flush() override {
+    bool all = true;
+    for (const auto& sink : sinks_) all = sink->flush() && all;
+    return all;
+  }
+
+ private:
+  template <class... Parameters, class... Arguments>
+  void each(void (RunSink::*call)(Parameters...), const Arguments&... arguments) {
+    for (const auto& sink : sinks_) ((*sink).*call)(arguments...);
+  }
+
+  std::vector<std::unique_ptr<RunSink>> sinks_;
+};
+
 }  // namespace
 
-std::unique_ptr<RunSink> make_result_file(const RunDirectory& directory) {
-  return std::make_unique<ResultFile>(directory);
+std::unique_ptr<RunSink> make_run_sinks(const RunDirectory& directory, bool validated) {
+  auto all = std::make_unique<SinkList>();
+  all->add<EpochTable>(directory.file("train.csv"), validated);
+  all->add<StepTable>(directory.file("steps.csv"));
+  all->add<DataErrors>(directory.file(experiment::kDataErrors));
+  all->add<CurvesPicture>(directory.path());  // reads train.csv, which is complete by now
+  all->add<ResultFile>(directory);
+  all->add<EventLines>(directory.file("events.jsonl"));  // its "end" event implies that result.json exists
+  return all;
+}
+
+std::unique_ptr<RunSink> silent_unless_first(const World& world, std::unique_ptr<RunSink> sink) {
+  return world.is_first() ? std::move(sink) : std::make_unique<RunSink>();
 }
 
 }  // namespace dptrain::train
