@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bench/device_check.h"
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "core/format.h"
 #include "core/text.h"
 #include "nn/activations.h"

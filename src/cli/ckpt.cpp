@@ -14,7 +14,7 @@
 #include "formats/checkpoint/checkpoint.h"
 #include "formats/checkpoint/weights.h"
 #include "formats/exporter.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 #include "train/line_file.h"
 #include "train/model_source.h"
 

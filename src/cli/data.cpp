@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/quantity.h"
 #include "core/text.h"
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 #include "data/inspection.h"
 #include "data/sources/dataset.h"
 #include "data/transforms/normalization.h"

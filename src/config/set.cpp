@@ -3,7 +3,7 @@
 #include <charconv>
 #include <span>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "config/source_text.h"
 #include "config/tree_builder.h"
 #include "core/format.h"

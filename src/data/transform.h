@@ -18,7 +18,7 @@
 #include "config/typed.h"
 #include "core/error.h"
 #include "core/shape.h"
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 #include "data/source.h"
 #include "formats/preparation.h"
 #include "kernels/pixel_program.h"

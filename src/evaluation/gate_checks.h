@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluation/paired.h"
+#include "evaluation/paired_comparison.h"
 #include "evaluation/verdict.h"
 #include "experiment/gates_section.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "config/config_loader.h"
 #include "config/json_fragment.h"
-#include "config/load.h"
 #include "config/reader.h"
 #include "config/synonyms.h"
 #include "core/error.h"
@@ -22,7 +22,7 @@
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "experiment/sections.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 #include "nn/activations.h"
 #include "nn/initializer.h"
 #include "nn/loss.h"

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "config/config_loader.h"
 #include "config/json_fragment.h"
-#include "config/load.h"
 #include "config/schema.h"
 #include "core/error.h"
 #include "core/format.h"

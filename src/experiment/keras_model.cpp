@@ -7,7 +7,7 @@
 #include "config/schema.h"
 #include "core/format.h"
 #include "formats/keras/keras_import.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 
 namespace dptrain::experiment {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/definitions.h"
-#include "graph/expand.h"
+#include "graph/expansion.h"
 #include "graph/network.h"
 
 namespace dptrain::graph {

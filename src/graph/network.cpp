@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "config/bundled.h"
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "config/synonyms.h"
 #include "core/error.h"
 #include "core/format.h"

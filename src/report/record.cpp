@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"

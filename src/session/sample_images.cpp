@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "data/batch_buffer.h"
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 
 namespace dptrain::session {
 namespace {

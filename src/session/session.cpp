@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "config/config_loader.h"
 #include "config/diagnostics.h"
-#include "config/load.h"
 #include "core/activity.h"
 #include "core/clock.h"
 #include "core/error.h"

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/config_loader.h"
 #include "config/diagnostics.h"
 #include "config/family.h"
-#include "config/load.h"
 #include "support/test_data.h"
 
 namespace dptrain::test {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "backend/guarded.h"
+#include "backend/guarded_memory.h"
 #include "backend/harness.h"
 #include "backend/number_types.h"
 #include "backend/one_op.h"

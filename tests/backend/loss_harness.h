@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "backend/guarded.h"
+#include "backend/guarded_memory.h"
 #include "backend/measured_loss.h"
 #include "backend/test_devices.h"
 #include "nn/loss.h"

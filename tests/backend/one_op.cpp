@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/guarded.h"
+#include "backend/guarded_memory.h"
 #include "core/random.h"
 #include "plan/weight_order.h"
 #include "support/output_shape.h"

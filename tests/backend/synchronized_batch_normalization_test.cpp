@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "backend/guarded.h"
+#include "backend/guarded_memory.h"
 #include "backend/harness.h"
 #include "core/random.h"
 #include "nn/normalization.h"

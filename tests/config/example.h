@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "config/config_loader.h"
 #include "config/family.h"
-#include "config/load.h"
 
 namespace dptrain::config {
 

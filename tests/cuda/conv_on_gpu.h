@@ -10,7 +10,7 @@
 
 #include "backend/cuda/cuda_runtime.h"
 #include "backend/gpu/convolution.h"
-#include "cuda/need_gpu.h"
+#include "cuda/gpu_requirement.h"
 
 #ifndef DPTRAIN_BACKEND
 #define DPTRAIN_BACKEND emu

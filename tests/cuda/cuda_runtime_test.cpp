@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "cuda/need_gpu.h"
+#include "cuda/gpu_requirement.h"
 
 namespace dptrain::test {
 namespace {

@@ -15,7 +15,7 @@
 #include "data/loader.h"
 #include "data/transform.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/normalization.h"
 
 namespace dptrain::data {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "data/fixtures.h"
 #include "data/sources/cifar10.h"
 #include "data/sources/fixed_records.h"
@@ -14,7 +14,7 @@
 #include "data/transform.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/normalization.h"
 
 namespace dptrain::data {

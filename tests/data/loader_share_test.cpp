@@ -12,7 +12,7 @@
 #include "data/loader_batches.h"
 #include "data/transform.h"
 #include "data/transforms/colour.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/mixing.h"
 
 namespace dptrain::data {

@@ -10,7 +10,7 @@
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/pixel_program.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/mixing.h"
 #include "data/transforms/normalization.h"
 

@@ -11,7 +11,7 @@
 #include "data/sources/image_folder.h"
 #include "data/sources/text.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/normalization.h"
 #include "data/yaml_sets.h"
 #include "support/folder.h"

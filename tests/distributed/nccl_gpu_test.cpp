@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cuda/need_gpu.h"
+#include "cuda/gpu_requirement.h"
 #include "distributed/connector.h"
 #include "distributed/nccl_connector.h"
 #include "runtime/small_net.h"

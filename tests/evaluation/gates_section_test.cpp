@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "config/config_loader.h"
 #include "config/diagnostics.h"
-#include "config/load.h"
 #include "config/value.h"
 #include "evaluation/gate_checks.h"
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "config/schema.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 
 namespace dptrain::experiment {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "config/schema.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 #include "tests/config/example.h"
 
 namespace {

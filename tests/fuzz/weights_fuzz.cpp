@@ -10,7 +10,7 @@
 #include "formats/checkpoint_sample.h"
 #include "formats/contents.h"
 #include "formats/keras/keras_import.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 
 namespace {
 

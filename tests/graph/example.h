@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "config/reader.h"
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 #include "graph/model.h"
 #include "nn/layer.h"
 

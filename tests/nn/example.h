@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "config/config_loader.h"
 #include "config/family.h"
-#include "config/load.h"
 #include "config/reader.h"
 #include "nn/layer.h"
 #include "support/output_shape.h"

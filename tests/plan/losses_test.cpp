@@ -5,9 +5,9 @@
 
 #include "core/index.h"
 #include "plan/memory.h"
+#include "plan/plan_simulator.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
-#include "plan/simulate.h"
 
 namespace dptrain::plan {
 namespace {

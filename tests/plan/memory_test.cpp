@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plan/plan_simulator.h"
 #include "plan/sample_models.h"
-#include "plan/simulate.h"
 
 namespace dptrain::plan {
 namespace {

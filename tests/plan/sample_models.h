@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "config/load.h"
-#include "graph/build.h"
+#include "config/config_loader.h"
+#include "graph/graph_builder.h"
 #include "graph/model.h"
 #include "nn/activations.h"
 #include "nn/convolutions.h"

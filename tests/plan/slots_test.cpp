@@ -8,9 +8,9 @@
 #include "graph/slots.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
+#include "plan/plan_simulator.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
-#include "plan/simulate.h"
 
 namespace dptrain::plan {
 namespace {

@@ -5,7 +5,7 @@
 #include "backend/attention_shapes.h"
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
-#include "backend/cpu/per_rows.h"
+#include "backend/cpu/row_count_cache.h"
 #include "backend/device.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/elementwise.h"
@@ -126,7 +126,7 @@ class AttentionOp final : public Op, private SingleHeadAttention {
   static constexpr float kOne = 1;
 };
 
-using Products = PerRows<InnerProduct>;
+using Products = RowCountCache<InnerProduct>;
 
 /// Saved for backward: the projections, which backward replaces by their gradients, the outputs of the heads, and the
 /// kernel's saved tensors. Packed: kernels and biases of fused projections.

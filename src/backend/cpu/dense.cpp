@@ -2,7 +2,7 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
-#include "backend/cpu/per_rows.h"
+#include "backend/cpu/row_count_cache.h"
 #include "backend/device.h"
 #include "backend/ops/activations.h"
 
@@ -64,7 +64,7 @@ class DenseOp final : public Op {
   bool bias_;
   Epilogue epilogue_;
   bool wants_dx_, wants_dweights_;
-  PerRows<InnerProduct> products_{[this](std::int64_t rows) {
+  RowCountCache<InnerProduct> products_{[this](std::int64_t rows) {
     return InnerProduct(rows * positions_, in_, units_, bias_, wants_dx_, wants_dweights_, device_.dnnl(),
                         rounding_.has_value());
   }};

@@ -2,7 +2,7 @@
 
 // InnerProduct: products of a matrix of rows with weights [in, units], and their gradients, for Dense, projections of
 // attention, and inputs of recurrent layers. Belongs to one op and its thread; one object per number of rows
-// (per_rows.h).
+// (row_count_cache.h).
 //
 // oneDNN reads the weights as [in, units], as fast as its own layout without the reorder. kernels/cpu are used instead
 // where they are faster:

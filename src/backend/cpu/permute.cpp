@@ -2,7 +2,7 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/dnnl_support.h"
-#include "backend/cpu/per_rows.h"
+#include "backend/cpu/row_count_cache.h"
 #include "backend/device.h"
 
 namespace dptrain::backend::cpu {
@@ -71,7 +71,7 @@ class PermuteOp final : public Op {
   Dnnl& dnnl_;
   std::vector<std::int64_t> axes_;  // counted from 1
   Shape in_;
-  PerRows<Moves> moves_{[this](std::int64_t rows) { return make(rows); }};
+  RowCountCache<Moves> moves_{[this](std::int64_t rows) { return make(rows); }};
 };
 
 const RegisteredOp kCpuPermute = op<nn::PermuteSpec, PermuteOp>(DeviceKind::kCpu);

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/inner_product.h"
-#include "backend/cpu/per_rows.h"
+#include "backend/cpu/row_count_cache.h"
 #include "backend/recurrent_context.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/masked_steps.h"
@@ -129,7 +129,7 @@ class RecurrentInputs {
   bool bias_, wants_dx_, wants_weights_, packs_;
   std::uint32_t seed_;
   /// Products of all gates at once, and of one gate where each has its own dropout. Made for each number of positions.
-  PerRows<InnerProduct> whole_, single_;
+  RowCountCache<InnerProduct> whole_, single_;
 };
 
 /// The gradient of a recurrent kernel [units, gates * units] from all steps at once: the states that the steps read,

@@ -10,7 +10,7 @@
 #include "core/format.h"
 #include "data/encoders/encoder_def.h"
 #include "data/encoders/lookup.h"
-#include "data/encoders/numeric.h"
+#include "data/encoders/numeric_encoders.h"
 
 namespace dptrain::data {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/typed.h"
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 #include "kernels/cpu/resize.h"
 
 namespace dptrain::data {

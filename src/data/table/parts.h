@@ -14,7 +14,7 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "data/table/convert.h"
+#include "data/table/conversion.h"
 #include "data/table/table.h"
 #include "data/table/words.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/files.h"
 #include "data/table/blocks.h"
-#include "data/table/convert.h"
+#include "data/table/conversion.h"
 #include "data/table/parts.h"
 #include "data/table/table.h"
 

@@ -11,7 +11,7 @@
 #include "core/format.h"
 #include "core/text.h"
 #include "data/table/blocks.h"
-#include "data/table/convert.h"
+#include "data/table/conversion.h"
 #include "data/table/date.h"
 #include "data/table/fields.h"
 #include "data/table/types.h"

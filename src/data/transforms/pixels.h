@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 #include "kernels/pixel_program.h"
 
 namespace dptrain::data {

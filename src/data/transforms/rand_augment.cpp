@@ -16,7 +16,7 @@
 #include "core/format.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/pixels.h"
 #include "data/transforms/transform_def.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/format.h"
-#include "data/images/finish.h"
 #include "data/images/image_info.h"
+#include "data/images/pixel_finish.h"
 #include "data/on_error.h"
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"

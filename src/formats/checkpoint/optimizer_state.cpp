@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/config_loader.h"
 #include "config/diagnostics.h"
-#include "config/load.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "formats/contents.h"

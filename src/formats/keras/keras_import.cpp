@@ -16,7 +16,7 @@
 #include "formats/keras/keras_layer.h"
 #include "formats/keras/keras_operations.h"
 #include "graph/definitions.h"
-#include "graph/expand.h"
+#include "graph/expansion.h"
 #include "nn/layer.h"
 
 namespace dptrain::formats {

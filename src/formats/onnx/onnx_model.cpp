@@ -14,7 +14,7 @@
 #include "formats/onnx/input_preparation.h"
 #include "formats/onnx/onnx_layer.h"
 #include "formats/onnx/transposes.h"
-#include "graph/expand.h"
+#include "graph/expansion.h"
 #include "graph/masks.h"
 #include "nn/layer.h"
 #include "nn/reshaping.h"

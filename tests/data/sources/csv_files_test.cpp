@@ -13,7 +13,7 @@
 #include "data/mixing.h"
 #include "data/sources/csv_stream.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/mixing.h"
 #include "data/transforms/normalization.h"
 #include "data/yaml_sets.h"

@@ -17,7 +17,7 @@
 #include "data/transform.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/mixing.h"
 #include "data/transforms/normalization.h"
 

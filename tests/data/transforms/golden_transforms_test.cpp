@@ -11,7 +11,7 @@
 #include "data/transforms/colour.h"
 #include "data/transforms/draws.h"
 #include "data/transforms/erasing.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/mixing.h"
 #include "data/transforms/pixels.h"
 #include "data/transforms/rand_augment.h"

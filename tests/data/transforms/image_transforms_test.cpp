@@ -11,7 +11,7 @@
 #include "data/images/image_resize.h"
 #include "data/transforms/colour.h"
 #include "data/transforms/cropping.h"
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 #include "data/transforms/normalization.h"
 #include "data/transforms/pixels.h"
 #include "support/test_data.h"

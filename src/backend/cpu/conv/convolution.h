@@ -13,7 +13,7 @@
 
 #include "backend/cpu/conv/conv2d_choice.h"
 #include "backend/cpu/conv/conv_pass.h"
-#include "backend/cpu/per_rows.h"
+#include "backend/cpu/row_count_cache.h"
 #include "backend/device.h"
 
 namespace dptrain::backend::cpu {
@@ -58,7 +58,7 @@ class Convolution {
   Wanted wanted_;
   RuntimeOptions options_;
   Dnnl& dnnl_;
-  mutable PerRows<Passes> passes_{[this](std::int64_t rows) { return make(rows); }};
+  mutable RowCountCache<Passes> passes_{[this](std::int64_t rows) { return make(rows); }};
 };
 
 }  // namespace dptrain::backend::cpu

@@ -5,8 +5,8 @@
 
 #include "core/format.h"
 #include "core/text.h"
-#include "data/images/finish.h"
 #include "data/images/image_decoders.h"
+#include "data/images/pixel_finish.h"
 #include "data/video/clip.h"
 #include "data/video/libav/container.h"
 #include "data/video/libav/libav.h"

@@ -1,4 +1,4 @@
-#include "graph/build.h"
+#include "graph/graph_builder.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "config/synonyms.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "graph/expand.h"
+#include "graph/expansion.h"
 #include "graph/masks.h"
 #include "graph/network.h"
 #include "graph/weights_spec.h"

@@ -1,4 +1,4 @@
-#include "evaluation/paired.h"
+#include "evaluation/paired_comparison.h"
 
 #include <algorithm>
 #include <cmath>

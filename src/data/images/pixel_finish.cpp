@@ -1,4 +1,4 @@
-#include "data/images/finish.h"
+#include "data/images/pixel_finish.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "graph/expand.h"
+#include "graph/expansion.h"
 
 #include <algorithm>
 

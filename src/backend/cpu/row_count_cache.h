@@ -1,7 +1,7 @@
 #pragma once
 
-// PerRows: a set of oneDNN primitives for each number of rows, which primitives fix. prepare() makes sets before the
-// first step; at() makes others on first use. Belongs to one op and its thread.
+// RowCountCache: a set of oneDNN primitives for each number of rows, which primitives fix. prepare() makes sets before
+// the first step; at() makes others on first use. Belongs to one op and its thread.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,11 +21,11 @@ inline std::mutex making_primitives;
 
 /// `Passes` has a function scratch(), in bytes.
 template <class Passes>
-class PerRows {
+class RowCountCache {
  public:
-  explicit PerRows(std::function<Passes(std::int64_t rows)> make) : make_(std::move(make)) {}
-  PerRows(const PerRows&) = delete;
-  PerRows& operator=(const PerRows&) = delete;
+  explicit RowCountCache(std::function<Passes(std::int64_t rows)> make) : make_(std::move(make)) {}
+  RowCountCache(const RowCountCache&) = delete;
+  RowCountCache& operator=(const RowCountCache&) = delete;
 
   void prepare(std::int64_t rows) { planned_ = std::max(planned_, at(rows).scratch()); }
   /// Bytes of scratch for all prepared sets, for Op::need().

@@ -1,4 +1,4 @@
-#include "data/table/convert.h"
+#include "data/table/conversion.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // Runs compared with a baseline: the exact distribution, and how often noise fails a gate or a loss is detected. The
 // simulations have ten classes, as Fashion-MNIST, with its rate of different answers between seeds.
 
-#include "evaluation/paired.h"
+#include "evaluation/paired_comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "data/transforms/geometric.h"
+#include "data/transforms/geometry.h"
 
 #include <algorithm>
 #include <cmath>

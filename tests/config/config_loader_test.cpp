@@ -1,4 +1,4 @@
-#include "config/load.h"
+#include "config/config_loader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/load.h"
+#include "config/config_loader.h"
 #include "experiment/experiment.h"
 
 namespace dptrain::experiment {

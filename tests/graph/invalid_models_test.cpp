@@ -5,16 +5,16 @@
 namespace dptrain::graph {
 namespace {
 
-struct Case {
+struct InvalidModelCase {
   const char* yaml;
   const char* errors;
 };
 
-void expect_errors(const std::vector<Case>& cases) {
-  for (const Case& c : cases) EXPECT_EQ(build_text(c.yaml).errors, c.errors) << c.yaml;
+void expect_errors(const std::vector<InvalidModelCase>& cases) {
+  for (const InvalidModelCase& c : cases) EXPECT_EQ(build_text(c.yaml).errors, c.errors) << c.yaml;
 }
 
-TEST(Wrong, Steps) {
+TEST(InvalidModel, Steps) {
   expect_errors({
       {"layers: [{Input: [4]}, {dense: 3}]", "1:25 unknown layer 'dense'; did you mean 'Dense'?\n"},
       {"layers: [{Input: [4]}, {MaxPool2D: 3}]", "1:25 unknown layer 'MaxPool2D'; did you mean 'MaxPooling2D'?\n"},
@@ -51,7 +51,7 @@ TEST(Wrong, Steps) {
   });
 }
 
-TEST(Wrong, SeveralAtOnce) {
+TEST(InvalidModel, SeveralAtOnce) {
   EXPECT_EQ(build_text(R"(
 layers:
   - Input: {shape: [8, 8, 3]}
@@ -65,7 +65,7 @@ layers:
             "6:31 Dense 'dense': no step above is called 'conv3'; did you mean 'conv1'?\n");
 }
 
-TEST(Wrong, Shapes) {
+TEST(InvalidModel, Shapes) {
   expect_errors({
       {"layers: [{Input: [4, 4, 1]}, {Conv2D: {name: conv1, filters: 2, kernel_size: 9}}]",
        "1:31 Conv2D 'conv1': window 9x9 is larger than the input 4x4\n"},
@@ -81,7 +81,7 @@ TEST(Wrong, Shapes) {
   });
 }
 
-TEST(Wrong, ShapesInsideABlockNameItsUse) {
+TEST(InvalidModel, ShapesInsideABlockNameItsUse) {
   EXPECT_EQ(build_text(R"(
 blocks:
   residual:
@@ -101,7 +101,7 @@ layers:
             "  'input' is the input of block 'residual', used at net.yaml:12:5\n");
 }
 
-TEST(Wrong, ReferencesAndNames) {
+TEST(InvalidModel, ReferencesAndNames) {
   expect_errors({
       {"layers: [{Input: [4]}, {Dense: {name: a, units: 3}}, {Dense: {name: a, units: 3}}]",
        "1:55 Dense 'a': the name 'a' is taken\n  first used at net.yaml:1:25\n"},
@@ -128,7 +128,7 @@ TEST(Wrong, ReferencesAndNames) {
   });
 }
 
-TEST(Wrong, Blocks) {
+TEST(InvalidModel, Blocks) {
   expect_errors({
       {"blocks: {vgg: {params: {filters: required, convs: 2}, layers: [{Dense: $filters}]}}\nlayers: [{Input: [4]}, "
        "{vgg: {name: "
@@ -154,7 +154,7 @@ TEST(Wrong, Blocks) {
   });
 }
 
-TEST(Wrong, Shared) {
+TEST(InvalidModel, Shared) {
   expect_errors({
       {"shared: {enc: {Dense: 3}}\nlayers: [{Input: [4]}, {enc: {units: 5}}]",
        "2:31 enc: unknown argument 'units'; write its arguments in its definition under 'shared'\n"},
@@ -171,20 +171,20 @@ TEST(Wrong, Shared) {
   });
 }
 
-TEST(Wrong, UnusedSharedLayersAreOnlyAWarning) {
+TEST(InvalidModel, UnusedSharedLayersAreOnlyAWarning) {
   const Built built = build_text("shared: {enc: {Dense: 3}, used: {Dense: 2}}\nlayers: [{Input: [4]}, used]");
   EXPECT_EQ(built.errors, "");
   EXPECT_EQ(built.warnings, "shared 'enc' is never used\n");
 }
 
-TEST(Wrong, NestingIsLimited) {
+TEST(InvalidModel, NestingIsLimited) {
   std::string yaml = "blocks:\n  b0: {layers: [{Activation: relu}]}\n";
   for (int i = 1; i <= 20; ++i) yaml += "  b" + std::to_string(i) + ": {layers: [b" + std::to_string(i - 1) + "]}\n";
   EXPECT_EQ(build_text(yaml + "layers: [{Input: [4]}, b20]\n").errors,
             "7:17 b4: blocks are nested more than 16 deep\n");
 }
 
-TEST(Wrong, BlocksThatDoubleAreLimited) {
+TEST(InvalidModel, BlocksThatDoubleAreLimited) {
   std::string yaml = "blocks:\n  b0: {layers: [{Activation: relu}]}\n";
   for (int i = 1; i <= 15; ++i) {
     const std::string inner = "b" + std::to_string(i - 1);

@@ -1,4 +1,4 @@
-#include "data/encoders/numeric.h"
+#include "data/encoders/numeric_encoders.h"
 
 #include <algorithm>
 #include <chrono>
