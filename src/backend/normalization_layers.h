@@ -18,7 +18,7 @@ namespace dptrain::backend {
 
 /// Index of a weight that a layer does not have.
 inline constexpr std::size_t kNoWeight = ~std::size_t{0};
-/// A weight, or null for kNoWeight.
+/// The weight at `index`, or null if the layer does not have it.
 inline const float* weight_or_null(const OpArgs& a, std::size_t index) {
   return index == kNoWeight ? nullptr : a.weights[index];
 }
@@ -35,7 +35,7 @@ struct BatchNormWeights {
         moving_mean(std::size_t{spec.scale} + std::size_t{spec.center}),
         moving_variance(moving_mean + 1) {}
 
-  std::size_t gamma, beta;  ///< kNoWeight: not present
+  std::size_t gamma, beta;  ///< kNoWeight if absent
   std::size_t moving_mean, moving_variance;
 };
 

@@ -267,9 +267,9 @@ class Predictor {
                                                  "replica, or --mode weak",
                                                  replicas, row.global_batch));
     StepParts parts = parts_of(row);
-    if (!request_.on_gpus()) ++parts.gathers;  // gathers the sums of losses and metrics at the end of a step
-    // Two threads have to wake up in each step: the communication thread from a pause of up to 200 us
-    // (distributed/processes.cpp) at the last bucket, and the trainer's thread at that gather. The cost is measured.
+    if (!request_.on_gpus()) ++parts.gathers;  // sums of losses and metrics
+    // Measured cost of waking two threads per step: the communication thread for the last bucket, after a pause of up
+    // to 200 us (distributed/processes.cpp), and the trainer's thread for the gather.
     constexpr double kMissed = 100e-6;
     if (!request_.on_gpus() && ranks > 1) parts.other += 2 * kMissed / row.cluster.slowdown();
     row.predicted = predict(parts, row.cluster, algorithms);

@@ -79,7 +79,7 @@ int run(const EvalFlags& flags, const Context& context, distributed::Processes* 
       log::info((output.name.empty() ? "" : output.name + ":\n") + trim(evaluation::scores_table(output.scores)));
   const evaluation::EvaluatedModel evaluated = evaluation.evaluated(evaluation_result);
   if (log::is_json()) log::print(evaluation::evaluation_json(evaluated));
-  log::info("wrote " + join(evaluation::write_numbers(evaluated, folder), " and "));
+  log::info("wrote " + join(evaluation::write_numbers(evaluated, folder), ", "));
   if (const std::vector<std::string> drawn = evaluation::write_pictures(evaluated, folder); !drawn.empty())
     log::info("drew " + join(drawn, ", "));
   std::vector<evaluation::Verdict> verdicts =

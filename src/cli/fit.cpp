@@ -371,7 +371,7 @@ int run(const FitFlags& flags, const Context& context, distributed::Processes* p
   trace::name_thread("trainer");
   if (flags.overwrite && !flags.run_dir)
     throw Error(ErrorKind::kUsage, "--overwrite replaces the run in --run-dir; give that too");
-  std::optional<train::RateRange> rates;  // of --find-lr
+  std::optional<train::RateRange> rates;  // for --find-lr
   if (flags.find_lr) rates = parse_rate_range(*flags.find_lr, flags.overrides.steps);
   const experiment::Experiment experiment = experiment::load_with_warnings(flags.config, flags.overrides.overrides());
   check_trainable(experiment);

@@ -125,7 +125,7 @@ class Schema {
     fields_.back().positional = true;
     return *this;
   }
-  /// What the type does, for `config --reference`: Markdown, without a final period.
+  /// Description of the type for `config --reference`: Markdown without a final period.
   Schema& doc(std::string text) { return doc_ = std::move(text), *this; }
   /// Uses `values` instead of Spec() as defaults.
   template <class Spec>

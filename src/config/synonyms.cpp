@@ -187,7 +187,7 @@ constexpr auto kRows = std::to_array<Synonym>({
     {"Grayscale", "transform", "write color_mode: grayscale in the data set"},
     {"Cutout", "transform", "RandomErasing"},
     {"Compose", "transform", "list the transforms under data.transforms"},
-    {"std", ".variance", "write variance, the square of the standard deviation"},
+    {"std", ".variance", "write variance: the square of std"},
     {"degrees", "RandomRotation", "write factor, a share of the full turn: 10 degrees are 10/360"},
     {"size", "Resizing", "write height and width"},
     {"size", "RandomCrop", "write height and width"},

@@ -39,7 +39,7 @@ class TypeBuilder {
     type_->schema.add(std::move(field));
     return self();
   }
-  /// What the type does, for `config --reference`: Markdown, without a final period.
+  /// Description of the type for `config --reference`: Markdown without a final period.
   Derived&& doc(std::string text) { return type_->schema.doc(std::move(text)), self(); }
   /// Other Keras strings for the type.
   Derived&& aliases(std::initializer_list<const char*> names) {

@@ -229,7 +229,7 @@ class Writer {
     return node.is_null() ? "null" : trim(config::to_yaml(Node::sequence({node}))).substr(2);
   }
 
-  /// {key: "required"} of an object; of keys of which one is required, also the other one.
+  /// Maps each required key of an object to "required". If one of two keys is required, the text names the other one.
   static std::map<std::string, std::string> required_keys(const Node& object) {
     std::map<std::string, std::string> found;
     if (const Node* const names = object.find("required"))
@@ -266,7 +266,7 @@ class Writer {
     for (const Node* object : objects) {
       const std::map<std::string, std::string> required = required_keys(*object);
       const std::map<std::string, std::vector<std::string>> aliases = aliases_of(*object);
-      const bool is_choice = object->find("maxProperties") != nullptr;  // of one key, so there is no default
+      const bool is_choice = object->find("maxProperties") != nullptr;  // exactly one key, without default
       for (const Node::Entry& entry : object->find("properties")->entries()) {
         if (ignored.contains(entry.key) || attribute(entry.value, "x-alias-of") != nullptr) continue;
         std::string key = code(entry.key);

@@ -498,7 +498,7 @@ const config::Schema& config_schema() {
           .key(key("parallel", &S::parallel).doc("how replicas share the work"))
           .key(key("runtime", &S::runtime).doc("settings of speed and memory, without effect on the meaning"))
           .key(key("callbacks", &S::callbacks).doc("callbacks, in the order in which they are called"))
-          .key(key("gates", &S::gates).doc("limits that the model must meet at the end; exit code 7 otherwise"));
+          .key(key("gates", &S::gates).doc("limits for the final model; exit code 7 if it violates one"));
   return schema;
 }
 

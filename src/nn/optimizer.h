@@ -28,7 +28,7 @@ struct OptimizerCommon {
   std::optional<double> clipnorm;         ///< per weight tensor: g * c / max(|g|, c)
   std::optional<double> clipvalue;        ///< g clamped to [-c, c]
   std::optional<double> global_clipnorm;  ///< over all weights
-  bool use_ema = false;                   ///< avg = m * avg + (1 - m) * w after the update, avg = w at the first
+  bool use_ema = false;                   ///< avg = m * avg + (1 - m) * w after each update; starts as w
   double ema_momentum = 0.99;
   std::optional<std::int64_t> ema_overwrite_frequency;  ///< w = avg every so many steps
 };

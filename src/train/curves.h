@@ -25,7 +25,7 @@ struct RunCurves {
   std::vector<std::string> metrics() const;
 };
 
-/// Index of the best finite point; nothing without one, and if it is not known which values are better.
+/// Index of the best finite point. Nothing if there is no finite point, or if `better` is kUnknown.
 std::optional<std::size_t> best_of(const std::vector<plot::Point>& points, nn::Direction better);
 
 /// Reads directions from result.json, or from the config if that has none (a run that has not ended, older versions).

@@ -100,6 +100,7 @@ const std::vector<SchemaCase>& optimizer_cases() {
       {"SGD: 0.1", {"1:6: SGD: expected a mapping such as {learning_rate: ...}, found 0.1"}},
       {"SGD: {momentum: 1}", {"1:17: SGD: momentum must be >= 0 and < 1, found 1"}},
       {"SGD: {nesterov: true}", {"1:1: SGD: nesterov needs momentum > 0"}},
+      {"SGD: {learning_rate: {Constant: {zzz: 1}}}", {"1:34: SGD: Constant: unknown argument 'zzz'; expected value"}},
       {"SGD: {learning_rate: {Constant: -x}}", {"1:33: SGD: Constant: value must be a number, found '-x'"}},
   };
   return all;

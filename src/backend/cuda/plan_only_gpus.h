@@ -1,8 +1,8 @@
 #pragma once
 
-// Device properties from which cuDNN lists engines, to plan without the GPU. Those of an H100 (SXM5, 80 GB) are what
-// DeviceProperties::json() returned on one. Those of an H200 are written by hand from the limits of compute
-// capability 9.0 (CUDA C++ Programming Guide) and published figures, with memory rounded to 150 GB.
+// Device properties from which cuDNN lists engines, to plan without the GPU. An H100 (SXM5, 80 GB) returned the H100
+// properties from DeviceProperties::json(). The H200 properties are written by hand: limits of compute capability 9.0
+// (CUDA C++ Programming Guide) and published figures. Its memory is rounded to 150 GB.
 
 #include <cstdint>
 #include <string>

@@ -13,7 +13,7 @@
 namespace dptrain::backend::DPTRAIN_BACKEND {
 namespace {
 
-/// Calls change() in training, with the layer's rate or standard deviation, unless that is 0; else copies.
+/// In training, calls change() with the layer's rate or deviation if that is above 0. Otherwise copies the input.
 class RandomOp : public KernelOp {
  public:
   plan::Need need() const override { return {.saved = 0, .scratch = scratch_}; }

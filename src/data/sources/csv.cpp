@@ -105,7 +105,7 @@ PredictSource predict_rows(CSVSpec spec, const PredictFiles& files, const ModelS
     std::vector<std::string> paths;
     std::size_t next = 0;
     std::unique_ptr<CsvStream> stream{};
-    std::vector<BadSample> bad{};  ///< of files that are read
+    std::vector<BadSample> bad{};  ///< bad samples of completed files
   };
   const auto state = std::make_shared<State>(State{files.paths});
   const auto open_next = [state, spec, model](const table::PassthroughColumns& keep) {
@@ -232,8 +232,9 @@ const RegisteredDataset kCsvSet =
             .key(key("missing_columns", &CSVSpec::missing_columns)
                      .doc("true: a later file can lack an input column; its values are missing"))
             .key(key("on_error", &CSVSpec::on_error)
-                     .doc("rows that cannot be read, lack a label, or name an unreadable file: fail, skip, or skip at "
-                          "most a number or a share of the rows, as {skip: 10} or {skip: 0.1%}"))
+                     .doc("unreadable rows, rows without a label, and rows that name an unreadable file: fail, skip, "
+                          "or a "
+                          "limit such as {skip: 10} or {skip: 0.1%}"))
             .rule<CSVSpec>(check_csv),
         open_csv, csv_paths)
         .needs_fit([](const CSVSpec&) { return true; })

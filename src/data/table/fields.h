@@ -22,7 +22,7 @@ struct BadField {
   std::uint64_t byte = 0;  ///< byte in that line, from 0
   std::size_t begin = 0;   ///< offset of the bad row in the block's text
   int field = -1;          ///< -1: the whole row
-  std::string reason;      ///< message: found, expected, what to try
+  std::string reason;      ///< found, expected, advice
 };
 
 /// Meaning of the end of the text.
