@@ -53,15 +53,15 @@ def main():
         raise SystemExit("pictures.py: Chromium is missing; install the package chromium")
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        run = pathlib.Path(folder) / "fashion_mnist/001"  # the report's title
-        flags = ["fit", config, "--cpus", "2", "--epochs", epochs]
-        done = subprocess.run([dptrain, *flags, "--run-dir", run], cwd=ROOT, check=False, capture_output=True, text=True)
+        flags = ["--cpus", "2", "--epochs", epochs]
+        done = subprocess.run([dptrain, "fit", ROOT / config, *flags], cwd=folder, check=False, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"pictures.py: fit ended with code {done.returncode}\n{done.stderr}")
-        text = (done.stderr + done.stdout).replace(str(run), "runs/fashion_mnist/001").rstrip()
-        lines = [line for line in text.splitlines() if not line.startswith("step ")]  # a terminal shows a bar instead
+        [run] = pathlib.Path(folder).glob("runs/*/001")
+        output = (done.stderr + done.stdout).rstrip().splitlines()
+        lines = [line for line in output if not line.startswith("step ")]  # a terminal shows a bar instead
         for scheme, colors in SCHEMES.items():
-            text = terminal("$ dptrain " + " ".join(flags), lines, colors)
+            text = terminal(" ".join(["$ dptrain fit", config, *flags]), lines, colors)
             (OUT / f"terminal-{scheme}.svg").write_text(text, encoding="utf-8")
             report(browser, run / "report.html", scheme, folder)
 
