@@ -177,8 +177,7 @@ struct OpTraits {
   std::function<std::vector<int>(const Device&, const config::Typed& layer, std::size_t weight)> weight_order_of{};
 };
 
-/// Entries of a kind of devices for the members of a family, by the type of the member's spec. Filled before main by
-/// objects of type DeviceRegistration.
+/// Registry by kind of device and type of a spec, such as the ops of layers. DeviceRegistration fills it before main.
 template <class Entry>
 config::Registry<std::pair<DeviceKind, std::type_index>, Entry>& device_registry() {
   static config::Registry<std::pair<DeviceKind, std::type_index>, Entry> registry;

@@ -66,7 +66,7 @@ int run(const ExportFlags& flags) {
                              .preparation = preparation ? &*preparation : nullptr,
                              .free_steps = flags.free_steps};
   source.describe_training(exported);
-  if (flags.ema) exported.optimizer_state.reset();  // it belongs to the other weights
+  if (flags.ema) exported.optimizer_state.reset();  // it belongs to the weights without averaging
   const std::uint64_t bytes = exporter.write(flags.to, exported);
   for (const std::string& advice : exporter.advice(flags.to, model.graph)) log::info(advice);
   if (std::filesystem::is_directory(flags.source)) log::info("weights from " + source.checkpoint);

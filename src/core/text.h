@@ -21,7 +21,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
-/// The number that the whole text is; nothing for any other text.
+/// Parses the whole text as a number. Nothing if that fails.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};

@@ -66,7 +66,7 @@ const Schema& schema_of(const SizeLimit&) {
   return schema;
 }
 
-/// The keys that have a value.
+/// Writes only the keys that have a value.
 Node given(const Schema& schema, const void* spec) {
   Node all = schema.write(spec);
   std::erase_if(all.entries(), [](const Node::Entry& entry) {

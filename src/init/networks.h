@@ -39,7 +39,7 @@ std::string conv_block(const Shape& input);
 /// Uses of `stage` and a global average pooling, named `name` unless that is empty.
 std::string conv_stages(const Shape& input, const std::string& name);
 
-/// The section `model:` with both and a Dropout; the caller adds the last layer.
+/// The section `model:` with the block, its use and a Dropout; the caller adds the last layer.
 std::string conv_model(const Shape& input);
 
 /// A final Rescaling by deviation and mean of the labels, one number each: layers before it stay near 0 and 1.

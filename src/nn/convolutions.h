@@ -14,19 +14,19 @@
 
 namespace dptrain::nn {
 
-/// The end of a layer with kernels.
+/// Arguments of the bias and the activation of a layer with kernels.
 struct BiasArguments {
   Activation activation = Activation::kLinear;
   bool use_bias = true;
   Initializer bias_initializer{Zeros{}};
   Regularizer bias_regularizer;
 };
-/// A single kernel, and the end.
+/// Arguments of a layer with one kernel.
 struct KernelArguments : BiasArguments {
   Initializer kernel_initializer{GlorotUniform{}};
   Regularizer kernel_regularizer;
 };
-/// The window of a convolution.
+/// Arguments of the window of a convolution.
 template <int Rank>
 struct WindowArguments {
   Size<Rank> kernel_size{}, strides{}, dilation_rate{};

@@ -43,7 +43,7 @@ MaskRule mask_of_equal_steps(std::span<const Shape> inputs) {
   return equal ? MaskRule::kJoins : MaskRule::kUnsupported;
 }
 
-/// `what`: the result, for the text; at most `most` inputs, -1: any number.
+/// `what`: description of the result. `most`: maximum number of inputs; -1: no limit.
 template <class Spec>
 LayerBuilder<Spec> elementwise(const char* name, const std::string& what, int most = -1) {
   auto builder = layer<Spec>(name);

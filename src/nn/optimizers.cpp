@@ -3,7 +3,7 @@
 namespace dptrain::nn {
 namespace {
 
-/// A key of the share of something, from 0 to 1.
+/// A key for a share from 0 to 1.
 template <class Spec>
 config::Key<Spec, double> share_key(const char* name, double Spec::*member, const std::string& what) {
   return config::key(name, member).between(0, 1).doc("share of " + what);

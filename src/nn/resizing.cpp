@@ -56,7 +56,7 @@ VolumePasses margin_passes(const Margins3D& margins) {
   return passes;
 }
 
-/// The key of the numbers of elements that are added or removed at the ends; `text`: which of both.
+/// The key of a padding or cropping: numbers of elements at the ends of each axis. `text`: description.
 template <int Rank, class Spec>
 auto margins_key(const char* name, Margins<Rank> Spec::*member, const std::string& text) {
   static constexpr const char* kForms[] = {

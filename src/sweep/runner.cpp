@@ -90,7 +90,7 @@ class Loop {
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr int kNotStarted = 127;
 
-/// As much of an error as a table shows.
+/// Shortens an error for the table of trials.
 std::string reason(const std::string& error) {
   constexpr std::size_t kMax = 300;
   return printable(error.size() > kMax ? error.substr(0, kMax) + "..." : error);

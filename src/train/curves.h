@@ -19,7 +19,7 @@ struct RunCurves {
   std::map<std::string, nn::Direction> better{};             ///< by column, for values of metrics and losses
 
   nn::Direction direction_of(const std::string& column) const;
-  /// Its points; none if the column is missing.
+  /// Points of a column; empty if it is missing.
   const std::vector<plot::Point>& column(const std::string& key) const;
   /// The logged metrics "loss", "accuracy", ..., without "val_".
   std::vector<std::string> metrics() const;
