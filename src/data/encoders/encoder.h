@@ -152,7 +152,7 @@ struct IgnoreSpec {};
 // Value of an empty cell: `missing: mean | most_frequent | error | NUMBER` for a column of numbers,
 // `missing: category | most_frequent | error` for a column of words.
 
-enum class MissingNumber { kMean, kMaxFrequent, kError };
+enum class MissingNumber { kMean, kMostFrequent, kError };
 
 struct MissingNumberRule {
   MissingNumber rule = MissingNumber::kMean;
@@ -160,7 +160,7 @@ struct MissingNumberRule {
   bool operator==(const MissingNumberRule&) const = default;
 };
 
-enum class MissingWord { kCategory, kMaxFrequent, kError };
+enum class MissingWord { kCategory, kMostFrequent, kError };
 
 }  // namespace dptrain::data
 
@@ -169,13 +169,13 @@ namespace dptrain::config {
 template <>
 struct EnumNames<data::MissingNumber> {
   static constexpr std::array names{std::pair{data::MissingNumber::kMean, "mean"},
-                                    std::pair{data::MissingNumber::kMaxFrequent, "most_frequent"},
+                                    std::pair{data::MissingNumber::kMostFrequent, "most_frequent"},
                                     std::pair{data::MissingNumber::kError, "error"}};
 };
 template <>
 struct EnumNames<data::MissingWord> {
   static constexpr std::array names{std::pair{data::MissingWord::kCategory, "category"},
-                                    std::pair{data::MissingWord::kMaxFrequent, "most_frequent"},
+                                    std::pair{data::MissingWord::kMostFrequent, "most_frequent"},
                                     std::pair{data::MissingWord::kError, "error"}};
 };
 template <>

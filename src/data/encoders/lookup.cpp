@@ -139,7 +139,7 @@ class StringLookup final : public Lookup<std::string> {
     std::vector<std::pair<std::int64_t, std::string_view>> counts;
     for (const TrainingColumn::Word& word : column.words()) counts.emplace_back(word.count, word.text);
     std::optional<std::string> filler;
-    if (spec.missing == MissingWord::kMaxFrequent)
+    if (spec.missing == MissingWord::kMostFrequent)
       if (auto first = vocabulary(counts, 1); !first.empty()) filler = std::move(first.front());
     // An empty cell is the word "", as in Keras.
     if (spec.missing == MissingWord::kCategory && column.missing_words() > 0)
@@ -219,7 +219,7 @@ class IntegerLookup final : public Lookup<std::int64_t> {
       return vocabulary_of<std::int64_t>(std::move(order), kKerasUnknown, most);
     };
     std::optional<std::int64_t> filler;
-    if (spec.missing == MissingWord::kMaxFrequent)
+    if (spec.missing == MissingWord::kMostFrequent)
       if (const auto first = vocabulary(1); !first.empty()) filler = first.front();
     return std::make_unique<IntegerLookup>(
         spec, spec.vocabulary.empty() ? vocabulary(most_entries(spec)) : spec.vocabulary, filler);

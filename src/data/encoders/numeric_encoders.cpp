@@ -68,7 +68,7 @@ std::optional<double> fill_of(const MissingNumberRule& rule, const TrainingColum
   if (rule.number) return rule.number;
   switch (rule.rule) {
     case MissingNumber::kMean: return sums.mean;
-    case MissingNumber::kMaxFrequent: return most_frequent(column);
+    case MissingNumber::kMostFrequent: return most_frequent(column);
     case MissingNumber::kError: break;
   }
   return std::nullopt;
