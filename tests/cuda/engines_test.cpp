@@ -91,6 +91,29 @@ TEST(Engines, CacheKeysDifferWhereverPlansDo) {
   for (const std::string& key : keys) EXPECT_EQ(key.find_first_of("\t\n#"), std::string::npos) << key;
 }
 
+TEST(Engines, FaultyOnesAreRejectedInEveryVersionNotKnownToBeRight) {
+  const EngineQuery strict{.options = {.tf32 = false}, .pass = ConvPass::kWeights};
+  EngineQuery tf32 = strict, uneven = strict, forward = strict, bf16 = strict;
+  tf32.options.tf32 = true;
+  uneven.uneven_padding = true;
+  forward.pass = ConvPass::kForward;
+  bf16.type = DType::kBf16;
+  for (const std::size_t version : {90800, 91100, 91400, 91900, 92801, 100000}) {
+    EXPECT_EQ(find_fault(known_faults(), 17, strict, version), "loses digits");
+    EXPECT_EQ(find_fault(known_faults(), 1, uneven, version), "wrong where padding is uneven");
+    EXPECT_EQ(find_fault(known_faults(), 1, strict, version), "");
+    for (const EngineQuery& query : {tf32, forward, bf16})
+      EXPECT_EQ(find_fault(known_faults(), 17, query, version), "");
+    EXPECT_EQ(find_fault(known_faults(), 2, uneven, version), "");
+  }
+  const KnownFault fixed{
+      .engine = 5, .pass = ConvPass::kForward, .seen = 91400, .fixed = 92000, .reason = "wrong numbers"};
+  EXPECT_EQ(find_fault({&fixed, 1}, 5, forward, 91400), "wrong numbers");
+  EXPECT_EQ(find_fault({&fixed, 1}, 5, forward, 91999), "wrong numbers");
+  EXPECT_EQ(find_fault({&fixed, 1}, 5, forward, 92000), "");
+  for (const KnownFault& fault : known_faults()) EXPECT_GE(fault.seen, 90800U);
+}
+
 TEST(CudnnPass, RemakesARejectedPlan) {
   int executed = 0, remade = 0;
   const auto answer = [&](std::vector<cudnnStatus_t> answers) {

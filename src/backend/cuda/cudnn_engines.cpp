@@ -1,6 +1,7 @@
 #include "backend/cuda/cudnn_engines.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -8,6 +9,15 @@
 
 namespace dptrain::backend::cuda {
 namespace {
+
+bool is_strict(const EngineQuery& query) { return query.type == DType::kF32 && !query.options.tf32; }
+
+// Found by tests/cuda/engine_survey_test.cpp on an H100 with cuDNN 9.14.
+constexpr std::array<KnownFault, 2> kKnownFaults{{
+    {.engine = 1, .only_uneven = true, .seen = 91400, .reason = "wrong where padding is uneven"},
+    // Error 5e-4 of the gradient's norm; other float32 engines: 1e-6.
+    {.engine = 17, .only_strict = true, .seen = 91400, .reason = "loses digits"},
+}};
 
 // More than cuDNN 9 defines of either.
 constexpr std::size_t kManyNotes = 32, kManyKnobs = 64;
@@ -57,7 +67,7 @@ std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& d
 
 /// The requirement that an engine with this note violates, or "".
 std::string rejection_reason(cudnnBackendNumericalNote_t note, const EngineQuery& query) {
-  const bool strict = query.type == DType::kF32 && !query.options.tf32;
+  const bool strict = is_strict(query);
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return query.options.deterministic ? "not deterministic" : "";
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return strict ? "rounds to TF32, which is off" : "";
@@ -71,15 +81,6 @@ std::string rejection_reason(cudnnBackendNumericalNote_t note, const EngineQuery
     case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return "by Winograd";
     default: return "";
   }
-}
-
-/// Faults of engines that no note mentions, found by tests/cuda/engine_survey_test.cpp on an H100 with cuDNN 9.14.
-std::string known_fault(std::int64_t engine, const EngineQuery& query) {
-  if (query.pass != ConvPass::kWeights) return "";
-  if (engine == 1 && query.uneven_padding) return "wrong where padding is uneven";
-  // error 5e-4 of the gradient's norm; other float32 engines: 1e-6
-  if (engine == 17 && query.type == DType::kF32 && !query.options.tf32) return "loses digits";
-  return "";
 }
 
 /// Makes the plan and reads its workspace; only the workspace if the engine needs a compiler and the GPU is deviceless.
@@ -100,7 +101,7 @@ void make_plan(EnginePlan& chosen, const DeviceProperties& device) {
 /// Makes the plan of the candidate. Returns false if it is rejected, and records the reason.
 bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQuery& query, Rejections& rejections) {
   if (!query.only.empty() && candidate.plan.name.text() != query.only) return false;
-  std::string why = known_fault(candidate.plan.name.engine, query);
+  std::string why(find_fault(kKnownFaults, candidate.plan.name.engine, query, cudnn().get_version()));
   for (const auto note : candidate.notes)
     if (why.empty()) why = rejection_reason(note, query);
   if (!why.empty()) {
@@ -122,6 +123,17 @@ bool accept(Candidate& candidate, const DeviceProperties& device, const EngineQu
 }
 
 }  // namespace
+
+std::span<const KnownFault> known_faults() noexcept { return kKnownFaults; }
+
+std::string_view find_fault(std::span<const KnownFault> faults, std::int64_t engine, const EngineQuery& query,
+                            std::size_t version) {
+  const auto found = std::ranges::find_if(faults, [&](const KnownFault& fault) {
+    return fault.engine == engine && fault.pass == query.pass && (!fault.only_uneven || query.uneven_padding) &&
+           (!fault.only_strict || is_strict(query)) && (fault.fixed == 0 || version < fault.fixed);
+  });
+  return found == faults.end() ? std::string_view() : found->reason;
+}
 
 std::string EngineName::text() const {
   std::string words = "eng" + std::to_string(engine);

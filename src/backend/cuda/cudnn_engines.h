@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +55,22 @@ struct EngineQuery {
   std::size_t wanted = 1;       ///< stop after this many plans; FALLBACK is queried only if there are fewer
   std::string only{};           ///< if not empty, accept only the engine with this EngineName::text()
 };
+
+/// A fault of an engine that no note of cuDNN mentions.
+struct KnownFault {
+  std::int64_t engine = 0;
+  ConvPass pass = ConvPass::kWeights;
+  bool only_uneven = false;  ///< only problems with uneven padding
+  bool only_strict = false;  ///< only float32 without TF32
+  std::size_t seen = 0;      ///< cudnnGetVersion() of the library that has it; other versions were not examined
+  std::size_t fixed = 0;     ///< first version that was found right; 0: none, every version counts as faulty
+  std::string_view reason;
+};
+std::span<const KnownFault> known_faults() noexcept;
+
+/// The reason to reject the engine with this version of cuDNN, or "".
+std::string_view find_fault(std::span<const KnownFault> faults, std::int64_t engine, const EngineQuery& query,
+                            std::size_t version);
 
 /// Plans in the heuristics' order; empty if no engine is left.
 std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
