@@ -27,11 +27,15 @@ struct Replica {
     const auto make = [&] {
       ++planned;
       if (layer == broken) throw Error(ErrorKind::kDevice, "no engine for " + layer);
+      return "planned " + layer;
+    };
+    const auto describe = [&](const std::string&, bool with_text) {
+      texts += with_text;
       SharedEngine engine;
       engine.rank = layer;
-      return std::pair("planned " + layer, std::make_shared<const SharedEngine>(engine));
+      return std::make_shared<const SharedEngine>(engine);
     };
-    return table.begin(layer, "shared " + layer, make, [this](const SharedEngine& engine) {
+    return table.begin(layer, "shared " + layer, make, describe, [this](const SharedEngine& engine) {
       ++taken;
       return "taken " + engine.rank;
     });
@@ -40,6 +44,7 @@ struct Replica {
   PlanTable<std::string, std::string> table;
   std::string broken{};
   std::atomic<int> planned{0}, taken{0};
+  std::atomic<int> texts{0};  ///< engines described with cuDNN's text
 };
 
 std::vector<std::unique_ptr<Replica>> replicas_of(int count, const std::shared_ptr<EngineShare>& share) {
@@ -72,12 +77,14 @@ TEST(EngineShare, EachEngineIsPlannedOnceForAllReplicas) {
     wrong += text != "planned" + name && text != "taken" + name;
   });
   EXPECT_EQ(wrong, 0);
-  int planned = 0;
+  int planned = 0, texts = 0;
   for (const auto& replica : replicas) {
     EXPECT_EQ(replica->planned + replica->taken, kLayers) << "a replica has every plan once";
     planned += replica->planned;
+    texts += replica->texts;
   }
   EXPECT_EQ(planned, kLayers);
+  EXPECT_EQ(texts, kLayers);
 }
 
 TEST(EngineShare, UnequalGpusPlanForThemselves) {
@@ -90,6 +97,24 @@ TEST(EngineShare, UnequalGpusPlanForThemselves) {
   EXPECT_EQ(replicas[2]->planned, kLayers);
   EXPECT_EQ(replicas[3]->planned, kLayers);
   EXPECT_EQ(replicas[2]->taken + replicas[3]->taken, 0);
+}
+
+// A single GPU has no use for the texts.
+TEST(EngineShare, WritesPlansAsTextOnlyForOtherGpus) {
+  const auto share = std::make_shared<EngineShare>();
+  {
+    Replica one(share);
+    EXPECT_EQ(one.begin("conv0").get(), "planned conv0");
+    EXPECT_EQ(one.texts, 0);
+    Replica two(share);
+    EXPECT_EQ(two.begin("conv0").get(), "taken conv0") << "planned by name";
+    EXPECT_EQ(two.begin("conv1").get(), "planned conv1");
+    EXPECT_EQ(one.begin("conv1").get(), "taken conv1");
+    EXPECT_EQ(one.texts + two.texts, 1);
+  }
+  Replica later(share);
+  EXPECT_EQ(later.begin("conv2").get(), "planned conv2");
+  EXPECT_EQ(later.texts, 0) << "the others have left";
 }
 
 TEST(EngineShare, AnErrorReachesAllAndOccursOnce) {
@@ -113,6 +138,7 @@ TEST(EngineShare, AnErrorReachesAllAndOccursOnce) {
 TEST(EngineShare, PlansOtherEnginesInsteadOfWaiting) {
   const auto share = std::make_shared<EngineShare>();
   PlanTable<std::string, std::string> first(share);
+  const auto describe = [](const std::string&, bool) { return std::make_shared<const SharedEngine>(); };
   std::latch begun(1), go_on(1);
   std::jthread slow([&] {
     first.begin(
@@ -120,20 +146,19 @@ TEST(EngineShare, PlansOtherEnginesInsteadOfWaiting) {
         [&] {
           begun.count_down();
           go_on.wait();
-          return std::pair(std::string("planned"), std::make_shared<const SharedEngine>());
+          return std::string("planned");
         },
-        [](const SharedEngine&) { return std::string(); });
+        describe, [](const SharedEngine&) { return std::string(); });
   });
   begun.wait();
   Replica second(share);
   const auto other = second.begin("other");
   EXPECT_EQ(other.get(), "planned other");
   PlanTable<std::string, std::string> third(share);
-  const auto never = []() -> std::pair<std::string, EngineShare::Engine> {
-    throw Error(ErrorKind::kInternal, "twice");
-  };
-  const auto waits = third.begin("conv", "conv", never, [](const SharedEngine&) { return std::string("taken"); });
-  const auto same = first.begin("conv", "conv", never, [](const SharedEngine&) { return std::string("taken"); });
+  const auto never = []() -> std::string { throw Error(ErrorKind::kInternal, "twice"); };
+  const auto take = [](const SharedEngine&) { return std::string("taken"); };
+  const auto waits = third.begin("conv", "conv", never, describe, take);
+  const auto same = first.begin("conv", "conv", never, describe, take);
   EXPECT_EQ(same.wait_for(0s), std::future_status::timeout);
   go_on.count_down();
   EXPECT_EQ(waits.get(), "taken");

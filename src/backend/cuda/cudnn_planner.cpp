@@ -33,7 +33,6 @@ CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& opti
     : device_(std::make_shared<const DeviceProperties>(std::move(device))),
       options_(options),
       tuner_(std::move(tuner)),
-      shared_(share != nullptr),
       plans_(std::move(share)) {}
 
 std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::ConvProblem& problem, ConvPass pass) {
@@ -41,11 +40,8 @@ std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::Conv
   if (pass != ConvPass::kForward) key.bias = key.relu = false;
   const std::string words =
       plan_cache_key(problem, pass, {.bias = key.bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
-  const auto make = [&] {
-    auto mine = std::make_shared<const EnginePlan>(choose(problem, pass));
-    auto engine = shared_ ? shared_engine(*mine) : nullptr;
-    return std::pair(SharedPlan(std::move(mine)), std::move(engine));
-  };
+  const auto make = [&] { return SharedPlan(std::make_shared<const EnginePlan>(choose(problem, pass))); };
+  const auto describe = [](const SharedPlan& plan, bool with_text) { return shared_engine(*plan, with_text); };
   const auto take = [problem, pass, device = device_, options = options_,
                      taken = taken_](const SharedEngine& engine) -> SharedPlan {
     try {
@@ -56,7 +52,7 @@ std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::Conv
       throw error.within(where(problem, pass));
     }
   };
-  return plans_.begin({key, pass}, words, make, take);
+  return plans_.begin({key, pass}, words, make, describe, take);
 }
 
 EnginePlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {

@@ -41,7 +41,6 @@ class CudnnPlanner {
   std::shared_ptr<const DeviceProperties> device_;  // also used by deferred takes
   gpu::ConvOptions options_;
   std::unique_ptr<CudnnTuner> tuner_;
-  bool shared_;
   std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
   PlanTable<std::pair<gpu::ConvProblem, ConvPass>, SharedPlan> plans_;
 };

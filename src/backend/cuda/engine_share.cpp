@@ -66,13 +66,13 @@ std::shared_ptr<EngineShare> share_of(const std::string& kind) {
   return share;
 }
 
-std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan) {
+std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan, bool with_text) {
   return std::make_shared<const SharedEngine>(SharedEngine{.name = plan.name,
                                                            .fused = plan.graph->fused,
                                                            .rank = plan.rank,
                                                            .runtime_compiled = plan.runtime_compiled,
                                                            .workspace = plan.workspace,
-                                                           .plan = text_of(plan)});
+                                                           .plan = with_text ? text_of(plan) : ""});
 }
 
 EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,

@@ -3,6 +3,7 @@
 // Engines that equal GPUs plan once: the first replica that needs one plans it (and compiles and measures it). Others
 // wait for that engine only, so all replicas run the same engines and give the same bits. Any thread.
 
+#include <atomic>
 #include <cstdint>
 #include <future>
 #include <map>
@@ -24,7 +25,7 @@ struct SharedEngine {
   std::string rank;
   bool runtime_compiled = false;
   std::uint64_t workspace = 0;  ///< in bytes
-  std::string plan;             ///< cuDNN's text of the finished plan; empty if it provides none
+  std::string plan;             ///< cuDNN's text of the finished plan; may be empty
 };
 
 class EngineShare {
@@ -39,7 +40,13 @@ class EngineShare {
   /// Does not wait. `key` must contain everything that the choice depends on.
   Claim claim(const std::string& key);
 
+  void join() noexcept { ++members_; }
+  void leave() noexcept { --members_; }
+  /// Number of GPUs that take part. Replicas join before any of them plans.
+  int members() const noexcept { return members_; }
+
  private:
+  std::atomic<int> members_ = 0;
   std::mutex mutex_;  // guards engines_
   std::map<std::string, std::shared_future<Engine>> engines_;
 };
@@ -55,13 +62,22 @@ template <class Key, class Plan>
 class PlanTable {
  public:
   /// `share`: null if no other GPU takes part.
-  explicit PlanTable(std::shared_ptr<EngineShare> share) : share_(std::move(share)) {}
+  explicit PlanTable(std::shared_ptr<EngineShare> share) : share_(std::move(share)) {
+    if (share_) share_->join();
+  }
+  ~PlanTable() {
+    if (share_) share_->leave();
+  }
+  PlanTable(const PlanTable&) = delete;
+  PlanTable& operator=(const PlanTable&) = delete;
 
-  /// The plan of the key. For the first caller on all GPUs it runs `make()`, which returns the plan and the engine for
-  /// other GPUs. For other GPUs it returns at once; take(engine) runs when the plan is first waited for, so it does not
-  /// block the planning of others. `take` may outlive the table.
-  template <class Make, class Take>
-  std::shared_future<Plan> begin(const Key& key, const std::string& shared_key, const Make& make, Take take) {
+  /// The plan of the key. The first caller on all GPUs runs `make()`, and for other GPUs describe(plan, with_text),
+  /// which returns the engine; cuDNN's text takes time and is needed only if there is another GPU. For other GPUs it
+  /// returns at once; take(engine) runs when the plan is first waited for, so it does not block the planning of others.
+  /// `take` may outlive the table.
+  template <class Make, class Describe, class Take>
+  std::shared_future<Plan> begin(const Key& key, const std::string& shared_key, const Make& make,
+                                 const Describe& describe, Take take) {
     std::promise<Plan> made;
     EngineShare::Claim claim;
     std::shared_future<Plan> plan;
@@ -80,8 +96,8 @@ class PlanTable {
     }
     if (share_ && !claim.mine) return plan;
     try {
-      auto [mine, engine] = make();
-      if (claim.mine) claim.mine->set_value(std::move(engine));
+      Plan mine = make();
+      if (claim.mine) claim.mine->set_value(describe(mine, share_->members() > 1));
       made.set_value(std::move(mine));
     } catch (...) {
       if (claim.mine) claim.mine->set_exception(std::current_exception());
@@ -96,8 +112,8 @@ class PlanTable {
   std::map<Key, std::shared_future<Plan>> plans_;
 };
 
-/// The description from which other GPUs recreate the plan.
-std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan);
+/// The description from which other GPUs recreate the plan; without cuDNN's text they plan the engine by name.
+std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan, bool with_text);
 
 /// The plan of `graph`, which must be that of the engine's problem with engine.fused. It is read from cuDNN's text,
 /// which needs no compilation. If there is none, or cuDNN rejects it here, the engine is planned by name. `query`: that
