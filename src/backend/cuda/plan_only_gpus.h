@@ -2,7 +2,8 @@
 
 // Device properties from which cuDNN lists engines, to plan without the GPU. An H100 (SXM5, 80 GB) returned the H100
 // properties from DeviceProperties::json(). The H200 properties are written by hand: limits of compute capability 9.0
-// (CUDA C++ Programming Guide) and published figures. Its memory is rounded to 150 GB.
+// (CUDA C++ Programming Guide) and published figures. Its memory is rounded to 150 GB. cuDNN 9.28 requires the memory
+// bus, which older versions ignore and the H100 did not return.
 
 #include <cstdint>
 #include <string>
@@ -21,11 +22,12 @@ struct GpuModel {
   int pci_device = 0;
   std::uint64_t l2_cache_bytes = 0;
   int memory_clock_khz = 0;
+  int memory_bus_bits = 0;
 };
 inline constexpr GpuModel kH100{
-    "h100", "NVIDIA H100, on paper", 132, 85'017'493'504, "NVIDIA H100 80GB HBM3", 6, 52'428'800, 2'619'000};
-inline constexpr GpuModel kH200{"h200",   "NVIDIA H200, on paper", 132, 150'000'000'000, "NVIDIA H200", 0, 62'914'560,
-                                3'201'000};
+    "h100", "NVIDIA H100, on paper", 132, 85'017'493'504, "NVIDIA H100 80GB HBM3", 6, 52'428'800, 2'619'000, 5120};
+inline constexpr GpuModel kH200{
+    "h200", "NVIDIA H200, on paper", 132, 150'000'000'000, "NVIDIA H200", 0, 62'914'560, 3'201'000, 6144};
 
 /// The input of DeviceProperties::from_json.
 inline std::string properties_of(const GpuModel& gpu) {
@@ -52,10 +54,11 @@ inline std::string properties_of(const GpuModel& gpu) {
   "totalGlobalMem": {},
   "l2CacheSize": {},
   "smClockRateKHz": 1980000,
-  "memClockRateKHz": {}
+  "memClockRateKHz": {},
+  "memoryBusWidth": {}
 }})json",
                      gpu.device_name, gpu.pci_device, gpu.multiprocessors, gpu.memory_bytes, gpu.l2_cache_bytes,
-                     gpu.memory_clock_khz);
+                     gpu.memory_clock_khz, gpu.memory_bus_bits);
 }
 
 }  // namespace dptrain::backend::cuda
