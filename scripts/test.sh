@@ -6,7 +6,8 @@
 #   --quick            a release build and those of its tests that a change affects (scripts/affected_tests.py), without
 #                      the scripts of tests/e2e, the sanitizers and the package
 #   --nightly          more random and slow tests: new random cases, 60 kills at random and one before each call that
-#                      changes a run's folder, 10 minutes for each fuzz target; and every source compiled by itself
+#                      changes a run's folder, 10 minutes for each fuzz target; every source compiled by itself; engines
+#                      of several versions of cuDNN, which need 5 GB in build/cudnn
 #   --times            list the slowest tests, cases and sources of each phase at the end
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each libFuzzer target (0: none; their seeds and small changes of them are in every run)
@@ -124,6 +125,16 @@ package() {
   return $result
 }
 
+# Engines that several versions of cuDNN have for the networks of tests/plans; 77: skipped.
+cudnn_versions() {
+  local check=build/release/tests/plans/dptrain_plan_check folders
+  if [ ! -x $check ]; then echo "SKIPPED: built without CUDA"; return 77; fi
+  folders=$(python3 scripts/gpu/cudnn_versions.py --download build/cudnn) || return
+  # shellcheck disable=SC2086  # a word for each version
+  python3 scripts/gpu/cudnn_versions.py $check $folders || return
+  passed=$((passed + 1))
+}
+
 dependencies() {
   local groups=(build check)
   if [ "$fuzz_seconds" -gt 0 ]; then groups+=(fuzz); fi
@@ -142,7 +153,10 @@ fi
 if [ "$fuzz_seconds" -gt 0 ]; then
   test_build "Fuzzing, $fuzz_seconds s a target" fuzz all 60 300 $((fuzz_seconds * 8)) -DDPTRAIN_FUZZ_SECONDS="$fuzz_seconds"
 fi
-if [ $nightly = yes ]; then phase "Every source by itself" 60 1500 build debug all || true; fi
+if [ $nightly = yes ]; then
+  phase "Every source by itself" 60 1500 build debug all || true
+  phase "Versions of cuDNN" 300 300 cudnn_versions || true
+fi
 
 printf '\n== Summary\n'
 if [ $times_wanted = yes ]; then
