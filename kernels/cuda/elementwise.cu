@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/cuda/map.h"
+#include "kernels/cuda/reduce.h"
 #include "kernels/cuda/words.h"
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
@@ -71,6 +72,26 @@ __global__ void hash_partials_kernel(const std::uint64_t* partials, int count, s
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kBlock) sum += partials[i];
   sum = sum_of_block(sum);
   if (threadIdx.x == 0) *result = mixed(sum ^ static_cast<std::uint64_t>(n));
+}
+
+struct LargerBits {
+  __device__ unsigned operator()(unsigned a, unsigned b) const { return a > b ? a : b; }
+};
+
+/// The bits of numbers without sign are ordered as the numbers are, with NaN above infinity.
+template <class T>
+__global__ void largest_difference_kernel(const T* x, const T* y, std::int64_t n, unsigned* largest) {
+  unsigned difference = 0, value = 0;
+  for (std::int64_t i = thread_number(); i < n; i += thread_count()) {
+    const float a = to_float(x[i]);
+    difference = LargerBits{}(difference, __float_as_uint(fabsf(a - to_float(y[i]))));
+    value = LargerBits{}(value, __float_as_uint(fabsf(a)));
+  }
+  difference = block_reduce(difference, LargerBits{});
+  value = block_reduce(value, LargerBits{});
+  if (threadIdx.x != 0) return;
+  atomicMax(largest, difference);
+  atomicMax(largest + 1, value);
 }
 
 /// In the order of SumTree(ranks): pairs, then sums of two, of four, ...
@@ -155,6 +176,15 @@ void hash(const Launch& at, const float* x, std::int64_t n, std::uint64_t* parti
   const auto kernel = wide ? hash_words_kernel<4> : hash_words_kernel<1>;
   DPTRAIN_LAUNCH(at, kernel, grid, kBlock, x, n, partials);
   DPTRAIN_LAUNCH(at, hash_partials_kernel, 1, kBlock, partials, static_cast<int>(grid), n, result);
+}
+
+void largest_difference(const Launch& at, DType type, const void* x, const void* y, std::int64_t n, float* largest) {
+  dispatch(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto kernel = largest_difference_kernel<T>;
+    DPTRAIN_LAUNCH(at, kernel, grid_for(at, n), kBlock, static_cast<const T*>(x), static_cast<const T*>(y), n,
+                   reinterpret_cast<unsigned*>(largest));
+  });
 }
 
 void sum_ranks(const Launch& at, const RankArrays& arrays, std::int64_t begin, std::int64_t end) {

@@ -31,6 +31,10 @@ inline constexpr int kHashPartials = 1024;
 /// added modulo 2^64. x may contain any 4-byte words.
 void hash(const Launch& at, const float* x, std::int64_t n, std::uint64_t* partials, std::uint64_t* result);
 
+/// largest[0] = the largest |x - y|, largest[1] = the largest |x|, which must be zero before; NaN if a value is NaN, or
+/// if x and y have the same infinity.
+void largest_difference(const Launch& at, DType type, const void* x, const void* y, std::int64_t n, float* largest);
+
 inline constexpr int kMaxRanks = 16;
 
 /// One array per rank, all visible to the launching device.

@@ -133,6 +133,46 @@ TEST(GpuHash, DependsOnBitsAndPositions) {
   EXPECT_NE(hash_of({0.0F}), hash_of({-0.0F}));
 }
 
+// --- Differences ---
+
+std::vector<float> largest_of(DType type, const std::vector<float>& x, const std::vector<float>& y, int offset = 0) {
+  const Tensor a(type, x, offset), b(type, y, offset);
+  Array<float> largest(std::vector<float>{0.0F, 0.0F});
+  largest_difference(test_launch(), type, a.data(), b.data(), a.size(), largest.data());
+  return largest.read();
+}
+
+TEST(GpuDifference, IsTheLargestOfAllElements) {
+  on_every_type([](DType type, int offset) {
+    for (const std::int64_t n : kSizes) {
+      const std::vector<float> values = random_floats(n, 8);
+      const std::vector<float> x = Tensor(type, values).read();
+      float largest = 0.0F;
+      for (const float value : x) largest = std::max(largest, std::abs(value));
+      EXPECT_EQ(largest_of(type, x, x, offset), (std::vector<float>{0.0F, largest}));
+      for (const std::int64_t place : {std::int64_t{0}, n / 2, n - 1}) {
+        std::vector<float> y = x;
+        y[static_cast<std::size_t>(place)] = -8.0F;
+        const float difference = std::abs(x[static_cast<std::size_t>(place)] + 8.0F);
+        EXPECT_EQ(largest_of(type, x, y, offset), (std::vector<float>{difference, largest})) << place << " of " << n;
+      }
+    }
+  });
+}
+
+TEST(GpuDifference, IsNotANumberWhereAResultIsNone) {
+  const float infinite = std::numeric_limits<float>::infinity();
+  const std::vector<float> right(1000, 0.5F);
+  std::vector<float> wrong = right;
+  wrong[777] = std::nanf("");
+  EXPECT_TRUE(std::isnan(largest_of(DType::kBf16, right, wrong)[0]));
+  EXPECT_TRUE(std::isnan(largest_of(DType::kBf16, wrong, right)[1]));
+  wrong[777] = -infinite;
+  EXPECT_EQ(largest_of(DType::kF32, right, wrong)[0], infinite);
+  EXPECT_TRUE(std::isnan(largest_of(DType::kF32, wrong, wrong)[0])) << "infinity - infinity";
+  EXPECT_EQ(largest_of(DType::kF32, {}, {}), (std::vector<float>{0.0F, 0.0F}));
+}
+
 // --- Ranks ---
 
 TEST(GpuSumRanks, AddsInTreeOrderWithinTheRange) {

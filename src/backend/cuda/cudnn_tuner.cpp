@@ -1,19 +1,26 @@
 #include "backend/cuda/cudnn_tuner.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "backend/cuda/cuda_error.h"
 #include "backend/cuda/plan_cache.h"
+#include "backend/cuda/trial_inputs.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "kernels/cuda/elementwise.h"
 
 namespace dptrain::backend::cuda {
+
+namespace kernel = kernels::DPTRAIN_BACKEND;
+
 namespace {
 
+constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMeasured = 8;
 constexpr int kWindows = 3;
 /// Engines whose first runs take this many times the best one's are not measured further.
@@ -32,9 +39,9 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   void* data() const noexcept { return memory_; }
-  /// Fills with 0x3c bytes (0.0115 in float32 and bfloat16). Zeros draw less power, which favours engines that heat up.
-  void fill(gpu::StreamHandle stream, const std::string& where) const {
-    check_cuda(cudaMemsetAsync(memory_, 0x3c, bytes_, static_cast<cudaStream_t>(stream)), "cudaMemsetAsync", where);
+  void set_bytes(int value, gpu::StreamHandle stream) const {
+    check_cuda(cudaMemsetAsync(memory_, value, bytes_, static_cast<cudaStream_t>(stream)), "cudaMemsetAsync",
+               runtime_.name());
   }
 
  private:
@@ -66,11 +73,11 @@ class Stopwatch {
   template <class Run>
   double time(const Run& run, double to_beat) {
     run();
-    double first = std::numeric_limits<double>::infinity();
+    double first = kForever;
     for (int i = 0; i < kWindows; ++i) first = std::min(first, window(run, 1));
     if (first > kHopeless * to_beat || first > kLong) return first;
     const int runs = runs_of_window(first);
-    double best = std::numeric_limits<double>::infinity();
+    double best = kForever;
     for (int i = 0; i < kWindows; ++i) best = std::min(best, window(run, runs));
     return best;
   }
@@ -93,44 +100,161 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-/// Memory for all tensors of a problem, aligned no better than its alignment, and a workspace.
-struct Tensors {
-  Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
-      : offset(p.alignment % kFullAlignment),
-        x(runtime, bytes(p, p.rows * p.in_h * p.in_w * p.in_channels)),
-        filter(runtime, bytes(p, p.weights())),
-        bias(runtime, bytes(p, p.out_channels)),
-        y(runtime, bytes(p, p.rows * p.out_h * p.out_w * p.out_channels)),
-        workspace(runtime, workspace_bytes) {}
+/// One tensor of a problem, at an address aligned no better than its alignment.
+class Tensor {
+ public:
+  Tensor(gpu::Runtime& runtime, const gpu::ConvProblem& problem, std::int64_t elements)
+      : type_(problem.type),
+        elements_(elements),
+        offset_(problem.alignment % kFullAlignment),
+        memory_(runtime, static_cast<std::uint64_t>(elements) * size_of(problem.type) + kFullAlignment) {}
 
-  void fill(gpu::StreamHandle stream, const std::string& where) const {
-    for (const Scratch* tensor : {&x, &filter, &bias, &y}) tensor->fill(stream, where);
+  void* data() const noexcept { return static_cast<std::byte*>(memory_.data()) + offset_; }
+  std::int64_t elements() const noexcept { return elements_; }
+  void set_nan(gpu::StreamHandle stream) const { memory_.set_bytes(0xFF, stream); }
+  void set_random(const kernel::Launch& at, std::uint32_t number, const Scratch& zeros) const {
+    memory_.set_bytes(0, at.stream);
+    randomize(at, type_, number, static_cast<const kernels::StepState*>(zeros.data()), data(), elements_);
   }
-  ConvMemory memory() const { return {at(x), at(filter), at(bias), at(y), workspace.data()}; }
-
-  int offset;  ///< in bytes
-  Scratch x, filter, bias, y, workspace;
 
  private:
-  static std::uint64_t bytes(const gpu::ConvProblem& p, std::int64_t elements) {
-    return static_cast<std::uint64_t>(elements) * size_of(p.type) + kFullAlignment;
-  }
-  void* at(const Scratch& tensor) const { return static_cast<std::byte*>(tensor.data()) + offset; }
+  DType type_;
+  std::int64_t elements_;
+  int offset_;  // in bytes
+  Scratch memory_;
 };
 
-/// Time of one engine; infinity and a rejection if it does not run.
-double measure(CudnnPass& pass, CudnnHandle& handle, const Tensors& tensors, Stopwatch& watch, double to_beat,
-               Rejections& rejections) {
-  try {
-    return watch.time([&] { pass.run(handle, tensors.memory(), watch.stream()); }, to_beat);
-  } catch (const Error& error) {
-    rejections.add(error.what(), pass.name());
+/// All tensors of a problem, with random numbers, and a workspace.
+struct Tensors {
+  Tensors(gpu::Runtime& runtime, const gpu::ConvProblem& p, std::uint64_t workspace_bytes)
+      : x(runtime, p, p.rows * p.in_h * p.in_w * p.in_channels),
+        filter(runtime, p, p.weights()),
+        bias(runtime, p, p.out_channels),
+        y(runtime, p, p.rows * p.out_h * p.out_w * p.out_channels),
+        workspace(runtime, workspace_bytes),
+        zeros(runtime, sizeof(kernels::StepState)) {}
+
+  void set_random(const kernel::Launch& at) const {
+    std::uint32_t number = 0;
+    for (const Tensor* tensor : {&x, &filter, &bias, &y}) tensor->set_random(at, number++, zeros);
   }
-  watch.synchronize();  // an error here is the GPU's, not the engine's
-  return std::numeric_limits<double>::infinity();
+  ConvMemory memory() const { return {x.data(), filter.data(), bias.data(), y.data(), workspace.data()}; }
+  const Tensor& output(ConvPass pass) const {
+    return pass == ConvPass::kForward ? y : pass == ConvPass::kData ? x : filter;
+  }
+
+  Tensor x, filter, bias, y;
+  Scratch workspace;
+  Scratch zeros;  ///< a StepState for randomize()
+};
+
+class GpuTrials final : public EngineTrials {
+ public:
+  GpuTrials(gpu::Runtime& runtime, CudnnHandle& handle, const gpu::ConvProblem& problem, ConvPass pass,
+            const std::vector<std::shared_ptr<EnginePlan>>& plans, std::uint64_t workspace)
+      : runtime_(runtime),
+        handle_(handle),
+        type_(problem.type),
+        watch_(runtime),
+        tensors_(runtime, problem, workspace),
+        output_(tensors_.output(pass)),
+        reference_(runtime, problem, output_.elements()),
+        largest_(runtime, 2 * sizeof(float)) {
+    for (const auto& plan : plans) engines_.emplace_back(plan);
+    tensors_.set_random(launch());
+  }
+
+  std::string name(std::size_t engine) const override { return engines_[engine].name(); }
+  void run(std::size_t engine) override {
+    output_.set_nan(watch_.stream());
+    engines_[engine].run(handle_, tensors_.memory(), watch_.stream());
+    watch_.synchronize();
+  }
+  Difference compare() override {
+    largest_.set_bytes(0, watch_.stream());
+    kernel::largest_difference(launch(), type_, reference_.data(), output_.data(), output_.elements(),
+                               static_cast<float*>(largest_.data()));
+    std::array<float, 2> largest{};
+    runtime_.copy_out(largest.data(), largest_.data(), sizeof largest, watch_.stream());
+    watch_.synchronize();
+    return {.largest = largest[0], .reference = largest[1]};
+  }
+  void keep() override {
+    runtime_.copy(reference_.data(), output_.data(), static_cast<std::uint64_t>(output_.elements()) * size_of(type_),
+                  watch_.stream());
+  }
+  double time(std::size_t engine, double to_beat) override {
+    return watch_.time([&] { engines_[engine].run(handle_, tensors_.memory(), watch_.stream()); }, to_beat);
+  }
+  void recover() override { watch_.synchronize(); }
+
+ private:
+  kernel::Launch launch() const { return {.stream = watch_.stream(), .multiprocessors = runtime_.multiprocessors()}; }
+
+  gpu::Runtime& runtime_;
+  CudnnHandle& handle_;
+  DType type_;
+  Stopwatch watch_;
+  Tensors tensors_;
+  const Tensor& output_;
+  Tensor reference_;  // zeros at first, as Runtime::allocate returns them
+  Scratch largest_;
+  std::vector<CudnnPass> engines_;
+};
+
+/// Why the engine's result is rejected, or "". `first`: name of the engine of the reference, empty if there is none
+/// yet.
+std::string result_fault(const EngineTrials::Difference& difference, const std::string& first, double tolerance) {
+  if (std::isnan(difference.largest)) return "writes no number to some elements of its result";
+  if (first.empty()) return difference.largest == 0 ? "writes zeros only" : "";
+  if (difference.largest <= tolerance * difference.reference) return "";
+  return fmt::format("result differs from {} by {:.1e} of its largest value, expected {:.0e} at most", first,
+                     difference.largest / difference.reference, tolerance);
 }
 
 }  // namespace
+
+double result_tolerance(DType type, const gpu::ConvOptions& options) {
+  // A sequential float32 sum of 10^7 products has an error of 4e-5 of its deviation. TF32 rounds or cuts factors to 10
+  // bits, about 1e-3. A bfloat16 result may differ by one last place, 2^-7 of its value at most.
+  return type == DType::kF32 && !options.tf32 ? 1e-4 : 1e-2;
+}
+
+std::unique_ptr<EngineTrials> make_gpu_trials(gpu::Runtime& runtime, CudnnHandle& handle,
+                                              const gpu::ConvProblem& problem, ConvPass pass,
+                                              const std::vector<std::shared_ptr<EnginePlan>>& plans) {
+  std::uint64_t workspace = 0;
+  for (const auto& plan : plans) workspace = std::max(workspace, plan->workspace);
+  return std::make_unique<GpuTrials>(runtime, handle, problem, pass, plans, workspace);
+}
+
+TrialOutcome find_fastest(EngineTrials& trials, std::size_t engines, double tolerance, Rejections& rejections) {
+  TrialOutcome outcome;
+  std::string first;
+  for (std::size_t engine = 0; engine < engines; ++engine) {
+    const std::string name = trials.name(engine);
+    try {
+      trials.run(engine);
+      if (const std::string fault = result_fault(trials.compare(), first, tolerance); !fault.empty()) {
+        rejections.add(fault, name);
+        if (outcome.first_difference.empty()) outcome.first_difference = fmt::format("{}: {}", name, fault);
+        continue;
+      }
+      if (first.empty()) {
+        trials.keep();
+        first = name;
+      }
+      const double time = trials.time(engine, outcome.fastest ? outcome.microseconds : kForever);
+      if (outcome.fastest && time >= kFaster * outcome.microseconds) continue;
+      outcome.fastest = engine;
+      outcome.microseconds = time;
+    } catch (const Error& error) {
+      rejections.add(error.what(), name);
+      trials.recover();  // an error here is the GPU's, not the engine's
+    }
+  }
+  return outcome;
+}
 
 int runs_of_window(double microseconds) {
   constexpr double kWindow = 300;  // in microseconds; events resolve 0.5, and a launch may be late by several
@@ -187,40 +311,35 @@ std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGra
     const auto same = std::ranges::find_if(plans, [&](const EnginePlan& plan) { return plan.name.text() == *known; });
     if (same != plans.end()) return std::move(*same);
   }
-  return fastest(std::move(plans), key, problem, cache, rejections);
+  return fastest(std::move(plans), key, problem, query, cache, rejections);
 }
 
 std::optional<EnginePlan> CudnnTuner::fastest(std::vector<EnginePlan> plans, const std::string& key,
-                                              const gpu::ConvProblem& problem, PlanCache& cache,
-                                              Rejections& rejections) {
-  std::uint64_t workspace = 0;
-  for (const EnginePlan& plan : plans) workspace = std::max(workspace, plan.workspace);
-  Stopwatch watch(*runtime_);
-  std::optional<Tensors> allocated;
-  try {
-    allocated.emplace(*runtime_, problem, workspace);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kMemory) throw;
-    store(cache, key, plans.front(), 0);  // so that the next run uses it, too
-    return std::move(plans.front());
-  }
-  const Tensors& tensors = *allocated;
-  tensors.fill(watch.stream(), runtime_->name());
-
-  EnginePlan* best = nullptr;
-  double best_time = std::numeric_limits<double>::infinity();
+                                              const gpu::ConvProblem& problem, const EngineQuery& query,
+                                              PlanCache& cache, Rejections& rejections) {
   std::vector<std::shared_ptr<EnginePlan>> all;
   for (EnginePlan& plan : plans) all.push_back(std::make_shared<EnginePlan>(std::move(plan)));
-  for (const auto& plan : all) {
-    CudnnPass candidate(plan);
-    const double time = measure(candidate, *handle_, tensors, watch, best_time, rejections);
-    if (best != nullptr ? time >= kFaster * best_time : !std::isfinite(time)) continue;
-    best_time = time;
-    best = plan.get();
+  std::unique_ptr<EngineTrials> trials;
+  try {
+    trials = make_gpu_trials(*runtime_, *handle_, problem, query.pass, all);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMemory) throw;
+    store(cache, key, *all.front(), 0);  // so that the next run uses it, too
+    return std::move(*all.front());
   }
-  if (best == nullptr) return std::nullopt;
-  store(cache, key, *best, best_time);
-  return std::move(*best);
+  const TrialOutcome outcome =
+      find_fastest(*trials, all.size(), result_tolerance(problem.type, query.options), rejections);
+  if (!outcome.first_difference.empty() && !warned_of_results_) {
+    warned_of_results_ = true;
+    log::warn(
+        fmt::format("cuDNN {} has engines with different results for the {} pass of the convolution {}; {}; it is "
+                    "not used (further ones are not reported)",
+                    cudnn().version(), name_of(query.pass), describe(problem), outcome.first_difference));
+  }
+  if (!outcome.fastest) return std::nullopt;
+  EnginePlan& best = *all[*outcome.fastest];
+  store(cache, key, best, outcome.microseconds);
+  return std::move(best);
 }
 
 std::optional<EnginePlan> CudnnTuner::first_that_runs(std::vector<EnginePlan> plans, const gpu::ConvProblem& problem,
@@ -231,7 +350,7 @@ std::optional<EnginePlan> CudnnTuner::first_that_runs(std::vector<EnginePlan> pl
     const auto tried = std::make_shared<EnginePlan>(std::move(plan));
     CudnnPass candidate(tried);
     const Tensors tensors(*runtime_, problem, tried->workspace);
-    tensors.fill(watch.stream(), runtime_->name());
+    tensors.set_random({.stream = watch.stream(), .multiprocessors = runtime_->multiprocessors()});
     try {
       candidate.run(*handle_, tensors.memory(), watch.stream());
     } catch (const Error& error) {

@@ -2,17 +2,60 @@
 
 // Chooses the engine that measures fastest (ConvOptions::autotune), and stores it in the plan cache. One per
 // ConvolutionMaker. Threads may call it concurrently: they plan in parallel and measure one at a time.
+//
+// Engines compute with random numbers, and one whose result differs from the first one's is rejected: constants would
+// hide wrong indices, and cuDNN has engines that are wrong for some problems (known_faults()).
 
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/cuda/cudnn_pass.h"
 
 namespace dptrain::backend::cuda {
 
 class PlanCache;
+
+/// Runs of the candidates of one pass, all with the same inputs: a GPU's, or a test's. One thread.
+class EngineTrials {
+ public:
+  virtual ~EngineTrials() = default;
+  virtual std::string name(std::size_t engine) const = 0;
+  /// Sets the output to NaN and runs the engine once. Throws Error if it does not run.
+  virtual void run(std::size_t engine) = 0;
+  struct Difference {
+    float largest = 0;    ///< |output - reference|
+    float reference = 0;  ///< |reference|; 0 before keep()
+  };
+  /// Largest values over all elements; NaN if an element is NaN.
+  virtual Difference compare() = 0;
+  /// Makes the output the reference.
+  virtual void keep() = 0;
+  /// Microseconds of a run; may stop early if it exceeds `to_beat` by far. Throws Error if the engine does not run.
+  virtual double time(std::size_t engine, double to_beat) = 0;
+  /// Waits for the device after an engine's error. Throws Error if the device does not work any more.
+  virtual void recover() = 0;
+};
+
+struct TrialOutcome {
+  std::optional<std::size_t> fastest;  ///< nullopt if no engine runs
+  double microseconds = 0;
+  std::string first_difference;  ///< reason of the first rejection by result, with the engine's name; may be empty
+};
+
+/// The fastest of `engines` candidates. Its result differs from that of the first candidate that runs by at most
+/// `tolerance`, relative to the largest value. Later candidates must be 3 % faster.
+TrialOutcome find_fastest(EngineTrials& trials, std::size_t engines, double tolerance, Rejections& rejections);
+
+/// Allowed difference between two right engines, relative to the largest value of the result.
+double result_tolerance(DType type, const gpu::ConvOptions& options);
+
+/// Runs of the plans on a GPU. Throws Error{kMemory} if the tensors do not fit.
+std::unique_ptr<EngineTrials> make_gpu_trials(gpu::Runtime& runtime, CudnnHandle& handle,
+                                              const gpu::ConvProblem& problem, ConvPass pass,
+                                              const std::vector<std::shared_ptr<EnginePlan>>& plans);
 
 class CudnnTuner {
  public:
@@ -24,7 +67,7 @@ class CudnnTuner {
 
   /// The fastest engine of the problem's graph, stored under the key; nullopt without engines. Uses a valid entry of
   /// the cache, else measures the first eight engines of find_engines (32 for less aligned addresses). Without memory
-  /// for tensors and workspaces it stores and returns the first engine.
+  /// for tensors and workspaces it stores and returns the first engine. Warns of the first engine with another result.
   std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
@@ -35,7 +78,8 @@ class CudnnTuner {
  private:
   /// The fastest of `plans`, stored under the key; nullopt if none runs. Requires measuring_ and the cache's lock.
   std::optional<EnginePlan> fastest(std::vector<EnginePlan> plans, const std::string& key,
-                                    const gpu::ConvProblem& problem, PlanCache& cache, Rejections& rejections);
+                                    const gpu::ConvProblem& problem, const EngineQuery& query, PlanCache& cache,
+                                    Rejections& rejections);
 
   /// Warns once if storing fails.
   void store(PlanCache& cache, const std::string& key, const EnginePlan& plan, double microseconds);
@@ -43,8 +87,9 @@ class CudnnTuner {
   std::shared_ptr<gpu::Runtime> runtime_;
   std::shared_ptr<CudnnHandle> handle_;
   std::string cache_path_;
-  std::mutex measuring_;  // guards handle_ and warned_
-  bool warned_ = false;
+  std::mutex measuring_;  // guards handle_, warned_ and warned_of_results_
+  bool warned_ = false;   // of the cache
+  bool warned_of_results_ = false;
   std::once_flag asked_;
   bool stores_measurements_ = false;  // set by the first stores_measurements()
 };
