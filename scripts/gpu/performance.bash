@@ -6,7 +6,8 @@ performance_stages=(
   "fashion_cnn    60 required"
   "vgg16         180 required"
   "cifar_towers   60 required"
-  "mlp            60 required"
+  "mlp            75 required"
+  "engines        10 optional"
   "input          40 required"
   "torch         200 optional"
   "torch_compile 200 optional"
@@ -16,7 +17,7 @@ performance_stages=(
 
 # batch_of WORK, steps_of WORK PRECISION: a window of `steps` takes around a second on an H100.
 batch_of() { case $1 in resnet50) echo 256 ;; vgg16 | cifar_towers) echo 128 ;; *) echo 512 ;; esac; }
-steps_of() { case $1-$2 in resnet50-fp32) echo 3 ;; resnet50-*) echo 15 ;; vgg16-*) echo 10 ;; fashion_cnn-*) echo 1000 ;; *) echo 2000 ;; esac; }
+steps_of() { case $1-$2 in resnet50-fp32) echo 3 ;; mlp-fp32) echo 500 ;; resnet50-*) echo 15 ;; vgg16-*) echo 10 ;; fashion_cnn-*) echo 1000 ;; *) echo 2000 ;; esac; }
 
 # bench WORK PRECISION MODE [FLAG...]: leaves bench/WORK.PRECISION.MODE/bench.json.
 bench() {
@@ -58,7 +59,34 @@ stage_vgg16() {
 }
 stage_fashion_cnn() { measure fashion_cnn bf16 tf32; }
 stage_cifar_towers() { measure cifar_towers bf16 tf32; }
-stage_mlp() { measure mlp bf16 tf32; }
+stage_mlp() { measure mlp bf16 tf32 fp32; }
+
+# The engines that were fastest for dense layers, as rows of kPreferredEngines in src/backend/cuda/cudnn_engines.cpp: one
+# for each pass, kind of product and engine, the longest product first, because the first row of a kind decides.
+stage_engines() {
+  local cache caches=("$XDG_CACHE_HOME"/dptrain/plans-*.txt) version architecture
+  if on_emulator; then leave_out "the emulator has no cuDNN"; fi
+  architecture=$("$dptrain" devices --json | grep -A4 -F "\"id\": \"gpu:$gpu\"" | sed -n 's/.*"compute_capability": "\([0-9]*\)\.\([0-9]*\)".*/\1\2/p')
+  [ -n "$architecture" ] || fail "dptrain devices names no compute capability of gpu:$gpu"
+  [ -e "${caches[0]}" ] || cannot "no engine was measured: run the stage mlp first"
+  for cache in "${caches[@]}"; do
+    version=$(basename "$cache" | sed 's/^plans-\([0-9.]*\)-.*/\1/')
+    awk -F'\t' -v architecture="$architecture" -v version="$version" '
+      BEGIN { split(version, v, "."); first = 10000 * v[1] + 100 * v[2] }
+      /^#/ || NF != 3 || $3 == 0 || $1 !~ / x1,1,[0-9]+ y1,1,[0-9]+ f1,1 / || $1 !~ / g1( |$)/ { next }
+      {
+        split($1, word, " "); split(word[4], x, ","); split(word[5], y, ",")
+        pass = toupper(substr(word[1], 1, 1)) substr(word[1], 2)
+        products = word[2] != "float32" ? "16Bits" : $1 ~ / tf32 / ? "Tf32" : "Strict"
+        engine = $2; sub(/^eng/, "", engine); sub(/ .*/, "", engine)
+        printf "%s %s\t%.1f\t    {ConvPass::k%s, ProductType::k%s, %d, %d, %d, %d},  // %.1f us, %s %d -> %d\n", pass, products, $3,
+          pass, products, architecture, first, first + 99, engine, $3, word[3], x[3], y[3]
+      }' "$cache"
+  done | sort -t"$(printf '\t')" -k1,1 -k2,2gr | cut -f3 | awk '{ key = $0; sub(/\/\/.*/, "", key) } !seen[key]++' >engines.txt
+  [ -s engines.txt ] || cannot "no engine of a dense layer was measured: run the stage mlp first"
+  cat engines.txt
+  result "$(wc -l <engines.txt) rows for dense layers in engines.txt"
+}
 
 # PyTorch on the same work. Each network in a process of its own: an error of CUDA spoils the rest of a process.
 peer() {

@@ -114,6 +114,40 @@ TEST(Engines, FaultyOnesAreRejectedInEveryVersionNotKnownToBeRight) {
   for (const KnownFault& fault : known_faults()) EXPECT_GE(fault.seen, 90800U);
 }
 
+TEST(Engines, PreferencesAreForDenseLayersOfOneKindGpuAndVersion) {
+  const std::vector<PreferredEngine> table{{.pass = ConvPass::kWeights,
+                                            .products = ProductType::kTf32,
+                                            .architecture = 90,
+                                            .first_version = 91400,
+                                            .last_version = 91499,
+                                            .engine = 58},
+                                           {.pass = ConvPass::kForward,
+                                            .products = ProductType::k16Bits,
+                                            .architecture = 90,
+                                            .first_version = 91400,
+                                            .last_version = 91499,
+                                            .engine = 3}};
+  backend::gpu::ConvProblem dense{{.in_channels = 500, .out_channels = 10}, 37};
+  const backend::gpu::ConvOptions tf32{.tf32 = true}, strict{.tf32 = false};
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, tf32, 90, 91400), 58);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, tf32, 90, 91499), 58);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, tf32, 90, 91399), std::nullopt);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, tf32, 90, 91500), std::nullopt);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, tf32, 100, 91400), std::nullopt);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kWeights, strict, 90, 91400), std::nullopt);
+  EXPECT_EQ(find_preferred(table, dense, ConvPass::kData, tf32, 90, 91400), std::nullopt);
+  for (const DType type : {DType::kBf16, DType::kF16}) {
+    dense.type = type;
+    EXPECT_EQ(find_preferred(table, dense, ConvPass::kForward, strict, 90, 91400), 3);
+  }
+  for (std::int64_t kernels::ConvWindow::*member : {&kernels::ConvWindow::in_h, &kernels::ConvWindow::out_w,
+                                                    &kernels::ConvWindow::kernel_h, &kernels::ConvWindow::groups}) {
+    auto convolution = dense;
+    convolution.*member = 2;
+    EXPECT_EQ(find_preferred(table, convolution, ConvPass::kForward, tf32, 90, 91400), std::nullopt);
+  }
+}
+
 TEST(CudnnPass, RemakesARejectedPlan) {
   int executed = 0, remade = 0;
   const auto answer = [&](std::vector<cudnnStatus_t> answers) {

@@ -60,6 +60,37 @@ two_gpus
 grep -q '^ok  *two_gpus .*gpu:0 and gpu:1: .* losses within [0-9]' two/summary.txt || fail "two GPUs: $(cat out)"
 [ "$(grep -c pair pairs)" -eq 14 ] && [ "$(grep -c on pairs)" -eq 8 ] || fail "two GPUs trained $(sort pairs | uniq -c | tr '\n' ' ')"
 
+say "engines of dense layers as rows of a table"
+cat >lister <<'SH'
+#!/usr/bin/env bash
+printf '    {\n      "id": "gpu:0",\n      "name": "NVIDIA H100",\n      "bus_id": "0",\n      "compute_capability": "9.0",\n'
+SH
+chmod +x lister
+ln -sf "$PWD/lister" bundle/dptrain
+mkdir -p fast/cache/dptrain
+engines() { expect "$1" bash bundle/check.sh performance --gpu 0 --out fast --only engines; }
+engines 0
+grep -q '^left-out  *engines .* run the stage mlp first' fast/summary.txt || fail "engines without a measurement: $(cat out)"
+cat >fast/cache/dptrain/plans-9.14.0-NVIDIA-H100-80GB-HBM3.txt <<'TSV'
+# dptrain: convolution pass, engine, microseconds (delete this file to measure again)
+forward float32 n512 x1,1,512 y1,1,512 f1,1 s1,1 d1,1 p0,0,0,0 g1 bias det tf32 w1073741824	eng57 k2=9 k13=1	20.0
+forward float32 n512 x1,1,784 y1,1,512 f1,1 s1,1 d1,1 p0,0,0,0 g1 bias det tf32 w1073741824	eng51 k2=9	31.5
+forward float32 n512 x1,1,512 y1,1,10 f1,1 s1,1 d1,1 p0,0,0,0 g1 bias det tf32 w1073741824	eng51 k2=4	7.0
+data float32 n512 x1,1,512 y1,1,10 f1,1 s1,1 d1,1 p0,0,0,0 g1 det w1073741824	eng0	9.0
+data float32 n9999 x1,1,512 y1,1,10 f1,1 s1,1 d1,1 p0,0,0,0 g1 det w1073741824	eng9	0.0
+weights bfloat16 n512 x1,1,512 y1,1,10 f1,1 s1,1 d1,1 p0,0,0,0 g1 det tf32 w536870912	eng3	2.0
+weights float32 n512 x28,28,1 y24,24,20 f5,5 s1,1 d1,1 p0,0,0,0 g1 det tf32 w1073741824	eng4	2.0
+forward float32 n512 x1,1,64 y1,1,64 f1,1 s1,1 d1,1 p0,0,0,0 g2 det tf32 w1073741824	eng5	2.0
+TSV
+engines 0
+cat >expected <<'ROWS'
+    {ConvPass::kData, ProductType::kStrict, 90, 91400, 91499, 0},  // 9.0 us, n512 512 -> 10
+    {ConvPass::kForward, ProductType::kTf32, 90, 91400, 91499, 51},  // 31.5 us, n512 784 -> 512
+    {ConvPass::kForward, ProductType::kTf32, 90, 91400, 91499, 57},  // 20.0 us, n512 512 -> 512
+    {ConvPass::kWeights, ProductType::k16Bits, 90, 91400, 91499, 3},  // 2.0 us, n512 512 -> 10
+ROWS
+diff expected fast/engines.txt || fail "other rows of engines"
+
 say "the table"
 mkdir -p measured/bench/resnet50.bf16.graph measured/bench/resnet50.bf16.eager measured/torch
 echo '{"rows": [{"global_batch": 256, "examples_per_second": 3300.0, "device_bytes": 13958643712}]}' >measured/bench/resnet50.bf16.graph/bench.json

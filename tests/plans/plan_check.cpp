@@ -1,11 +1,12 @@
-// dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST...: checks that cuDNN has an
-// engine on an H200 for every convolution of the lists. Needs neither a GPU nor a driver. Prints a line per pass and a
-// total per list. dptrain_plan_check --gpu ID --properties prints cuDNN's description of that GPU for
+// dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--prefer N] [--all] MODE BATCH LIST...: checks that cuDNN
+// has an engine on an H200 for every convolution of the lists. Needs neither a GPU nor a driver. Prints a line per pass
+// and a total per list. dptrain_plan_check --gpu ID --properties prints cuDNN's description of that GPU for
 // backend/cuda/plan_only_gpus.h.
 //
 //   --gpu  an installed GPU instead of the specified H200; plans do not use the device
 //   --threads  number of threads that make plans concurrently, like those of a replica (1)
 //   --replicas  number of replicas that plan concurrently on equal GPUs and share engines (1)
+//   --prefer  number of the engine that dense layers prefer in all passes, instead of preferred_engines()
 //   --all  lists every suitable engine in the heuristics' order, instead of the chosen one
 //   MODE   bf16, fp16, tf32 or fp32 (no TF32), with its default workspace limit, or another one with ":MIB"
 //   LIST   a file in the format of make_lists.py
@@ -22,6 +23,8 @@
 #include <deque>
 #include <exception>
 #include <fstream>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -111,12 +114,12 @@ PlanLine plan_line(CudnnPlanner& planner, const PlanCase& one, ConvPass pass) {
 
 /// Plans equal problems once, under the name of the first, with all passes of any of them.
 PlanCheck check_plans(const std::vector<PlanCase>& cases, std::string_view device_json, const gpu::ConvOptions& options,
-                      const PlanParallelism& parallelism) {
+                      const PlanParallelism& parallelism, std::span<const PreferredEngine> preferred) {
   const auto begin = std::chrono::steady_clock::now();
   const auto share = parallelism.replicas > 1 ? std::make_shared<EngineShare>() : nullptr;
   std::deque<CudnnPlanner> planners;
   while (std::ssize(planners) < parallelism.replicas)
-    planners.emplace_back(DeviceProperties::from_json(device_json), options, nullptr, share);
+    planners.emplace_back(DeviceProperties::from_json(device_json), options, nullptr, share, preferred);
   PlanCheck check;
   const std::vector<PlanCase> different = without_repeats(cases);
   check.convolutions = static_cast<int>(different.size());
@@ -252,6 +255,20 @@ void print_all(const std::string& list, const Mode& mode, std::string_view prope
     }
 }
 
+/// One engine for dense layers with these options, on an architecture with any version of cuDNN.
+std::vector<backend::cuda::PreferredEngine> preferring(int engine, const Mode& mode, std::string_view properties) {
+  namespace cuda = backend::cuda;
+  std::vector<cuda::PreferredEngine> table;
+  for (const cuda::ConvPass pass : {cuda::ConvPass::kForward, cuda::ConvPass::kData, cuda::ConvPass::kWeights})
+    table.push_back({.pass = pass,
+                     .products = cuda::product_type(mode.type, mode.options),
+                     .architecture = cuda::DeviceProperties::from_json(properties).architecture(),
+                     .first_version = 0,
+                     .last_version = std::numeric_limits<std::size_t>::max(),
+                     .engine = engine});
+  return table;
+}
+
 /// Loads the driver's library, else the toolkit's stub: without it, cuDNN does not list engines compiled at run time.
 /// Global, as cuDNN looks its functions up by name.
 bool open_driver() {
@@ -283,8 +300,10 @@ int run(std::vector<std::string> arguments) {
     }
   }
   backend::cuda::PlanParallelism parallelism;
+  int preferred_engine = -1;
   for (const auto& [flag, number] :
-       {std::pair{"--threads", &parallelism.threads}, std::pair{"--replicas", &parallelism.replicas}})
+       {std::pair{"--threads", &parallelism.threads}, std::pair{"--replicas", &parallelism.replicas},
+        std::pair{"--prefer", &preferred_engine}})
     if (arguments.size() >= 2 && arguments[0] == flag) {
       *number = std::stoi(arguments[1]);
       arguments.erase(arguments.begin(), arguments.begin() + 2);
@@ -293,11 +312,13 @@ int run(std::vector<std::string> arguments) {
   if (all) arguments.erase(arguments.begin());
   if (arguments.size() < 3)
     throw Error(ErrorKind::kUsage,
-                "usage: dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--all] MODE BATCH LIST..., or "
-                "--gpu ID --properties");
+                "usage: dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--prefer N] [--all] MODE BATCH "
+                "LIST..., or --gpu ID --properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;
+  std::vector<backend::cuda::PreferredEngine> injected;
+  if (preferred_engine >= 0) injected = preferring(preferred_engine, mode, properties);
   int missing = 0;
   for (std::size_t i = 2; i < arguments.size(); ++i) {
     if (all) {
@@ -305,7 +326,8 @@ int run(std::vector<std::string> arguments) {
       continue;
     }
     const auto check =
-        backend::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, parallelism);
+        backend::cuda::check_plans(read_list(arguments[i], mode.type, batch), properties, mode.options, parallelism,
+                                   injected.empty() ? backend::cuda::preferred_engines() : injected);
     const std::size_t slash = arguments[i].rfind('/');
     print(arguments[i].substr(slash == std::string::npos ? 0 : slash + 1), arguments[0], check);
     missing += check.missing;

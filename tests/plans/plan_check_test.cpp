@@ -169,6 +169,44 @@ TEST(PlanCheck, StrictFloatUsesOtherEnginesThanTf32) {
   EXPECT_GE(different, 30) << "of 35: an engine that rounds to TF32 passes for one that does not";
 }
 
+// The engine with this number moves to the front wherever it is suitable; convolutions keep theirs.
+TEST(PlanCheck, DenseLayersTakeTheEngineThatATablePrefers) {
+  const Outcome usual = plan_check("tf32 256 " + list("odd.txt")),
+                all = plan_check("--all tf32 256 " + list("odd.txt"));
+  SKIP_IF_SKIPPED(usual);
+  const std::string begin = "mnist_logits weights eng";
+  const auto number_in = [](const std::string& line) {
+    const std::size_t found = line.find("eng") + 3;
+    return line.substr(found, line.find(' ', found) - found);
+  };
+  const std::string first = number_in(usual.line("odd.txt tf32 mnist_logits weights: "));
+  std::string last;
+  for (const std::string& line : all.lines)
+    if (line.starts_with(begin)) last = number_in(line);
+  ASSERT_FALSE(last.empty()) << all.output;
+  ASSERT_NE(last, first) << "cuDNN lists one engine";
+  const Outcome preferred = plan_check("--prefer " + last + " tf32 256 " + list("odd.txt"));
+  EXPECT_EQ(number_in(preferred.line("odd.txt tf32 mnist_logits weights: ")), last);
+  ASSERT_EQ(preferred.lines.size(), usual.lines.size());
+  for (std::size_t i = 0; i + 1 < usual.lines.size(); ++i)
+    if (usual.lines[i].find(" mnist_logits ") == std::string::npos) {
+      EXPECT_EQ(preferred.lines[i], usual.lines[i]);
+    }
+}
+
+// The first engine in TF32 rounds its factors.
+TEST(PlanCheck, ThePreferredEngineMustBeSuitable) {
+  const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
+                strict = plan_check("fp32 256 " + list("vgg16.txt"));
+  SKIP_IF_SKIPPED(tf32);
+  const std::string line = tf32.line("vgg16.txt tf32 fc1 forward: ");
+  const std::size_t number = line.find("eng") + 3;
+  const Outcome preferred =
+      plan_check("--prefer " + line.substr(number, line.find(' ', number) - number) + " fp32 256 " + list("vgg16.txt"));
+  EXPECT_EQ(preferred.code, 0);
+  EXPECT_EQ(preferred.line("vgg16.txt fp32 fc1 forward: "), strict.line("vgg16.txt fp32 fc1 forward: "));
+}
+
 TEST(PlanCheck, TheBiasIsPartOfEveryForwardGraph) {
   const Outcome outcome = plan_check("bf16 256 " + list("odd.txt"));
   SKIP_IF_SKIPPED(outcome);

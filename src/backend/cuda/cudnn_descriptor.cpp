@@ -1,8 +1,10 @@
 #include "backend/cuda/cudnn_descriptor.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "backend/cuda/cuda_error.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -78,13 +80,33 @@ std::size_t CudnnDescriptor::get_raw(Name name, cudnnBackendAttributeType_t type
   return std::min(static_cast<std::size_t>(given), n);
 }
 
-DeviceProperties::DeviceProperties(CudnnDescriptor descriptor, bool deviceless)
-    : descriptor_(std::move(descriptor)), deviceless_(deviceless) {}
+namespace {
+
+/// From the member "deviceVer": 900 of cuDNN's description.
+int architecture_of(std::string_view json) {
+  constexpr std::string_view kMember = "\"deviceVer\":";
+  int version = 0;
+  if (const std::size_t found = json.find(kMember); found != std::string_view::npos) {
+    const std::size_t digits = json.find_first_not_of(' ', found + kMember.size());
+    if (digits != std::string_view::npos) std::from_chars(json.data() + digits, json.data() + json.size(), version);
+  }
+  if (version < 100) throw Error(ErrorKind::kDevice, "the description of a GPU lacks a number deviceVer");
+  return version / 10;
+}
+
+}  // namespace
+
+DeviceProperties::DeviceProperties(CudnnDescriptor descriptor, bool deviceless, int architecture)
+    : descriptor_(std::move(descriptor)), deviceless_(deviceless), architecture_(architecture) {}
 
 DeviceProperties DeviceProperties::from_device(int id) {
   CudnnDescriptor descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   descriptor.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, std::int32_t{id}).finalize();
-  return {std::move(descriptor), false};
+  int major = 0, minor = 0;
+  const std::string name = fmt::format("gpu:{}", id);
+  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, id), "cudaDeviceGetAttribute", name);
+  check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, id), "cudaDeviceGetAttribute", name);
+  return {std::move(descriptor), false, 10 * major + minor};
 }
 
 DeviceProperties DeviceProperties::from_json(std::string_view text) {
@@ -94,7 +116,7 @@ DeviceProperties DeviceProperties::from_json(std::string_view text) {
                 fmt::format("cuDNN {} cannot plan for a GPU on paper; install 9.11 or newer", cudnn().version()));
   CudnnDescriptor descriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   descriptor.set_all(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(text)).finalize();
-  return {std::move(descriptor), true};
+  return {std::move(descriptor), true, architecture_of(text)};
 }
 
 std::string DeviceProperties::json() const {

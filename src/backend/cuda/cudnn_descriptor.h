@@ -99,15 +99,17 @@ class DeviceProperties {
   static DeviceProperties from_json(std::string_view text);
 
   bool deviceless() const noexcept { return deviceless_; }
+  int architecture() const noexcept { return architecture_; }  ///< 90 for compute capability 9.0
   const CudnnDescriptor& descriptor() const noexcept { return descriptor_; }
   /// The input of from_json.
   std::string json() const;
 
  private:
-  DeviceProperties(CudnnDescriptor descriptor, bool deviceless);
+  DeviceProperties(CudnnDescriptor descriptor, bool deviceless, int architecture);
 
   CudnnDescriptor descriptor_;
   bool deviceless_;
+  int architecture_;
 };
 
 }  // namespace dptrain::backend::cuda

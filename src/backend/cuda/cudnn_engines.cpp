@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -10,7 +11,7 @@
 namespace dptrain::backend::cuda {
 namespace {
 
-bool is_strict(const EngineQuery& query) { return query.type == DType::kF32 && !query.options.tf32; }
+bool is_strict(const EngineQuery& query) { return product_type(query.type, query.options) == ProductType::kStrict; }
 
 // Found by tests/cuda/engine_survey_test.cpp on an H100 with cuDNN 9.14.
 constexpr std::array<KnownFault, 2> kKnownFaults{{
@@ -18,6 +19,9 @@ constexpr std::array<KnownFault, 2> kKnownFaults{{
     // Error 5e-4 of the gradient's norm; other float32 engines: 1e-6.
     {.engine = 17, .only_strict = true, .seen = 91400, .reason = "loses digits"},
 }};
+
+// No engine for dense layers was measured yet.
+constexpr std::array<PreferredEngine, 0> kPreferredEngines{};
 
 // More than cuDNN 9 defines of either.
 constexpr std::size_t kManyNotes = 32, kManyKnobs = 64;
@@ -50,7 +54,8 @@ Candidate read_candidate(CudnnDescriptor config, std::string rank) {
   return candidate;
 }
 
-std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& device, cudnnBackendHeurMode_t mode) {
+std::vector<Candidate> list_candidates(const ConvGraph& graph, const DeviceProperties& device,
+                                       cudnnBackendHeurMode_t mode) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph)
       .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode)
@@ -63,6 +68,17 @@ std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& d
     candidates.push_back(read_candidate(
         std::move(config), fmt::format("{}{}", mode == CUDNN_HEUR_MODE_FALLBACK ? 'F' : 'A', candidates.size())));
   return candidates;
+}
+
+/// Empty if cuDNN refuses to list any; the reason is recorded.
+std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& device, cudnnBackendHeurMode_t mode,
+                               Rejections& rejections) {
+  try {
+    return list_candidates(graph, device, mode);
+  } catch (const Error& error) {
+    rejections.add(error.what(), mode == CUDNN_HEUR_MODE_A ? "mode A" : "mode FALLBACK");
+    return {};
+  }
 }
 
 /// The requirement that an engine with this note violates, or "".
@@ -147,28 +163,48 @@ std::string Rejections::text() const {
   return reasons.empty() ? "the heuristics name none" : join(reasons, "; ");
 }
 
+ProductType product_type(DType type, const gpu::ConvOptions& options) noexcept {
+  if (type != DType::kF32) return ProductType::k16Bits;
+  return options.tf32 ? ProductType::kTf32 : ProductType::kStrict;
+}
+
+std::span<const PreferredEngine> preferred_engines() noexcept { return kPreferredEngines; }
+
+std::optional<std::int64_t> find_preferred(std::span<const PreferredEngine> table, const gpu::ConvProblem& problem,
+                                           ConvPass pass, const gpu::ConvOptions& options, int architecture,
+                                           std::size_t version) {
+  if (!problem.is_dense()) return std::nullopt;
+  const ProductType products = product_type(problem.type, options);
+  const auto found = std::ranges::find_if(table, [&](const PreferredEngine& row) {
+    return row.pass == pass && row.products == products && row.architecture == architecture &&
+           row.first_version <= version && version <= row.last_version;
+  });
+  return found == table.end() ? std::nullopt : std::optional(found->engine);
+}
+
 std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
                                      const EngineQuery& query, Rejections& rejections) {
   std::vector<EnginePlan> plans;
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (plans.size() >= query.wanted) break;
-    std::vector<Candidate> candidates;
-    try {
-      candidates = propose(*graph, device, mode);
-    } catch (const Error& error) {
-      rejections.add(error.what(), mode == CUDNN_HEUR_MODE_A ? "mode A" : "mode FALLBACK");
-      continue;
-    }
+  const auto add = [&](std::vector<Candidate> candidates) {
     for (Candidate& candidate : candidates) {
       if (plans.size() == query.wanted) break;
       const bool named_before = std::ranges::any_of(
           plans, [&](const EnginePlan& plan) { return plan.name.text() == candidate.plan.name.text(); });
-      if (named_before) continue;
-      if (!accept(candidate, device, query, rejections)) continue;
+      if (named_before || !accept(candidate, device, query, rejections)) continue;
       candidate.plan.graph = graph;
       plans.push_back(std::move(candidate.plan));
     }
+  };
+  std::vector<Candidate> first = propose(*graph, device, CUDNN_HEUR_MODE_A, rejections);
+  if (query.preferred && query.only.empty()) {
+    const auto is_preferred = [&](const Candidate& one) { return one.plan.name.engine == *query.preferred; };
+    std::ranges::move(propose(*graph, device, CUDNN_HEUR_MODE_FALLBACK, rejections), std::back_inserter(first));
+    std::ranges::stable_partition(first, is_preferred);
+    add(std::move(first));
+    return plans;
   }
+  add(std::move(first));
+  if (plans.size() < query.wanted) add(propose(*graph, device, CUDNN_HEUR_MODE_FALLBACK, rejections));
   return plans;
 }
 

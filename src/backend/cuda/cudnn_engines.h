@@ -1,12 +1,14 @@
 #pragma once
 
 // Chooses cuDNN's engine for a graph. The heuristics list candidates, best first, in mode A and then FALLBACK. The
-// first one is chosen that satisfies ConvOptions (determinism, no TF32, workspace) and can be planned. Rejections are
-// recorded for the error message. Several threads may call at once, each with its own query.
+// first one is chosen that satisfies ConvOptions (determinism, no TF32, workspace) and can be planned. For dense layers
+// an engine that was measured as faster comes first (preferred_engines()). Rejections are recorded for the error
+// message. Several threads may call at once, each with its own query.
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,9 +53,10 @@ struct EngineQuery {
   DType type = DType::kF32;
   gpu::ConvOptions options;
   ConvPass pass = ConvPass::kForward;
-  bool uneven_padding = false;  ///< ConvProblem::uneven_padding()
-  std::size_t wanted = 1;       ///< stop after this many plans; FALLBACK is queried only if there are fewer
-  std::string only{};           ///< if not empty, accept only the engine with this EngineName::text()
+  bool uneven_padding = false;              ///< ConvProblem::uneven_padding()
+  std::size_t wanted = 1;                   ///< stop after this many plans; FALLBACK is queried only if there are fewer
+  std::string only{};                       ///< if not empty, accept only the engine with this EngineName::text()
+  std::optional<std::int64_t> preferred{};  ///< this engine, wherever it is listed, before all others
 };
 
 /// A fault of an engine that no note of cuDNN mentions.
@@ -72,7 +75,29 @@ std::span<const KnownFault> known_faults() noexcept;
 std::string_view find_fault(std::span<const KnownFault> faults, std::int64_t engine, const EngineQuery& query,
                             std::size_t version);
 
-/// Plans in the heuristics' order; empty if no engine is left.
+/// What the products of a dense layer round to, which decides which engines are suitable.
+enum class ProductType { kStrict, kTf32, k16Bits };
+ProductType product_type(DType type, const gpu::ConvOptions& options) noexcept;
+
+/// The engine for dense layers that was measured as the fastest on GPUs of an architecture.
+struct PreferredEngine {
+  ConvPass pass = ConvPass::kForward;
+  ProductType products = ProductType::kStrict;
+  int architecture = 0;  ///< DeviceProperties::architecture()
+  // Versions of cuDNN to which the measurement applies, as cudnnGetVersion() returns them.
+  std::size_t first_version = 0, last_version = 0;
+  std::int64_t engine = 0;
+};
+
+/// Written from the output of `check.sh performance --only mlp,engines` (docs/reference/gpus.md).
+std::span<const PreferredEngine> preferred_engines() noexcept;
+
+/// The engine that the table prefers for the pass; nullopt for convolutions of more than one pixel.
+std::optional<std::int64_t> find_preferred(std::span<const PreferredEngine> table, const gpu::ConvProblem& problem,
+                                           ConvPass pass, const gpu::ConvOptions& options, int architecture,
+                                           std::size_t version);
+
+/// Plans of the preferred engine, then in the heuristics' order; empty if no engine is left.
 std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
                                      const EngineQuery& query, Rejections& rejections);
 

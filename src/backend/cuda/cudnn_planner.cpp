@@ -17,11 +17,6 @@ std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
   return {{.bias = true}, {}};
 }
 
-EngineQuery query_of(const gpu::ConvProblem& problem, ConvPass pass, const gpu::ConvOptions& options) {
-  return {
-      .type = problem.type, .options = options, .pass = pass, .uneven_padding = problem.uneven_padding(), .wanted = 1};
-}
-
 std::string where(const gpu::ConvProblem& problem, ConvPass pass) {
   return fmt::format("{} pass of the convolution {}", name_of(pass), describe(problem));
 }
@@ -29,10 +24,11 @@ std::string where(const gpu::ConvProblem& problem, ConvPass pass) {
 }  // namespace
 
 CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner,
-                           std::shared_ptr<EngineShare> share)
+                           std::shared_ptr<EngineShare> share, std::span<const PreferredEngine> preferred)
     : device_(std::make_shared<const DeviceProperties>(std::move(device))),
       options_(options),
       tuner_(std::move(tuner)),
+      preferred_(preferred),
       plans_(std::move(share)) {}
 
 std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::ConvProblem& problem, ConvPass pass) {
@@ -42,12 +38,12 @@ std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::Conv
       plan_cache_key(problem, pass, {.bias = key.bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
   const auto make = [&] { return SharedPlan(std::make_shared<const EnginePlan>(choose(problem, pass))); };
   const auto describe = [](const SharedPlan& plan, bool with_text) { return shared_engine(*plan, with_text); };
-  const auto take = [problem, pass, device = device_, options = options_,
+  const auto take = [problem, pass, device = device_, query = query_of(problem, pass),
                      taken = taken_](const SharedEngine& engine) -> SharedPlan {
     try {
       ++*taken;
-      return std::make_shared<const EnginePlan>(recreate_engine(engine, make_conv_graph(problem, pass, engine.fused),
-                                                                *device, query_of(problem, pass, options)));
+      return std::make_shared<const EnginePlan>(
+          recreate_engine(engine, make_conv_graph(problem, pass, engine.fused), *device, query));
     } catch (const Error& error) {
       throw error.within(where(problem, pass));
     }
@@ -74,7 +70,7 @@ std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, Co
                                              Rejections& rejections) {
   // Engines may accept less aligned addresses when planned and reject them when run.
   const bool tries = tuner_ && problem.alignment != kFullAlignment;
-  EngineQuery query = query_of(problem, pass, options_);
+  EngineQuery query = query_of(problem, pass);
   if (tries) query.wanted = kTried;
   try {
     const auto graph = make_conv_graph(problem, pass, fused);
@@ -88,6 +84,16 @@ std::optional<EnginePlan> CudnnPlanner::find(const gpu::ConvProblem& problem, Co
   } catch (const Error& error) {
     throw error.within(where(problem, pass));
   }
+}
+
+EngineQuery CudnnPlanner::query_of(const gpu::ConvProblem& problem, ConvPass pass) const {
+  return {
+      .type = problem.type,
+      .options = options_,
+      .pass = pass,
+      .uneven_padding = problem.uneven_padding(),
+      .wanted = 1,
+      .preferred = find_preferred(preferred_, problem, pass, options_, device_->architecture(), cudnn().get_version())};
 }
 
 }  // namespace dptrain::backend::cuda

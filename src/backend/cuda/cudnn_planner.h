@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/cuda/cudnn_pass.h"
@@ -20,9 +21,10 @@ class CudnnPlanner {
   using SharedPlan = std::shared_ptr<const EnginePlan>;
 
   /// `tuner`: null without a device. Measures engines if options.autotune is set, and tests engines on addresses that
-  /// are not fully aligned. `share`: equal GPUs share plans through it; null: none.
+  /// are not fully aligned. `share`: equal GPUs share plans through it; null: none. `preferred` must outlive it.
   CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& options, std::unique_ptr<CudnnTuner> tuner = nullptr,
-               std::shared_ptr<EngineShare> share = nullptr);
+               std::shared_ptr<EngineShare> share = nullptr,
+               std::span<const PreferredEngine> preferred = preferred_engines());
 
   /// The plan, or a future for one that another thread or GPU is making. If no engine supports a forward graph with
   /// bias, it is planned without; CudnnPass::fused() lists the operations that it covers. Errors are
@@ -37,10 +39,12 @@ class CudnnPlanner {
   EnginePlan choose(const gpu::ConvProblem& problem, ConvPass pass);
   std::optional<EnginePlan> find(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused,
                                  Rejections& rejections);
+  EngineQuery query_of(const gpu::ConvProblem& problem, ConvPass pass) const;
 
   std::shared_ptr<const DeviceProperties> device_;  // also used by deferred takes
   gpu::ConvOptions options_;
   std::unique_ptr<CudnnTuner> tuner_;
+  std::span<const PreferredEngine> preferred_;
   std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
   PlanTable<std::pair<gpu::ConvProblem, ConvPass>, SharedPlan> plans_;
 };

@@ -24,6 +24,10 @@ struct ConvProblem : kernels::ConvWindow {
   auto operator<=>(const ConvProblem&) const = default;
 
   constexpr bool uneven_padding() const { return pad_top != pad_bottom || pad_left != pad_right; }
+  /// A product of matrices: images of one pixel.
+  constexpr bool is_dense() const {
+    return in_h * in_w == 1 && out_h * out_w == 1 && kernel_h * kernel_w == 1 && groups == 1;
+  }
 };
 
 struct ConvPasses {
