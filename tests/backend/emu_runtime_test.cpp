@@ -314,6 +314,28 @@ TEST(EmuRuntime, RecordingsRejectForbiddenCalls) {
   gpu.runtime->free(device);
 }
 
+TEST(EmuRuntime, AQueryByAnotherThreadInvalidatesTheRecording) {
+  Gpu gpu;
+  const auto refused = [&](const std::function<void()>& call) {
+    gpu.runtime->begin_recording(gpu.a);
+    gpu.runtime->record(gpu.event, gpu.a);
+    std::string message;
+    std::thread([&] { message = error_of(call).what(); }).join();
+    EXPECT_THAT(error_of([&] { gpu.runtime->end_recording(gpu.a); }).what(),
+                HasSubstr("was called while a stream was recorded"));
+    return message;
+  };
+  EXPECT_EQ(refused([&] { gpu.runtime->synchronize(gpu.a); }), "synchronize: the stream is being recorded");
+  EXPECT_EQ(refused([&] { gpu.runtime->idle(gpu.a); }), "idle: the stream is being recorded");
+  EXPECT_EQ(refused([&] { gpu.runtime->synchronize_event(gpu.event); }),
+            "synchronize_event: the stream is being recorded");
+  EXPECT_EQ(refused([&] { gpu.runtime->passed(gpu.event); }), "passed: the stream is being recorded");
+
+  gpu.runtime->begin_recording(gpu.a);
+  std::thread([&] { gpu.runtime->synchronize(gpu.b); }).join();  // of another stream
+  gpu.runtime->destroy_graph(gpu.runtime->end_recording(gpu.a));
+}
+
 // --- Memory ---
 
 TEST(EmuRuntime, MemoryIsZeroAndCounted) {

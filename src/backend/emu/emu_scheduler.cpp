@@ -25,6 +25,19 @@ Error error_of(const EmuDevice& device, const std::string& operation) {
   }
 }
 
+/// The recording that contains the mark, or null after its end.
+std::shared_ptr<Capture> open_capture(const Mark& mark) {
+  const std::shared_ptr<Capture> capture = mark.capture.lock();
+  return capture == nullptr || capture->closed() ? nullptr : capture;
+}
+
+/// A query or a wait for a recorded stream or event fails and makes the recording fail, whichever thread records it.
+void forbid_while_recorded(Capture* capture, const std::string& what) {
+  if (capture == nullptr) return;
+  capture->invalidate(what + " was called while a stream was recorded");
+  throw Error(ErrorKind::kDevice, what + ": the stream is being recorded");
+}
+
 }  // namespace
 
 int entered_device() { return entered; }
@@ -256,7 +269,7 @@ void Scheduler::synchronize(EmuStream& stream) {
   forbid_while_recording("synchronize");
   ++stream_waits_;
   Lock lock(mutex_);
-  if (stream.capture_ != nullptr) throw Error(ErrorKind::kDevice, "synchronize: the stream is being recorded");
+  forbid_while_recorded(stream.capture_.get(), "synchronize");
   run_until(lock, [&] { return stream.queue_.empty() && !stream.busy_; });
   throw_error_of(stream.device_);
 }
@@ -265,7 +278,7 @@ bool Scheduler::idle(EmuStream& stream) {
   forbid_while_recording("idle");
   ++stream_waits_;
   Lock lock(mutex_);
-  if (stream.capture_ != nullptr) throw Error(ErrorKind::kDevice, "idle: the stream is being recorded");
+  forbid_while_recorded(stream.capture_.get(), "idle");
   if (!stream.queue_.empty()) run_one(lock);
   throw_error_of(stream.device_);
   return stream.queue_.empty() && !stream.busy_;
@@ -275,6 +288,7 @@ void Scheduler::synchronize(const Mark& mark, const EmuDevice& device) {
   forbid_while_recording("synchronize_event");
   ++event_waits_;
   Lock lock(mutex_);
+  forbid_while_recorded(open_capture(mark).get(), "synchronize_event");
   run_until(lock, [&] { return mark.passed; });
   throw_error_of(device);
 }
@@ -282,6 +296,7 @@ void Scheduler::synchronize(const Mark& mark, const EmuDevice& device) {
 bool Scheduler::passed(const Mark& mark, const EmuDevice& device) {
   forbid_while_recording("passed");
   Lock lock(mutex_);
+  forbid_while_recorded(open_capture(mark).get(), "passed");
   if (!mark.passed) run_one(lock);
   throw_error_of(device);
   return mark.passed;

@@ -98,6 +98,8 @@ class Scheduler {
   /// For functions that cannot throw: makes the recording fail at its end.
   void invalidate_recording(const std::string& what) noexcept;
 
+  // As in CUDA, the next four fail for a recorded stream or event, and then its recording fails, too.
+
   /// Runs operations until the stream is empty. Throws its device's error.
   void synchronize(EmuStream& stream);
   /// Runs at most one operation. Returns whether the stream is empty. Throws its device's error.
