@@ -10,7 +10,7 @@
 // The emulator detects:
 //
 // - A barrier or shuffle that not all threads reach: it aborts and names the kernel and the line.
-// - A missing barrier: ThreadSanitizer reports a data race.
+// - A missing barrier, also where only a shuffle separates two accesses: ThreadSanitizer reports a data race.
 // - Threads of a flat launch that share an address: ThreadSanitizer reports it in the first launch of each shape.
 // - An access outside of memory: AddressSanitizer aborts.
 // - A Pack at a misaligned address: the emulator aborts.
@@ -151,9 +151,14 @@ class Order {
 
 using CallSite = std::source_location;
 
+/// The value of one lane in a shuffle.
+struct alignas(16) Slot {
+  unsigned char bytes[16];
+};
+
 struct Warp {
-  alignas(16) unsigned char slot[2][warpSize][16];  ///< exchanged values; the two buffers alternate
-  unsigned lanes = 0;                               ///< number of threads; the last warp of a block may be short
+  Slot slots[2][warpSize];  ///< the two buffers alternate
+  unsigned lanes = 0;       ///< number of threads; the last warp of a block may be short
 };
 
 /// State of the running thread for shuffles.
@@ -175,24 +180,27 @@ inline Thread& require_thread(const CallSite& where) {
   return *self;
 }
 
-/// Publishes this lane's value; returns the values of all lanes of the warp.
+/// Stores this lane's value and waits for the other lanes of the warp, without ordering other accesses to memory.
+void publish(const Slot& value, const CallSite& where);
+/// The value that a lane stored in the last publish().
+Slot published(unsigned lane);
+
 template <class T>
-auto& exchange_lanes(const T& value, const CallSite& where) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
-  Thread& thread = require_thread(where);
-  auto& slots = thread.warp->slot[thread.turn++ & 1];
-  std::memcpy(slots[thread.lane], &value, sizeof value);
-  sync_warp(where);
-  return slots;
+void publish_value(const T& value, const CallSite& where) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Slot));
+  Slot slot{};
+  std::memcpy(slot.bytes, &value, sizeof value);
+  publish(slot, where);
 }
 
 template <class T>
 T read_lane(const T& value, unsigned lane, const CallSite& where) {
-  auto& slots = exchange_lanes(value, where);
+  publish_value(value, where);
   if (lane >= self->warp->lanes)
     fail("a shuffle reads lane " + std::to_string(lane) + ", which the warp does not have");
+  const Slot slot = published(lane);
   T taken;
-  std::memcpy(&taken, slots[lane], sizeof taken);
+  std::memcpy(&taken, slot.bytes, sizeof taken);
   return taken;
 }
 
@@ -236,9 +244,10 @@ T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize,
 }
 inline unsigned __ballot_sync(unsigned mask, bool vote, const CallSite& where = CallSite::current()) {
   check_mask(mask);
-  auto& slots = exchange_lanes(vote, where);
+  publish_value(vote, where);
   unsigned votes = 0;
-  for (unsigned lane = 0; lane < self->warp->lanes; ++lane) votes |= static_cast<unsigned>(slots[lane][0] != 0) << lane;
+  for (unsigned lane = 0; lane < self->warp->lanes; ++lane)
+    votes |= static_cast<unsigned>(published(lane).bytes[0] != 0) << lane;
   return votes;
 }
 inline bool __any_sync(unsigned mask, bool vote, const CallSite& where = CallSite::current()) {

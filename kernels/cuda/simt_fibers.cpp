@@ -4,8 +4,9 @@
 // The process runs one launch at a time and reuses one set of fibers, also for launches on other OS threads.
 //
 // Under ThreadSanitizer every fiber counts as a thread, and only barriers order them, so a missing barrier is a data
-// race in every order of the fibers. This file is not instrumented then. Creating a fiber clears 785 KB there, and
-// acquire and release take time linear in the number of fibers.
+// race in every order of the fibers. A shuffle waits without ordering memory, as on a GPU. This file, with the copies
+// of a shuffle, is not instrumented then. Creating a fiber clears 785 KB there, and acquire and release take time
+// linear in the number of fibers.
 
 #include <array>
 #include <cstdio>
@@ -58,16 +59,18 @@ std::string text_of(const CallSite& where) {
 class Runner {
  public:
   void run(const Shape& shape, const std::function<void()>& thread);
-  void arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where);
-  Barrier& block() { return block_; }
-  Barrier& warp_of(const Fiber& fiber) { return warp_barriers_[fiber.number / warpSize]; }
-  Fiber& current() { return *current_; }
-  unsigned threads() const { return threads_; }
+  void arrive_block(const CallSite& where) { arrive(block_, 0, threads_, where, true); }
+  /// `orders`: accesses before the barrier happen before those after it.
+  void arrive_warp(const CallSite& where, bool orders) {
+    Barrier& warp = warp_barriers_[current_->number / warpSize];
+    arrive(warp, current_->number / warpSize * warpSize, warp.expected, where, orders);
+  }
   std::size_t fibers() const { return fibers_.size(); }
   [[noreturn]] void fiber_loop();
 
  private:
   void run_block(const Order& order);
+  void arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where, bool orders);
   // Not inlined: a fiber may change its OS thread between launches, so addresses of thread_locals must not be cached.
   [[gnu::noinline]] void run_thread(Fiber& fiber);
   [[gnu::noinline]] void resume_next(Stack& from);
@@ -128,7 +131,7 @@ void Runner::resume_next(Stack& from) {
   if (&next.stack != &from) from.switch_to(next.stack);
 }
 
-void Runner::arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where) {
+void Runner::arrive(Barrier& barrier, unsigned first, unsigned count, const CallSite& where, bool orders) {
   Fiber& fiber = *current_;
   if (barrier.arrived == 0) {
     barrier.where = where;
@@ -136,14 +139,14 @@ void Runner::arrive(Barrier& barrier, unsigned first, unsigned count, const Call
     fail("divergent barrier: some threads wait at " + text_of(barrier.where) + ", others at " + text_of(where));
   }
   char* place = &barrier.places[barrier.turn & 1];
-  simt::leave(place);
+  if (orders) simt::leave(place);
   if (++barrier.arrived < barrier.expected) {
     fiber.waiting_at = &barrier;
     resume_next(fiber.stack);
-    simt::arrive(place);
+    if (orders) simt::arrive(place);
     return;
   }
-  simt::arrive(place);
+  if (orders) simt::arrive(place);
   barrier.arrived = 0;
   ++barrier.turn;
   for (unsigned t = first; t < first + count; ++t) {
@@ -280,16 +283,21 @@ std::size_t count_fibers() {
 
 void sync_block(const CallSite& where) {
   require_fiber();
-  Runner& all = runner();
-  all.arrive(all.block(), 0, all.threads(), where);
+  runner().arrive_block(where);
 }
 
 void sync_warp(const CallSite& where) {
   require_fiber();
-  Runner& all = runner();
-  Barrier& warp = all.warp_of(all.current());
-  all.arrive(warp, all.current().number / warpSize * warpSize, warp.expected, where);
+  runner().arrive_warp(where, true);
 }
+
+void publish(const Slot& value, const CallSite& where) {
+  require_fiber();
+  self->warp->slots[++self->turn & 1][self->lane] = value;
+  runner().arrive_warp(where, false);
+}
+
+Slot published(unsigned lane) { return self->warp->slots[self->turn & 1][lane]; }
 
 void* dynamic_shared() { return dynamic; }
 

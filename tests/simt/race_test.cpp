@@ -1,4 +1,5 @@
-// ThreadSanitizer finds a missing barrier in a kernel and a shared address in a flat one, and no errors without them.
+// ThreadSanitizer finds a missing barrier in a kernel, a shuffle in place of a barrier, and a shared address in a flat
+// kernel, and no errors without them.
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,7 @@ TEST(Race, PlantedRacesAreReported) {
   EXPECT_EQ(code, 66) << text;
   EXPECT_NE(text.find("WARNING: ThreadSanitizer: data race"), std::string::npos) << text;
   EXPECT_NE(text.find("reverse"), std::string::npos) << text;
+  EXPECT_NE(text.find("accumulate"), std::string::npos) << text;
   EXPECT_NE(text.find("overlap"), std::string::npos) << text;
 }
 
