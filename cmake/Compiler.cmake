@@ -64,9 +64,11 @@ if(DPTRAIN_SANITIZE)
   target_link_options(dptrain_flags INTERFACE -fsanitize=${DPTRAIN_SANITIZE})
   if(DPTRAIN_SANITIZE MATCHES "undefined")
     # Four checks per pointer access double the compile time. Except for alignment, AddressSanitizer finds the same
-    # errors. Modules that read untrusted bytes enable them (dptrain_check_every_access).
+    # errors. A target's property DPTRAIN_ACCESS_CHECKS enables some of them. Later options override earlier ones, and
+    # those of dptrain_flags follow those of the target.
+    set(checks $<TARGET_PROPERTY:DPTRAIN_ACCESS_CHECKS>)
     target_compile_options(dptrain_flags INTERFACE
-      -fno-sanitize-recover=undefined -fno-sanitize=alignment,null,object-size,vptr)
+      -fno-sanitize-recover=undefined -fno-sanitize=alignment,null,object-size,vptr $<$<BOOL:${checks}>:-fsanitize=${checks}>)
   endif()
   if(DPTRAIN_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Checks as function calls compile faster. The kernels use inline checks, because their tests would take minutes.
@@ -83,11 +85,3 @@ if(DPTRAIN_FUZZ)
   target_compile_options(dptrain_flags INTERFACE
     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 endif()
-
-# Enables the checks of UBSan that dptrain_flags disables.
-function(dptrain_check_every_access target)
-  if(DPTRAIN_SANITIZE MATCHES "undefined")
-    target_compile_options(${target} PRIVATE -fsanitize=alignment,null,object-size,vptr
-      -fno-sanitize-recover=alignment,null,object-size,vptr)
-  endif()
-endfunction()
