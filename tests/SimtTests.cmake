@@ -10,6 +10,12 @@ foreach(test dptrain_test_simt dptrain_test_kernels_cuda)
   endif()
 endforeach()
 
+if(TARGET dptrain_test_simt AND DPTRAIN_SANITIZE MATCHES "undefined")
+  # Tests the check of dptrain_kernels_emu, and vector accesses in a kernel of its own.
+  set_target_properties(dptrain_test_simt PROPERTIES DPTRAIN_ACCESS_CHECKS alignment)
+  target_compile_definitions(dptrain_test_simt PRIVATE DPTRAIN_CHECKS_ALIGNMENT)
+endif()
+
 # One kernel with and without a barrier that it needs, run by dptrain_test_simt: ThreadSanitizer must tell them apart.
 foreach(variant right wrong)
   set(program dptrain_barrier_${variant})

@@ -69,7 +69,7 @@ void sum_slabs(const Launch& at, DType type, const DepthWindow& window, const vo
                           window.positions * window.groups, static_cast<const T*>(slabs), packs,
                           static_cast<T*>(volume));
     };
-    if (window.channels % kVector<T> == 0 && is_packed(slabs) && is_packed(volume))
+    if (window.channels % kVector<T> == 0 && aligned(slabs, volume))
       launch(std::integral_constant<int, kVector<T>>{});
     else
       launch(std::integral_constant<int, 1>{});

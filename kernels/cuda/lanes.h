@@ -2,6 +2,8 @@
 
 // Inside kernels: V adjacent elements as floats, and index arithmetic. Only for .cu files.
 
+#include <initializer_list>
+
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/number.h"
 
@@ -83,6 +85,9 @@ __device__ inline std::int64_t thread_count() { return static_cast<std::int64_t>
 template <class... P>
 bool aligned(const P*... pointers) {
   return (((reinterpret_cast<std::uintptr_t>(pointers) & 15) == 0) && ...);
+}
+inline bool aligned(std::initializer_list<const void*> pointers) {
+  return std::all_of(pointers.begin(), pointers.end(), [](const void* pointer) { return aligned(pointer); });
 }
 
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -129,44 +129,4 @@ void dispatch(DType type, F&& f) {
   }
 }
 
-/// N adjacent elements (default: 16 bytes), loaded and stored at once, aligned to sizeof(Pack).
-template <class T, int N = static_cast<int>(16 / sizeof(T))>
-struct alignas(sizeof(T) * N) Pack {
-  static constexpr int kSize = N;
-  T v[N];
-
-  DPTRAIN_HOST_DEVICE T& operator[](int i) { return v[i]; }
-  DPTRAIN_HOST_DEVICE const T& operator[](int i) const { return v[i]; }
-
-  DPTRAIN_HOST_DEVICE static Pack load(const T* from) {
-    check_address(from);
-#if defined(__CUDA_ARCH__)
-    return *reinterpret_cast<const Pack*>(from);
-#else
-    Pack pack;
-    std::memcpy(&pack, from, sizeof pack);
-    return pack;
-#endif
-  }
-  DPTRAIN_HOST_DEVICE void store(T* to) const {
-    check_address(to);
-#if defined(__CUDA_ARCH__)
-    *reinterpret_cast<Pack*>(to) = *this;
-#else
-    std::memcpy(to, this, sizeof *this);
-#endif
-  }
-
- private:
-  static_assert(sizeof(T) * N <= 16 && (N & (N - 1)) == 0);
-  DPTRAIN_HOST_DEVICE static void check_address([[maybe_unused]] const T* at) {
-#if DPTRAIN_GPU_NAMED(DPTRAIN_BACKEND)
-    if (reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack) != 0) fail("a Pack at an address that is not aligned");
-#endif
-  }
-};
-
-/// Whether a Pack of 16 bytes may be at this address.
-inline bool is_packed(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; }
-
 }  // namespace dptrain::kernels::DPTRAIN_BACKEND

@@ -189,7 +189,7 @@ template <class F>
 void with_pack(DType type, std::int64_t channels, std::initializer_list<const void*> pointers, const F& f) {
   dispatch(type, [&](auto tag) {
     constexpr int kWide = kVector<typename decltype(tag)::type>;
-    if (channels % kWide == 0 && std::all_of(pointers.begin(), pointers.end(), is_packed))
+    if (channels % kWide == 0 && aligned(pointers))
       f(tag, std::integral_constant<int, kWide>{});
     else
       f(tag, std::integral_constant<int, 1>{});

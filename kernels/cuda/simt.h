@@ -13,7 +13,7 @@
 // - A missing barrier, also where only a shuffle separates two accesses: ThreadSanitizer reports a data race.
 // - Threads of a flat launch that share an address: ThreadSanitizer reports it in the first launch of each shape.
 // - An access outside of memory: AddressSanitizer aborts.
-// - A Pack at a misaligned address: the emulator aborts.
+// - An access at a misaligned address: UndefinedBehaviorSanitizer aborts (in the preset `asan`).
 // - Dynamic shared memory read before it is written: it contains NaN (0xFF bytes) at the start of every block.
 // - Dependence on the order of blocks or threads: both orders are drawn from DPTRAIN_EMU_SEED.
 //

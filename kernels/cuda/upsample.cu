@@ -84,7 +84,7 @@ void with_pack(DType type, const UpsampleShape& shape, const void* from, const v
       else
         f(tag, v, std::int64_t{});
     };
-    if (shape.channels % kWide == 0 && is_packed(from) && is_packed(to))
+    if (shape.channels % kWide == 0 && aligned(from, to))
       with_numbers(std::integral_constant<int, kWide>{});
     else
       with_numbers(std::integral_constant<int, 1>{});

@@ -101,23 +101,5 @@ TEST(Number, DispatchFindsTheType) {
   EXPECT_THROW(size(DType::kU8), std::invalid_argument);
 }
 
-TEST(Number, PacksLoadAndStore) {
-  alignas(16) bf16 in[16], out[16] = {};
-  for (std::uint16_t i = 0; i < 16; ++i) in[i].bits = i;
-  static_assert(Pack<bf16>::kSize == 8 && Pack<float>::kSize == 4 && sizeof(Pack<bf16, 2>) == 4);
-  Pack<bf16> pack = Pack<bf16>::load(in + 8);
-  pack[3].bits = 99;
-  pack.store(out);
-  for (std::uint16_t i = 0; i < 8; ++i) EXPECT_EQ(out[i].bits, i == 3 ? 99 : i + 8);
-  EXPECT_TRUE(is_packed(in + 8));
-  EXPECT_FALSE(is_packed(in + 1));
-}
-
-TEST(NumberDeathTest, APackOutOfStep) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  alignas(16) float in[8] = {};
-  EXPECT_DEATH(Pack<float>::load(in + 1), "a Pack at an address that is not aligned");
-}
-
 }  // namespace
 }  // namespace dptrain::kernels::emu

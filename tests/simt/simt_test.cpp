@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/lanes.h"
 #include "kernels/cuda/reduce.h"
 #include "support.h"
 
@@ -347,6 +349,20 @@ __global__ void write_past_end(int n) {
 TEST(SimtDeathTest, PastDynamicSharedMemory) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(DPTRAIN_LAUNCH_SHARED(kNow, write_past_end, 1, 32, 36, 9), "heap-buffer-overflow");
+}
+#endif
+
+#ifdef DPTRAIN_CHECKS_ALIGNMENT
+__global__ void copy_four(const float* x, float* y) { store<4>(load<4>(x), y); }
+
+TEST(SimtDeathTest, MisalignedAccess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  alignas(16) float x[8] = {}, y[8] = {};
+  DPTRAIN_LAUNCH_FLAT(kNow, copy_four, 1, 1, x + 4, y + 4);
+  EXPECT_DEATH(DPTRAIN_LAUNCH_FLAT(kNow, copy_four, 1, 1, x + 1, y), "misaligned address .* 16 byte alignment");
+  EXPECT_DEATH(DPTRAIN_LAUNCH_FLAT(kNow, copy_four, 1, 1, x, y + 2), "misaligned address .* 16 byte alignment");
+  // In the kernels themselves, whose hosts choose vectors by alignment: a float at an odd address.
+  EXPECT_DEATH(fill(kNow, 1.0F, reinterpret_cast<float*>(reinterpret_cast<char*>(x) + 1), 4), "misaligned address");
 }
 #endif
 
