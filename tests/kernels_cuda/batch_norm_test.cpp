@@ -12,10 +12,11 @@ namespace {
 struct BatchNormShape {
   std::int64_t positions, channels;
 };
-// Channels in whole vectors and not, below and above a tile of columns; pieces of several positions.
-constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},     BatchNormShape{5, 3},    BatchNormShape{37, 8},
-                                      BatchNormShape{61, 24},   BatchNormShape{600, 5},  BatchNormShape{9, 129},
-                                      BatchNormShape{140, 264}, BatchNormShape{1100, 16}};
+// Channels in whole vectors and not; pieces of several positions; sizes around a tile of 32 columns and 64 positions.
+constexpr std::array kBatchNormShapes{BatchNormShape{1, 1},     BatchNormShape{5, 3},     BatchNormShape{37, 8},
+                                      BatchNormShape{61, 24},   BatchNormShape{600, 5},   BatchNormShape{9, 129},
+                                      BatchNormShape{140, 264}, BatchNormShape{1100, 16}, BatchNormShape{63, 31},
+                                      BatchNormShape{64, 32},   BatchNormShape{65, 33},   BatchNormShape{129, 65}};
 constexpr float kEpsilon = 1e-3F;
 
 std::string name(const BatchNormShape& shape) {

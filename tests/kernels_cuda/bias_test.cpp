@@ -10,8 +10,9 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 struct Extents {
   std::int64_t rows, channels;
 };
-// One and several blocks of rows, channels in whole packs and not, channels beyond one tile.
-const std::vector<Extents> kBiasShapes{{1, 1}, {3, 5}, {67, 8}, {130, 24}, {65, 300}, {200, 3}};
+// One and several blocks of rows, channels in whole packs and not, channels beyond one tile; sizes around the tile.
+const std::vector<Extents> kBiasShapes{{1, 1},   {3, 5},   {67, 8},  {130, 24}, {65, 300},
+                                       {200, 3}, {63, 31}, {64, 32}, {65, 33},  {129, 65}};
 
 TEST(GpuBias, AddsToEveryRow) {
   for (const auto& [rows, channels] : {Extents{3, 5}, {7, 16}, {67, 24}}) {

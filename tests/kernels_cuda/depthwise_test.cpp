@@ -58,13 +58,18 @@ void expect_agreement(const DepthwiseShape& s, DType type, int offset) {
 }
 
 TEST(GpuDepthwise, EqualsTheNaiveLoops) {
-  for (const DepthwiseShape& s : {DepthwiseShape{7, 9, 16, 1, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1},    // packs
-                                  DepthwiseShape{8, 6, 5, 1, 4, 3, 3, 3, 2, 2, 1, 1, 0, 0},     // stride 2
-                                  DepthwiseShape{7, 8, 8, 1, 7, 8, 5, 5, 1, 1, 1, 1, 2, 2},     // 5x5
-                                  DepthwiseShape{9, 8, 3, 1, 5, 6, 3, 2, 1, 1, 2, 2, 0, 0},     // dilated
-                                  DepthwiseShape{5, 6, 4, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 0},     // a multiplier
-                                  DepthwiseShape{5, 6, 4, 1, 2, 2, 1, 2, 3, 4, 1, 1, 0, 0},     // unread inputs
-                                  DepthwiseShape{1, 2, 130, 1, 1, 2, 7, 7, 1, 1, 1, 1, 3, 3}})  // two tiles of columns
+  for (const DepthwiseShape& s : {DepthwiseShape{7, 9, 16, 1, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1},   // packs
+                                  DepthwiseShape{8, 6, 5, 1, 4, 3, 3, 3, 2, 2, 1, 1, 0, 0},    // stride 2
+                                  DepthwiseShape{7, 8, 8, 1, 7, 8, 5, 5, 1, 1, 1, 1, 2, 2},    // 5x5
+                                  DepthwiseShape{9, 8, 3, 1, 5, 6, 3, 2, 1, 1, 2, 2, 0, 0},    // dilated
+                                  DepthwiseShape{5, 6, 4, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 0},    // a multiplier
+                                  DepthwiseShape{5, 6, 4, 1, 2, 2, 1, 2, 3, 4, 1, 1, 0, 0},    // unread inputs
+                                  DepthwiseShape{1, 2, 130, 1, 1, 2, 7, 7, 1, 1, 1, 1, 3, 3},  // two tiles of columns
+                                  // around a tile of 32 columns and 64 positions, with three rows
+                                  DepthwiseShape{3, 7, 31, 1, 3, 7, 1, 1, 1, 1, 1, 1, 0, 0},
+                                  DepthwiseShape{2, 11, 32, 1, 2, 11, 1, 1, 1, 1, 1, 1, 0, 0},
+                                  DepthwiseShape{1, 22, 33, 1, 1, 22, 1, 1, 1, 1, 1, 1, 0, 0},
+                                  DepthwiseShape{1, 43, 65, 1, 1, 43, 1, 1, 1, 1, 1, 1, 0, 0}})
     on_every_type([&](DType type, int offset) { expect_agreement(s, type, offset); });
 }
 

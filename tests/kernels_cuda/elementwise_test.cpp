@@ -105,7 +105,7 @@ std::uint64_t mixed(std::uint64_t z) {
 }
 
 TEST(GpuHash, SumsMixedWordsOnAnyGrid) {
-  for (const std::int64_t n : {0, 1, 3, 1027, 40001}) {
+  for (const std::int64_t n : {0, 1, 3, 255, 256, 257, 1027, 40001}) {
     const std::vector<float> values = random_floats(n, 6);
     std::uint64_t expected = 0;
     for (std::int64_t i = 0; i < n; ++i) {

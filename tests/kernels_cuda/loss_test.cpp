@@ -17,9 +17,10 @@ namespace {
 struct LossShape {
   std::int64_t rows, width;
 };
-// A thread, a warp and a block per row.
-constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2}, LossShape{3, 5}, LossShape{37, 10},
-                                 LossShape{3, 270}};
+// A thread, a warp and a block per row, and widths around their limits.
+constexpr std::array kLossShapes{LossShape{300, 1}, LossShape{7, 2},   LossShape{3, 5},
+                                 LossShape{37, 10}, LossShape{3, 270}, LossShape{2, 8},
+                                 LossShape{2, 9},   LossShape{2, 256}, LossShape{2, 257}};
 constexpr float kLossScale = 0.25F;
 
 /// Labels in [0, classes).
@@ -323,7 +324,7 @@ TEST(Loss, NaNIsNotAHit) {
 }
 
 TEST(Loss, SumsAreAddedInDouble) {
-  for (const std::int64_t n : {0, 1, 5, 4096, 4097, 30001}) {
+  for (const std::int64_t n : {0, 1, 5, 4095, 4096, 4097, 8193, 30001}) {
     const std::vector<float> values = random_floats(n, 8, -1.0F, 3.0F);
     std::vector<std::int32_t> counts;
     double sum = 0, count = 0;

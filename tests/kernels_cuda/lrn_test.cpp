@@ -14,6 +14,8 @@ struct LrnShape {
 };
 // Windows inside, across and beyond the channels; several thread blocks, and windows across their borders.
 constexpr std::array kLrnShapes{LrnShape{1, 1}, LrnShape{5, 3}, LrnShape{3, 33}, LrnShape{130, 16}, LrnShape{2, 1500}};
+// Around the 1024 elements of a thread block.
+constexpr std::array kLrnTiles{LrnShape{341, 3}, LrnShape{256, 4}, LrnShape{205, 5}, LrnShape{683, 3}};
 constexpr std::array kLrns{Lrn{2, 1.0F, 1.0F, 0.5F}, Lrn{5, 2.0F, 0.5F, 0.75F}, Lrn{0, 1.0F, 2.0F, 1.0F},
                            Lrn{1, 1.5F, 0.3F, 0.6F}, Lrn{700, 1.0F, 0.01F, 0.75F}};
 
@@ -37,13 +39,14 @@ std::vector<double> scales(const Lrn& lrn, const LrnShape& shape, const std::vec
 }
 
 void on_every_case(const std::function<void(const Lrn&, const LrnShape&, DType, int)>& f) {
-  for (const Lrn& lrn : kLrns) {
-    for (const LrnShape& shape : kLrnShapes) {
-      SCOPED_TRACE(std::to_string(shape.pixels) + " x " + std::to_string(shape.channels) + ", radius " +
-                   std::to_string(lrn.radius));
-      on_every_type([&](DType type, int offset) { f(lrn, shape, type, offset); });
-    }
-  }
+  const auto on_every_offset = [&](const Lrn& lrn, const LrnShape& shape) {
+    SCOPED_TRACE(std::to_string(shape.pixels) + " x " + std::to_string(shape.channels) + ", radius " +
+                 std::to_string(lrn.radius));
+    on_every_type([&](DType type, int offset) { f(lrn, shape, type, offset); });
+  };
+  for (const Lrn& lrn : kLrns)
+    for (const LrnShape& shape : kLrnShapes) on_every_offset(lrn, shape);
+  for (const LrnShape& shape : kLrnTiles) on_every_offset(kLrns[0], shape);
 }
 
 TEST(Lrn, Forward) {

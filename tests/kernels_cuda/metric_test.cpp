@@ -13,8 +13,9 @@ namespace {
 struct MetricShape {
   std::int64_t rows, width;
 };
-// A thread, a warp and a block per row.
-constexpr std::array kMetricShapes{MetricShape{300, 1}, MetricShape{37, 5}, MetricShape{9, 40}, MetricShape{3, 270}};
+// A thread, a warp and a block per row, and widths around their limits.
+constexpr std::array kMetricShapes{MetricShape{300, 1}, MetricShape{37, 5}, MetricShape{9, 40},  MetricShape{3, 270},
+                                   MetricShape{4, 8},   MetricShape{4, 9},  MetricShape{3, 256}, MetricShape{3, 257}};
 
 /// Scores in [0, 1] with ties, zeros and a NaN.
 std::vector<float> coarse_scores(std::int64_t n) {
@@ -79,7 +80,7 @@ TEST(MetricBins, OfLabelsAndPredictionsEqualTheCpu) {
 }
 
 TEST(MetricBins, AreCountedExactlyAndAdded) {
-  for (const std::int64_t count : {4, 402, 5000}) {  // the last exceeds a block's memory
+  for (const std::int64_t count : {4, 402, 4096, 4097, 5000}) {  // at most 4096 in a block's memory
     std::vector<std::int32_t> bins;
     for (std::int64_t i = 0; i < 9000; ++i) bins.push_back(static_cast<std::int32_t>(i * i % (count + 1)) - 1);
     std::vector<double> expected(static_cast<std::size_t>(count), 2.5);

@@ -13,7 +13,8 @@
 namespace dptrain::kernels::DPTRAIN_BACKEND::test {
 
 inline constexpr double kRate = 0.05;
-inline constexpr std::array kUpdateSizes{std::int64_t{1}, std::int64_t{7}, std::int64_t{64}, std::int64_t{5003}};
+/// The last ones: around a piece of 4096 elements.
+inline constexpr std::array<std::int64_t, 7> kUpdateSizes{1, 7, 64, 5003, 4095, 4096, 4097};
 
 inline void on_every_size(const std::function<void(std::int64_t, int)>& f) {
   for (const std::int64_t n : kUpdateSizes) {

@@ -17,8 +17,10 @@ TEST(GpuPermute, MovesEveryElement) {
   for (const PermuteCase& c :
        {PermuteCase{{5}, {0}}, PermuteCase{{4, 3, 5}, {0, 1, 2}}, PermuteCase{{4, 3, 5}, {1, 0, 2}},
         PermuteCase{{4, 3, 5}, {2, 0, 1}}, PermuteCase{{4, 3, 5}, {1, 2, 0}}, PermuteCase{{4, 3, 5}, {2, 1, 0}},
-        PermuteCase{{4, 3, 16}, {1, 0, 2}}, PermuteCase{{33, 70}, {1, 0}}, PermuteCase{{3, 40, 32, 2}, {2, 1, 3, 0}},
-        PermuteCase{{2, 1, 3, 1, 2, 5}, {5, 3, 0, 4, 1, 2}}, PermuteCase{{1, 1}, {1, 0}}}) {
+        PermuteCase{{4, 3, 16}, {1, 0, 2}}, PermuteCase{{31, 32}, {1, 0}}, PermuteCase{{32, 65}, {1, 0}},
+        PermuteCase{{33, 31}, {1, 0}}, PermuteCase{{65, 33}, {1, 0}},  // around a tile of 32 x 32
+        PermuteCase{{3, 40, 32, 2}, {2, 1, 3, 0}}, PermuteCase{{2, 1, 3, 1, 2, 5}, {5, 3, 0, 4, 1, 2}},
+        PermuteCase{{1, 1}, {1, 0}}}) {
     on_every_type([&](DType type, int offset) {
       const Permutation permutation(c.in, c.axes);
       const std::int64_t n = rows * permutation.elements;

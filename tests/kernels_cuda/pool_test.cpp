@@ -139,7 +139,8 @@ TEST(GpuAvgPool, IgnoresPadding) {
 struct Image {
   std::int64_t spatial, channels;
 };
-const std::vector<Image> kImages{{1, 1}, {49, 5}, {12, 24}, {300, 8}, {9, 272}};
+// The last ones: around a tile of 32 channels, whose positions 8 threads add.
+const std::vector<Image> kImages{{1, 1}, {49, 5}, {12, 24}, {300, 8}, {9, 272}, {7, 31}, {8, 32}, {9, 33}, {17, 65}};
 
 TEST(GpuGlobalPool, Averages) {
   for (const auto& [spatial, channels] : kImages) {

@@ -33,7 +33,10 @@ TEST(GpuPRelu, ValuesAndGradients) {
        {PreluCase{{5}, {5}, 3}, PreluCase{{5}, {1}, 3}, PreluCase{{4, 3, 16}, {1, 1, 16}, 3},
         PreluCase{{40, 30, 3}, {1, 1, 3}, 9}, PreluCase{{6, 8}, {6, 8}, 70}, PreluCase{{3, 4, 8}, {3, 1, 1}, 5},
         PreluCase{{3, 4, 8}, {1, 4, 1}, 2}, PreluCase{{3, 4, 8}, {3, 1, 8}, 2}, PreluCase{{50, 40}, {1, 1}, 6},
-        PreluCase{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, PreluCase{{1, 1}, {1, 1}, 4}}) {
+        PreluCase{{2, 3, 2, 3, 2, 3}, {1, 3, 1, 3, 1, 3}, 2}, PreluCase{{1, 1}, {1, 1}, 4},
+        // Around a tile of 32 alphas and 128 terms.
+        PreluCase{{127, 31}, {1, 31}, 1}, PreluCase{{128, 32}, {1, 32}, 1}, PreluCase{{129, 33}, {1, 33}, 1},
+        PreluCase{{257, 65}, {1, 65}, 1}}) {
     on_every_type([&](DType type, int offset) {
       const PRelu prelu(c.sample, c.alpha);
       const std::int64_t n = c.rows * product(c.sample), alphas = product(c.alpha);

@@ -13,9 +13,11 @@ namespace {
 struct SoftmaxShape {
   std::int64_t rows, classes;
 };
-// A thread, a warp and a block per row; more rows than groups of threads.
-constexpr std::array kSoftmaxShapes{SoftmaxShape{1, 1},   SoftmaxShape{700, 3}, SoftmaxShape{5, 8},
-                                    SoftmaxShape{131, 9}, SoftmaxShape{3, 37},  SoftmaxShape{19, 300}};
+// A thread, a warp and a block per row, and widths around their limits; more rows than groups of threads.
+constexpr std::array kSoftmaxShapes{
+    SoftmaxShape{1, 1},    SoftmaxShape{700, 3}, SoftmaxShape{5, 8},   SoftmaxShape{131, 9}, SoftmaxShape{3, 37},
+    SoftmaxShape{19, 300}, SoftmaxShape{2, 7},   SoftmaxShape{2, 31},  SoftmaxShape{2, 32},  SoftmaxShape{2, 33},
+    SoftmaxShape{2, 65},   SoftmaxShape{2, 255}, SoftmaxShape{2, 256}, SoftmaxShape{2, 257}, SoftmaxShape{2, 513}};
 
 std::vector<double> softmax_of(const std::vector<float>& x, const SoftmaxShape& shape) {
   std::vector<double> y(x.begin(), x.end());
