@@ -6,8 +6,9 @@
 #   --quick            a release build and those of its tests that a change affects (scripts/affected_tests.py), without
 #                      the scripts of tests/e2e, the sanitizers and the package
 #   --nightly          more random and slow tests: new random cases, 60 kills at random and one before each call that
-#                      changes a run's folder, 10 minutes for each fuzz target; every source compiled by itself; engines
-#                      of several versions of cuDNN, which need 5 GB in build/cudnn
+#                      changes a run's folder, 10 minutes for each fuzz target; the GPU kernels of every op under
+#                      ThreadSanitizer; every source compiled by itself; engines of several versions of cuDNN, which
+#                      need 5 GB in build/cudnn
 #   --times            list the slowest tests, cases and sources of each phase at the end
 #   --no-install       install nothing; list what is missing and exit 2
 #   --fuzz-seconds N   time for each libFuzzer target (0: none; their seeds and small changes of them are in every run)
@@ -147,7 +148,8 @@ phase "Dependencies" 5 60 dependencies
 test_build "Release" release all 70 1300 330 -DCMAKE_CUDA_ARCHITECTURES=90-real
 if [ $quick = no ]; then
   test_build "AddressSanitizer, UBSan" asan all 80 1000 1150
-  test_build "ThreadSanitizer" tsan dptrain_tests_threads 70 500 560
+  test_build "ThreadSanitizer" tsan dptrain_tests_threads 70 500 560 \
+    -DDPTRAIN_TEST_ALL_OPS=$([ $nightly = yes ] && echo ON || echo OFF)
   phase "Package, in a bare root" 100 240 package || true
 fi
 if [ "$fuzz_seconds" -gt 0 ]; then

@@ -6,6 +6,9 @@
 // bits, although the emulator uses another order), in inference, and without input or weight gradients. In backward,
 // tensors that the layer declares unread are filled with NaN. In 16-bit types, devices are compared by ||found -
 // expected|| / ||expected|| on rounded data: outputs with the reference, gradients with the CPU's in float.
+//
+// Under AddressSanitizer and ThreadSanitizer, all gradients are compared with the CPU's. Under ThreadSanitizer, the op
+// runs once, in the first of the case's types.
 
 #include <cstdint>
 #include <functional>

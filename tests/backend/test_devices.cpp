@@ -10,6 +10,7 @@
 
 #include "backend/emu/emu_runtime.h"
 #include "kernels/cuda/simt.h"
+#include "support/sanitizer.h"
 
 namespace dptrain::test {
 namespace {
@@ -28,7 +29,11 @@ bool listed(const char* variable, const std::string& device, bool absent) {
   return found;
 }
 bool required(const std::string& device) { return listed("DPTRAIN_REQUIRE_DEVICES", device, false); }
-bool wanted(const std::string& device) { return listed("DPTRAIN_TEST_DEVICES", device, true) || required(device); }
+bool wanted(const std::string& device) {
+  // Under ThreadSanitizer these tests are for the kernels of GPUs. tests/kernels tests those of the CPU.
+  const bool by_default = !kThreadSanitizer || device != "cpu";
+  return listed("DPTRAIN_TEST_DEVICES", device, by_default) || required(device);
+}
 
 bool cuda_is_present() {
   static const bool present = !backend::list_cuda().empty();

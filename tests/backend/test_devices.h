@@ -1,8 +1,8 @@
 #pragma once
 
 // Devices of the tests in this folder: the CPU with one and with three threads, the emulator, and a GPU if present.
-// DPTRAIN_TEST_DEVICES=cpu,emu,cuda selects them (default: all). The last line of the program reports how many tests
-// found no GPU; with DPTRAIN_REQUIRE_DEVICES=cuda they fail instead.
+// DPTRAIN_TEST_DEVICES=cpu,emu,cuda selects them (default: all; without cpu under ThreadSanitizer). The last line of
+// the program reports how many tests found no GPU; with DPTRAIN_REQUIRE_DEVICES=cuda they fail instead.
 
 #include <memory>
 #include <vector>
