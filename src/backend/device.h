@@ -55,6 +55,9 @@ class Device : public plan::Capabilities {
 
   /// Makes the calling thread the device's thread (its helpers; current CUDA device). Call it first on that thread.
   virtual void enter() = 0;
+  /// Lets this device access the memory of `other` directly, so that copies between them need no host memory. Returns
+  /// whether it can. Any thread.
+  virtual bool enable_peer_access(Device& other) { return reads_host_memory() && other.reads_host_memory(); }
 
   /// high_priority: for collectives; the device runs its work before that of other streams, if supported.
   virtual std::unique_ptr<Stream> make_stream(bool high_priority = false) = 0;

@@ -80,7 +80,7 @@ struct Replica::Impl {
         arenas(plan, device, *stream, options),
         sync(plan.slot_count() > 1 ? std::make_unique<SlotSync>(plan) : nullptr),
         runner(plan, device, *stream, collective, arenas, options, {.slot = 0, .sync = sync.get()}) {
-    if (sync) secondary_slots.emplace(plan, options.secondary_devices, arenas, *sync, options);
+    if (sync) secondary_slots.emplace(plan, device, options.secondary_devices, arenas, *sync, options);
     check_graphs(options, plan.slot_count(), sink.records());
     if (options.shards > 1 && arenas.accumulates())
       tree.emplace(device, *stream, options.shards, arenas.written(), arenas.gradients(), plan.statistics_end);

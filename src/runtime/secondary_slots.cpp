@@ -4,12 +4,36 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "core/text.h"
 #include "core/trace.h"
 
 namespace dptrain::runtime {
+namespace {
 
-SecondarySlots::SecondarySlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices,
-                               const ParameterArenas& primary, SlotSync& sync, const ReplicaOptions& options)
+/// For each pair of GPUs of a replica. Others get none, because freeing memory then waits for the peers.
+void enable_peer_access(backend::Device& primary, const std::vector<backend::Device*>& secondary, int rank) {
+  if (primary.reads_host_memory()) return;
+  std::vector<backend::Device*> all{&primary};
+  all.insert(all.end(), secondary.begin(), secondary.end());
+  std::vector<std::string> direct, through_host;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (all[i]->name() == all[j]->name()) continue;
+      const bool there = all[i]->enable_peer_access(*all[j]), back = all[j]->enable_peer_access(*all[i]);
+      (there && back ? direct : through_host).push_back(fmt::format("{} and {}", all[i]->name(), all[j]->name()));
+    }
+  if (!direct.empty()) log::debug(fmt::format("replica {}: peer access between {}", rank, join(direct, "; ")));
+  if (!through_host.empty())
+    log::info(fmt::format("replica {}: no peer access between {}; their copies pass through host memory", rank,
+                          join(through_host, "; ")));
+}
+
+}  // namespace
+
+SecondarySlots::SecondarySlots(const plan::Plan& plan, backend::Device& primary_device,
+                               const std::vector<backend::Device*>& devices, const ParameterArenas& primary,
+                               SlotSync& sync, const ReplicaOptions& options)
     : plan_(plan),
       sync_(sync),
       slots_(devices.size()),
@@ -23,6 +47,7 @@ SecondarySlots::SecondarySlots(const plan::Plan& plan, const std::vector<backend
     throw Error(ErrorKind::kInternal,
                 fmt::format("{} devices for a plan of {} slots", devices.size() + 1, plan.slot_count()));
   for (std::size_t i = 0; i < devices.size(); ++i) slots_[i].device = devices[i];
+  enable_peer_access(primary_device, devices, options.rank);
   try {
     workers_.run([&](int worker) {
       Slot& slot = slots_[at(worker)];

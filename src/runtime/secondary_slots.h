@@ -17,9 +17,9 @@ namespace dptrain::runtime {
 
 class SecondarySlots {
  public:
-  /// `devices`: those of slots 1, 2, ...
-  SecondarySlots(const plan::Plan& plan, const std::vector<backend::Device*>& devices, const ParameterArenas& primary,
-                 SlotSync& sync, const ReplicaOptions& options);
+  /// `devices`: those of slots 1, 2, ... Enables peer access between all devices of the replica.
+  SecondarySlots(const plan::Plan& plan, backend::Device& primary_device, const std::vector<backend::Device*>& devices,
+                 const ParameterArenas& primary, SlotSync& sync, const ReplicaOptions& options);
   ~SecondarySlots();
 
   /// Runs `on_secondary` on the thread of each secondary slot and `on_primary` on the calling thread; returns when all

@@ -49,6 +49,38 @@ TEST(CudaRuntime, IsSharedByUsersOfOneId) {
   EXPECT_GT(first->multiprocessors(), 0);
 }
 
+TEST(CudaRuntime, EnablesPeerAccessOnce) {
+  DPTRAIN_NEED_GPU();
+  const auto first = make_cuda_runtime(0);
+  EXPECT_TRUE(first->enable_peer_access(*first)) << "its own memory";
+  if (backend::gpu_facts().size() < 2) GTEST_SKIP() << "needs two GPUs";
+  const auto second = make_cuda_runtime(1);
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(first->enable_peer_access(*second), backend::gpus_are_peers(0, 1));
+    EXPECT_EQ(second->enable_peer_access(*first), backend::gpus_are_peers(1, 0));
+  }
+  // Copies work with and without it.
+  const int value = 7;
+  int result = 0;
+  first->enter();
+  auto* from = static_cast<int*>(first->allocate(sizeof value));
+  auto* to = static_cast<int*>(second->allocate(sizeof value));
+  const auto stream = first->make_stream(false);
+  first->copy_in(from, &value, sizeof value, stream);
+  first->synchronize(stream);
+  second->enter();
+  const auto other = second->make_stream(false);
+  second->copy(to, from, sizeof value, other);
+  second->copy_out(&result, to, sizeof result, other);
+  second->synchronize(other);
+  EXPECT_EQ(result, value);
+  second->destroy_stream(other);
+  second->free(to);
+  first->destroy_stream(stream);
+  first->free(from);
+  first->enter();
+}
+
 TEST(CudaRuntime, MemoryIsZeroAndCopiesKeepOrder) {
   DPTRAIN_NEED_GPU();
   const auto runtime = make_cuda_runtime(0);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "backend/emu/emu_runtime.h"
 #include "core/error.h"
@@ -259,6 +260,40 @@ TEST(SlotsOfTheEmulator, StepsAreQueuedAndCollectedLater) {
     while (f.set.queued() > 0) queued.push_back(f.set.collect().loss);
   }
   EXPECT_EQ(queued, losses);
+}
+
+/// Ids of the devices whose memory emulated GPU 0, 1, ... may access.
+std::vector<std::set<int>> peers_of_first(int count) {
+  std::vector<std::set<int>> all;
+  for (int id = 0; id < count; ++id) all.push_back(backend::emu::peers_of(*backend::emu::make_emu_runtime(id)));
+  return all;
+}
+
+TEST(SlotsOfTheEmulator, AccessTheMemoryOfTheirReplicaOnly) {
+  using Peers = std::vector<std::set<int>>;
+  {
+    const SlotFixture f({.device = "emu", .slots = kThreeSlots});
+    EXPECT_EQ(peers_of_first(4), (Peers{{1, 2}, {0, 2}, {0, 1}, {}}));
+  }
+  {
+    const SlotFixture f({.device = "emu", .slots = kTwoSlots, .replicas = 2});
+    EXPECT_EQ(peers_of_first(4), (Peers{{1}, {0}, {3}, {2}}));
+  }
+  const SlotFixture f({.device = "emu", .replicas = 4});
+  EXPECT_EQ(peers_of_first(4), Peers(4)) << "replicas of one slot";
+}
+
+TEST(SlotsOfTheEmulator, CopyThroughHostMemoryWithoutPeerAccess) {
+  SlotRun run{.device = "emu", .slots = kThreeSlots};
+  backend::emu::allow_peer_access(false);
+  testing::internal::CaptureStdout();
+  const SlotOutcome three = train_slots(run, 2);
+  const std::string said = testing::internal::GetCapturedStdout();
+  backend::emu::allow_peer_access(true);
+  EXPECT_THAT(said, HasSubstr("replica 0: no peer access between emu:0 and emu:1; emu:0 and emu:2; emu:1 and emu:2; "
+                              "their copies pass through host memory"));
+  run.slots = kOneSlot;
+  EXPECT_TRUE(three == train_slots(run, 2));
 }
 
 TEST(SlotsOfCpu, NameTheFirstValueThatIsNotFinite) {

@@ -46,8 +46,9 @@ same replicas groups
 
 say "emulated GPUs"
 fit --gpus emu:0 --run-dir emu-one
-fit --gpus emu:0,emu:1 --run-dir emu-two
+fit --gpus emu:0,emu:1 --run-dir emu-two --verbose
 says "slots    a, cpu on emu:0; b on emu:1"
+says "replica 0: peer access between emu:0 and emu:1"
 same emu-one emu-two
 fit --gpus emu:0,emu:0 --run-dir emu-twice
 same emu-one emu-twice

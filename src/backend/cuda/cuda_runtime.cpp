@@ -64,6 +64,20 @@ class CudaRuntime final : public gpu::Runtime {
     entered = id_;
   }
 
+  bool enable_peer_access(gpu::Runtime& other) override {
+    const int peer = static_cast<CudaRuntime&>(other).id_;
+    if (peer == id_) return true;
+    int possible = 0;
+    check(cudaDeviceCanAccessPeer(&possible, id_, peer), "cudaDeviceCanAccessPeer");
+    if (possible == 0) return false;
+    const DeviceGuard here(*this);
+    const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+    if (status == cudaErrorPeerAccessAlreadyEnabled || status == cudaErrorTooManyPeers) cudaGetLastError();
+    if (status == cudaErrorTooManyPeers) return false;
+    if (status != cudaErrorPeerAccessAlreadyEnabled) check(status, "cudaDeviceEnablePeerAccess");
+    return true;
+  }
+
   void* allocate(std::size_t bytes) override {
     const DeviceGuard here(*this);
     const std::size_t size = std::max<std::size_t>(bytes, 1);

@@ -15,6 +15,7 @@ class PlanOnlyRuntime final : public gpu::Runtime {
   int multiprocessors() const override { return gpu_.multiprocessors; }
   gpu::MemoryInfo memory() const override { return {.total = gpu_.memory_bytes, .free = gpu_.memory_bytes}; }
   void enter() override {}
+  bool enable_peer_access(gpu::Runtime&) override { refuse("peer access"); }
 
   void* allocate(std::size_t) override { refuse("memory"); }
   void free(void*) noexcept override {}

@@ -1,6 +1,7 @@
 #include "backend/emu/emu_runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -142,6 +144,8 @@ struct EmuGraph {
 
 EmuStream& stream_of(StreamHandle handle) { return *static_cast<EmuStream*>(static_cast<simt::Queue*>(handle)); }
 
+std::atomic<bool> peer_access_is_possible = true;
+
 Scheduler& scheduler() { return Scheduler::instance(); }
 
 class EmuRuntime final : public gpu::Runtime {
@@ -161,6 +165,18 @@ class EmuRuntime final : public gpu::Runtime {
   void enter() override {
     keep_subnormals();
     enter_device(device_.id);
+  }
+  bool enable_peer_access(gpu::Runtime& other) override {
+    const int peer = static_cast<EmuRuntime&>(other).device_.id;
+    if (peer == device_.id) return true;
+    if (!peer_access_is_possible) return false;
+    const std::lock_guard lock(peers_mutex_);
+    peers_.insert(peer);
+    return true;
+  }
+  std::set<int> peers() const {
+    const std::lock_guard lock(peers_mutex_);
+    return peers_;
   }
 
   void* allocate(std::size_t bytes) override {
@@ -281,6 +297,8 @@ class EmuRuntime final : public gpu::Runtime {
 
   EmuDevice device_;
   EmuMemory memory_;
+  mutable std::mutex peers_mutex_;
+  std::set<int> peers_;  ///< whose memory this device may access
 };
 
 }  // namespace
@@ -303,6 +321,9 @@ void push_and_wait(gpu::StreamHandle handle, const char* name, std::function<voi
 }
 
 bool is_recorded(gpu::StreamHandle stream) { return scheduler().is_recorded(stream_of(stream)); }
+
+std::set<int> peers_of(const gpu::Runtime& runtime) { return static_cast<const EmuRuntime&>(runtime).peers(); }
+void allow_peer_access(bool possible) { peer_access_is_possible = possible; }
 
 HostWaits host_waits() { return scheduler().host_waits(); }
 

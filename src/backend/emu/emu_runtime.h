@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "backend/gpu/runtime.h"
 
@@ -29,6 +30,11 @@ void reseed(std::uint64_t seed);
 /// recorded. `ready` is polled under a lock and must not call the emulator. For substitutes of libraries.
 void push_and_wait(gpu::StreamHandle stream, const char* name, std::function<void()> work, std::function<bool()> ready);
 bool is_recorded(gpu::StreamHandle stream);
+
+/// Ids of the emulated GPUs whose memory `runtime` was allowed to access. For tests.
+std::set<int> peers_of(const gpu::Runtime& runtime);
+/// Whether emulated GPUs can access each other's memory (initially true). For tests.
+void allow_peer_access(bool possible);
 
 /// Number of host waits for emulated GPUs in this process, by streams and by events. For tests.
 struct HostWaits {

@@ -64,6 +64,10 @@ GpuDevice::GpuDevice(std::shared_ptr<gpu::Runtime> runtime, std::unique_ptr<gpu:
 
 GpuDevice::~GpuDevice() = default;
 
+bool GpuDevice::enable_peer_access(Device& other) {
+  return other.kind() == kind() && runtime_->enable_peer_access(*static_cast<GpuDevice&>(other).runtime_);
+}
+
 std::unique_ptr<Stream> GpuDevice::make_stream(bool high_priority) {
   return std::make_unique<GpuStream>(runtime_, high_priority);
 }

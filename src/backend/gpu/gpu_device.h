@@ -28,6 +28,7 @@ class GpuDevice final : public Device {
   std::string name() const override { return runtime_->name(); }
   std::string description() const override { return runtime_->description(); }
   void enter() override { runtime_->enter(); }
+  bool enable_peer_access(Device& other) override;
 
   std::unique_ptr<Stream> make_stream(bool high_priority) override;
   std::unique_ptr<Event> make_event() override;

@@ -29,6 +29,9 @@ class Runtime {
   virtual MemoryInfo memory() const = 0;
   /// Selects this device for the calling thread.
   virtual void enter() = 0;
+  /// Lets this device access the memory of `other`, a Runtime of the same class. Returns false if the hardware cannot.
+  /// With CUDA, freeing memory of `other` then also waits for this device.
+  virtual bool enable_peer_access(Runtime& other) = 0;
 
   /// Device memory, zero-filled, aligned to at least 256 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
