@@ -89,6 +89,7 @@ FAULTS = [
     Fault("a missing lock", "src/runtime/worker_group.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
           "return busy_;", ["runtime"], tsan=True),
     Fault("peer access in one direction", "src/runtime/secondary_slots.cpp", "back = all[j]->enable_peer_access(*all[i]);", "back = there;", ["distributed"]),
+    Fault("a copy per parameter", "src/runtime/weight_mirror.cpp", "if (ranges_.empty() ||", "if (floats >= 0 || ranges_.empty() ||", ["runtime"]),
     Fault("a stale copy", "src/runtime/arenas.cpp", "recording.replay(stream_);\n  ++updates_;", "recording.replay(stream_);",
           ["distributed"]),
     Fault("a stale copy", "src/runtime/arenas.cpp", "  ++pushes_;\n", "", ["distributed"]),

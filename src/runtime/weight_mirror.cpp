@@ -7,17 +7,23 @@
 namespace dptrain::runtime {
 
 WeightMirror::WeightMirror(const plan::Plan& plan, backend::Device& device, const ParameterArenas& primary, int slot)
-    : plan_(plan), device_(device), primary_(primary) {
+    : compute_type_(plan.compute), device_(device), primary_(primary) {
   if (device.reads_host_memory()) return;
   offsets_.assign(plan.parameters.size(), -1);
   for (const plan::Step& step : plan.steps)
     for (const int p : step.parameters)
       if (step.slot == slot) offsets_[at(p)] = 0;
   std::int64_t floats = 0;
-  for (std::size_t p = 0; p < offsets_.size(); ++p) {
-    if (offsets_[p] < 0) continue;
-    offsets_[p] = floats;
-    floats += (plan.parameters[p].elements() + plan::kAlignElements - 1) / plan::kAlignElements * plan::kAlignElements;
+  for (std::size_t i = 0; i < offsets_.size(); ++i) {
+    if (offsets_[i] < 0) continue;
+    const plan::Parameter& p = plan.parameters[i];
+    const std::int64_t length = (p.elements() + plan::kAlignElements - 1) / plan::kAlignElements * plan::kAlignElements;
+    const bool frozen = p.kind == plan::ParameterKind::kFrozen;
+    if (ranges_.empty() || ranges_.back().source + ranges_.back().floats != p.offset || ranges_.back().frozen != frozen)
+      ranges_.push_back({.source = p.offset, .destination = floats, .floats = 0, .frozen = frozen});
+    ranges_.back().floats += length;
+    offsets_[i] = floats;
+    floats += length;
   }
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(floats, 1));
   parameters_ = device.allocate(count * sizeof(float));
@@ -31,17 +37,15 @@ void WeightMirror::refresh(backend::Stream& stream) {
     device_.copy_between(loss_scale_->data(), primary_.loss_scale(), sizeof(kernels::LossScale), stream);
   if (version_ == primary_.version()) return;
   const bool frozen_too = frozen_version_ != primary_.frozen_version();
-  for (std::size_t i = 0; i < offsets_.size(); ++i) {
-    const plan::Parameter& p = plan_.parameters[i];
-    if (offsets_[i] < 0 || (p.kind == plan::ParameterKind::kFrozen && !frozen_too)) continue;
-    const auto n = static_cast<std::size_t>(p.elements());
-    device_.copy_between(parameters_->as<float>() + offsets_[i], primary_.parameters() + p.offset, n * sizeof(float),
+  for (const Range& range : ranges_) {
+    if (range.frozen && !frozen_too) continue;
+    const auto first = static_cast<std::size_t>(range.destination), floats = static_cast<std::size_t>(range.floats);
+    float* const to = parameters_->as<float>() + first;
+    device_.copy_between(to, primary_.parameters() + range.source, floats * sizeof(float), stream);
+    // Rounds as the primary slot does. Copying its rounded weights would send half as many bytes again.
+    if (compute_)
+      device_.from_float(to, compute_->as<std::byte>() + first * size_of(compute_type_), compute_type_, range.floats,
                          stream);
-    if (!compute_) continue;
-    const std::size_t size = size_of(plan_.compute);
-    device_.copy_between(compute_->as<std::byte>() + static_cast<std::size_t>(offsets_[i]) * size,
-                         static_cast<const std::byte*>(primary_.compute()) + static_cast<std::size_t>(p.offset) * size,
-                         n * size, stream);
   }
   version_ = primary_.version();
   frozen_version_ = primary_.frozen_version();

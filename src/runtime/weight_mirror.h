@@ -30,10 +30,17 @@ class WeightMirror {
   std::size_t bytes() const;
 
  private:
-  const plan::Plan& plan_;
+  /// Parameters that are adjacent in both arenas, with their padding.
+  struct Range {
+    std::int64_t source = 0, destination = 0, floats = 0;
+    bool frozen = false;
+  };
+
+  const DType compute_type_;
   backend::Device& device_;
   const ParameterArenas& primary_;
   std::vector<std::int64_t> offsets_;
+  std::vector<Range> ranges_;
   std::unique_ptr<backend::Buffer> parameters_, compute_, loss_scale_;  ///< null: read from the primary slot
   std::optional<std::uint64_t> version_, frozen_version_;
 };

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/prefix.h"
 #include "runtime/small_net.h"
+#include "runtime/weight_mirror.h"
 
 namespace dptrain::runtime {
 namespace {
@@ -99,6 +102,70 @@ TEST(ArenasOfHostMemory, HoldNoSecondCopyOfTheWeights) {
   EXPECT_THAT(there, UnorderedElementsAreArray(places(model))) << "copied directly to the model";
   f.arenas->push(model);
   EXPECT_EQ(device.take_host_ends(), there);
+}
+
+// --- Weights of secondary slots ---
+
+constexpr const char* kMirrored = R"(
+layers:
+  - Input: {name: x, shape: [6]}
+  - Dense: {name: first, units: 5, device: a}
+  - Dense: {name: second, inputs: x, units: 5, device: b}
+  - Dense: {name: third, units: 7, device: b}
+  - Dense: {name: fixed, units: 5, device: b, trainable: false}
+  - Add: {name: sum, inputs: [first, fixed], device: a}
+  - Dense: {name: logits, units: 3, activation: softmax, device: a}
+)";
+
+struct EmptyRecording final : backend::Recording {
+  void replay(backend::Stream&) override {}
+};
+
+void expect_mirrored(const plan::Plan& plan, const ParameterArenas& arenas, const WeightMirror& mirror) {
+  int mirrored = 0;
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    const plan::Parameter& p = plan.parameters[i];
+    if (mirror.offsets()[i] < 0) continue;
+    ++mirrored;
+    for (std::int64_t k = 0; k < p.elements(); ++k) {
+      const float value = arenas.parameters()[p.offset + k];
+      ASSERT_EQ(mirror.parameters()[mirror.offsets()[i] + k], value) << p.path;
+      if (plan.compute != DType::kBf16) continue;
+      ASSERT_EQ(static_cast<const std::uint16_t*>(mirror.compute())[mirror.offsets()[i] + k], bf16_of(value)) << p.path;
+    }
+  }
+  EXPECT_EQ(mirrored, 6) << "kernel and bias of three layers";
+}
+
+TEST(WeightMirrors, CopyAdjacentParametersAtOnce) {
+  for (const DType compute : {DType::kF32, DType::kBf16}) {
+    auto owned = std::make_unique<ToyDevice>(0, ToyDevice::Switches{.reads_host_memory = false});
+    ToyDevice& device = *owned;
+    const graph::Model model = model_of(kMirrored);
+    plan::PlanOptions options = options_for("sparse_categorical_crossentropy");
+    options.slots = {{"a"}, {"b"}};
+    options.compute = compute;
+    plan::Plan plan = plan::make_plan(model, options, device);
+    ArenasFixture f(std::move(owned), std::move(plan));
+    f.arenas->push(model);
+    WeightMirror mirror(f.plan, device, *f.arenas, 1);
+
+    mirror.refresh(*f.stream);
+    EXPECT_EQ(device.take_copies_between(), 2) << "trainable and frozen weights";
+    expect_mirrored(f.plan, *f.arenas, mirror);
+    mirror.refresh(*f.stream);
+    EXPECT_EQ(device.take_copies_between(), 0) << "nothing has changed";
+    EmptyRecording update;
+    f.arenas->replay(update);
+    mirror.refresh(*f.stream);
+    EXPECT_EQ(device.take_copies_between(), 1) << "an update does not change frozen weights";
+    graph::Model other = model;
+    for (graph::Weight& weight : other.weights) std::ranges::reverse(weight.values);
+    f.arenas->push(other);
+    mirror.refresh(*f.stream);
+    EXPECT_EQ(device.take_copies_between(), 2);
+    expect_mirrored(f.plan, *f.arenas, mirror);
+  }
 }
 
 }  // namespace

@@ -101,7 +101,9 @@ class ToyDevice final : public backend::Device {
   }
   void copy_between(void* to, const void* from, std::size_t bytes, backend::Stream&) override {
     std::memcpy(to, from, bytes);
+    ++copies_between_;
   }
+  int take_copies_between() { return std::exchange(copies_between_, 0); }  ///< number of calls since the last one
   void copy_to_host(void* to, const void* from, std::size_t bytes, backend::Stream& stream) override {
     stream.synchronize();
     std::memcpy(to, from, bytes);
@@ -221,6 +223,7 @@ class ToyDevice final : public backend::Device {
   std::vector<std::pair<const char*, const char*>> ranges_;
   std::vector<const void*> host_ends_, recorded_ends_;
   bool recording_ = false;
+  int copies_between_ = 0;
 };
 
 }  // namespace dptrain::test
