@@ -38,16 +38,17 @@ struct RecordedRun {
   NcclOptions nccl = kUnhurried;
   std::string optimizer = "SGD: {momentum: 0.9}";
   std::vector<double> weights{};  ///< empty: even
+  bool on_one_gpu = false;
 };
 
-/// Replicas on an emulated GPU each.
+/// Replicas on an emulated GPU each, or all on one.
 struct Recorded {
   explicit Recorded(const RecordedRun& run_) : run(run_), model(model_of(kSmallNet)) {
     std::vector<std::unique_ptr<backend::Device>> devices;
     std::vector<int> gpus;
     for (int r = 0; r < run.replicas; ++r) {
       gpus.push_back(r);
-      devices.push_back(device_of(fmt::format("emu:{}", r), r, run.compute));
+      devices.push_back(device_of(fmt::format("emu:{}", run.on_one_gpu ? 0 : r), r, run.compute));
     }
     plan = small_plan(model, *devices.front(), run.compute);
     connector = make_nccl(gpus, run.nccl, nccl.api());
@@ -163,6 +164,21 @@ TEST(RecordedReplicas, ReplayWithFixedUnevenShares) {
   eager.train(8);
   EXPECT_THAT(recorded.replayed, ElementsAre(false, false, false, true, true, false, true, true));
   expect_same(recorded, eager);
+}
+
+// As nccl_gpu_test.cpp places two ranks of the real NCCL.
+TEST(RecordedReplicas, OnOneGpuGiveTheBitsOfOneEach) {
+  RecordedRun run{.graphs = Graphs::kOn};
+  Recorded apart(run);
+  apart.train(8);
+  run.on_one_gpu = true;
+  Recorded together(run);
+  together.train(8);
+  EXPECT_EQ(together.replayed, apart.replayed);
+  EXPECT_GT(together.nccl.replayed, 0);
+  expect_same(together, apart);
+  together.set.reset();
+  expect_kept_rules(together.nccl);
 }
 
 TEST(RecordedReplicas, DoNotReplayIfOneHasNoRows) {
