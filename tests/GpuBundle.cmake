@@ -7,12 +7,14 @@ endif()
 
 set(folders backend runtime distributed)
 set(plan_check gpu_bundle/plan_check_none.cpp)
+set(kernel_tests kernels_cuda)   # on the emulator
 if(DPTRAIN_HAVE_CUDA)
   list(APPEND folders cuda)
   set(plan_check gpu_bundle/plan_check_cuda.cpp)
+  set(kernel_tests kernels_gpu)
 endif()
 set(tests "")
-foreach(folder IN LISTS folders)
+foreach(folder IN LISTS folders kernel_tests)
   list(APPEND tests $<TARGET_OBJECTS:dptrain_test_${folder}>)   # as the test suite has them
 endforeach()
 

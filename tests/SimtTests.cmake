@@ -26,11 +26,12 @@ foreach(variant right wrong)
   add_dependencies(dptrain_test_simt ${program})
 endforeach()
 
-# The kernels' tests again, on a GPU; built when asked for, run by scripts/gpu.
+# The kernels' tests again, on a GPU; built on request and for dptrain_bundle (GpuBundle.cmake), which scripts/gpu runs.
 if(DPTRAIN_HAVE_CUDA)
   file(GLOB sources CONFIGURE_DEPENDS kernels_cuda/*.cpp)
   if(sources)
     add_executable(dptrain_test_kernels_gpu EXCLUDE_FROM_ALL ${sources})
+    set_target_properties(dptrain_test_kernels_gpu PROPERTIES UNITY_BUILD ${DPTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 16)
     target_include_directories(dptrain_test_kernels_gpu PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(dptrain_test_kernels_gpu PRIVATE DPTRAIN_BACKEND=cuda)
     dptrain_link_modules(dptrain_test_kernels_gpu 0)

@@ -3,8 +3,9 @@
 #
 #   ./check.sh correctness [--out DIR]   checks the results (9 minutes at most)
 #   ./check.sh performance [--out DIR]   measures the speed and compares with PyTorch (10 minutes at most)
+#   ./check.sh sanitizer   [--out DIR]   runs compute-sanitizer on the kernels, races first (10 minutes at most)
 #
-#   --out DIR      results: summary.txt, logs/ and the files of the stages (check-correctness or check-performance)
+#   --out DIR      results: summary.txt, logs/ and the files of the stages (check-TASK)
 #   --gpu ID       the GPU, as in --gpus (0)
 #   --python PATH  an interpreter that has PyTorch, or the nvidia wheels (python3)
 #   --minutes N    time for all stages together (9 or 10)
@@ -13,7 +14,7 @@
 #
 # Needs a driver, and cuDNN 9 and NCCL 2: installed, on LD_LIBRARY_PATH, or as wheels of the Python (PyTorch brings them).
 # The stages run in order of value, each with a time limit; one line for each comes last. Exit code 1 if one failed or
-# could not run; the stages of other programs (compute-sanitizer, ncu, PyTorch) may be missing.
+# could not run; the stages of other programs (ncu, PyTorch) may be missing.
 
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -69,10 +70,10 @@ on_loader_path() {
 
 # --- arguments ---------------------------------------------------------------------------------------------------------------
 
-task= stage= out= gpu=0 python=python3 minutes= only= quick=no
+task='' stage='' out='' gpu=0 python=python3 minutes='' only='' quick=no
 while [ $# -gt 0 ]; do
   case $1 in
-    correctness | performance) task=$1 ;;
+    correctness | performance | sanitizer) task=$1 ;;
     --out) out=${2:?--out needs a folder}; shift ;;
     --gpu) gpu=${2:?--gpu needs an id}; shift ;;
     --python) python=${2:?--python needs an interpreter}; shift ;;
@@ -92,8 +93,12 @@ out=${out:-check-$task}
 mkdir -p "$out/logs" || refuse "cannot write into $out"
 out=$(cd "$out" && pwd)
 
+# shellcheck source=scripts/gpu/correctness.bash
 . "$here/correctness.bash"
+# shellcheck source=scripts/gpu/performance.bash
 . "$here/performance.bash"
+# shellcheck source=scripts/gpu/sanitizer.bash
+. "$here/sanitizer.bash"
 if [ -n "$stage" ]; then
   said=$out/logs/$stage.said
   trap 'rm -f "$said"' EXIT
@@ -111,13 +116,15 @@ mkdir -p "$XDG_CACHE_HOME"
 case $task in
   correctness) stages=("${correctness_stages[@]}") seconds=$((${minutes:-9} * 60)) ;;
   performance) stages=("${performance_stages[@]}") seconds=$((${minutes:-10} * 60)) ;;
+  sanitizer) stages=("${sanitizer_stages[@]}") seconds=$((${minutes:-10} * 60)) ;;
 esac
 
 lines=() failed=0
 # note STATE NAME SECONDS TEXT
 note() { lines+=("$(printf '%-9s %-14s %4s s  %s' "$@")"); printf '%s\n' "${lines[-1]}"; }
 
-# perform NAME LIMIT required|optional|always
+# perform NAME LIMIT NEED: required; optional: may be missing or stop at its limit; partial: may stop at its limit with a
+# result; always: required, whatever time is left
 perform() {
   local name=$1 limit=$2 need=$3 start=$SECONDS code=0 text state
   local left=$((seconds - SECONDS))
@@ -136,8 +143,9 @@ perform() {
   fi
   case $code-$need in
     0-*) state=ok ;;
-    77-optional | 78-*) state=left-out ;;
+    77-optional | 78-*) state='left-out' ;;
     124-optional | 137-optional) state=in-part ;;
+    124-partial | 137-partial) if [[ -e $out/logs/$name.result && $text != *"errors in "* ]]; then state=in-part; else state=FAILED failed=$((failed + 1)); fi ;;
     *) state=FAILED failed=$((failed + 1)) ;;
   esac
   note $state "$name" $((SECONDS - start)) "$text"

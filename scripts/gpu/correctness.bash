@@ -14,7 +14,6 @@ correctness_stages=(
   "checkpoint    60 required"
   "precision     80 required"
   "refusals      60 required"
-  "sanitizer    150 optional"
 )
 
 # --- what several stages use -------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ stage_plans() {
 stage_conformance() {
   local left_out='RollCall.*'   # reads the source tree
   local shards=$(($(nproc) / 2)) code=0 i pids=() passed failed skipped
-  if on_emulator; then left_out+=:Cuda*:Cudnn*:Engines*:PlanOnlyRuntime*; fi
+  if on_emulator; then left_out+=':Cuda*:Cudnn*:Engines*:PlanOnlyRuntime*'; fi
   [ $shards -ge 1 ] || shards=1
   [ $shards -le 8 ] || shards=8
   printf '$ dptrain_gpu_tests --gtest_filter=-%s, %d shards\n' "$left_out" $shards
@@ -210,7 +209,7 @@ stage_two_gpus() {
   for work in $(works); do
     for policy in float32 mixed_bfloat16; do
       case $policy in float32) sums=float32 ;; *) sums=bfloat16 ;; esac
-      local flags=(--gpus "$pair" --set train.dtype_policy=$policy --set parallel.allreduce_dtype=$sums)
+      local flags=(--gpus "$pair" --set "train.dtype_policy=$policy" --set "parallel.allreduce_dtype=$sums")
       train "$work-two-$policy-1" $work "${flags[@]}" --set runtime.cuda_graphs=on
       train "$work-two-$policy-2" $work "${flags[@]}" --set runtime.cuda_graphs=on
       train "$work-two-$policy-eager" $work "${flags[@]}" --set runtime.cuda_graphs=off
@@ -272,23 +271,4 @@ stage_refusals() {
   run 5 "$dptrain" fit "$here/configs/bench/vgg16.yaml" --gpus "$gpu" --batch-size $((memory / 30000000)) --steps 1 \
     --set data.train.Synthetic.samples=16 --run-dir runs/refused --overwrite
   result "no such GPU: exit 4; out of memory: exit 5,$(tail -n 1 "$said" | tr -s ' ')"
-}
-
-# NVIDIA's own checks of our kernels on the small shapes of the op tests; cuDNN's kernels stay out of it.
-stage_sanitizer() {
-  local tool found=()
-  command -v compute-sanitizer >/dev/null || cannot "compute-sanitizer is not on the PATH (it comes with the CUDA toolkit)"
-  for tool in memcheck racecheck synccheck initcheck; do
-    printf '$ compute-sanitizer --tool %s dptrain_gpu_tests\n' $tool
-    DPTRAIN_TEST_DEVICES=cuda DPTRAIN_REQUIRE_DEVICES=cuda compute-sanitizer --tool $tool --error-exitcode 9 \
-      "$here/dptrain_gpu_tests" --gtest_brief=1 --gtest_filter='*Op.*:Update.*-*Conv2D*:*Dense*' >"$said" 2>&1
-    case $? in
-      0) found+=("$tool clean") ;;
-      9) cat "$said"; fail "$tool: $(grep 'ERROR SUMMARY' "$said")" ;;
-      *) cat "$said"; cannot "$tool: $(grep -m 1 -iE 'error|not supported' "$said" || tail -n 1 "$said")" ;;
-    esac
-    cat "$said"
-    result "$(IFS=,; echo "${found[*]}"), $tool was the last within the time"
-  done
-  result "$(IFS=,; echo "${found[*]}")"
 }

@@ -87,7 +87,7 @@ copy_files() {
   cp -r tests/golden "$bundle/tests/"
   cp tests/plans/*.txt "$bundle/tests/plans/"
   rm -f "$bundle/tests/plans/CMakeLists.txt"
-  cp scripts/gpu/{check.sh,correctness.bash,performance.bash,torch_side_by_side.py,table.py,kernels.py} "$bundle/"
+  cp scripts/gpu/{check.sh,correctness.bash,performance.bash,sanitizer.bash,torch_side_by_side.py,table.py,kernels.py} "$bundle/"
   cp LICENSE "$bundle/"
   write_readme >"$bundle/README.txt"
 }
@@ -108,6 +108,7 @@ TEXT
 
     ./check.sh correctness        checks the results
     ./check.sh performance        measures the speed and compares with PyTorch
+    ./check.sh sanitizer          runs NVIDIA's compute-sanitizer on the kernels
     ./dptrain devices             lists processors and GPUs
     ./dptrain --help
 

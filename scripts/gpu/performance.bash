@@ -90,7 +90,7 @@ stage_engines() {
 
 # PyTorch on the same work. Each network in a process of its own: an error of CUDA spoils the rest of a process.
 peer() {
-  local work modes=$1 precisions failed=() device=cuda:$gpu flags=()
+  local work modes=$1 precisions without=() device=cuda:$gpu flags=()
   shift
   "$python" -c 'import torch' 2>"$said" || cannot "$python has no PyTorch ($(tail -n 1 "$said")); name one that has it with --python"
   if on_emulator; then device=cpu flags=(--tiny) modes=eager; fi
@@ -100,11 +100,11 @@ peer() {
     if [ $work = resnet50 ] && [ $modes != compile ]; then precisions=bf16,tf32,fp32; fi
     if on_emulator; then precisions=fp32; fi
     "$python" "$here/torch_side_by_side.py" --device "$device" --works $work --precisions $precisions --modes $modes "${flags[@]}" \
-      >"torch/$work.$modes.jsonl" 2>"$said" || failed+=("$work")
+      >"torch/$work.$modes.jsonl" 2>"$said" || without+=("$work")
     cat "torch/$work.$modes.jsonl" "$said"
-    result "PyTorch $modes up to $work; failed: ${failed[*]:-none}"
+    result "PyTorch $modes up to $work; failed: ${without[*]:-none}"
   done
-  [ ${#failed[@]} -eq 0 ] || exit 1
+  [ ${#without[@]} -eq 0 ] || exit 1
 }
 stage_torch() { peer eager,graph resnet50 fashion_cnn vgg16 cifar_towers mlp; }
 stage_torch_compile() { peer compile resnet50 fashion_cnn vgg16 cifar_towers mlp; }

@@ -21,7 +21,7 @@ says "correctness"
 say "check.sh in a bundle on the emulator"
 mkdir -p bundle/configs/bench bundle/configs/check
 ln -s "$DPTRAIN" bundle/dptrain
-ln -s "$scripts"/{correctness.bash,performance.bash,table.py,kernels.py} bundle/
+ln -s "$scripts"/{correctness.bash,performance.bash,sanitizer.bash,table.py,kernels.py} bundle/
 cp "$scripts/check.sh" bundle/
 ln -s "$scripts/small_resnet.yaml" bundle/configs/check/
 ln -s "$DPTRAIN_SOURCE/configs/bench/fashion_cnn.yaml" bundle/configs/bench/
@@ -33,6 +33,65 @@ expect 1 bundle/check.sh correctness --gpu emu:0 --quick --out results --only co
 says "FAILED    conformance"
 expect 1 bundle/check.sh performance --out results --only table
 says "no measurement under"
+
+say "the sanitizer task names suites of the tests, and every kernel with shared memory"
+# Lists the suites of the sources, as gtest lists those of a bundle.
+cat >bundle/dptrain_gpu_tests <<SH
+#!/usr/bin/env bash
+grep -hoE '^TEST(_F|_P)?\([A-Za-z0-9_]+' "$DPTRAIN_SOURCE"/tests/{kernels_cuda,backend,runtime,distributed}/*.cpp | sed 's/.*(\(.*\)/\1./' | sort -u
+SH
+chmod +x bundle/dptrain_gpu_tests
+expect 0 bundle/check.sh sanitizer --gpu emu:0 --quick --out clean
+says "sanitizer: 4 stages, 0 failed"
+grep -q '^left-out  *racecheck .* needs a GPU: skipped' clean/summary.txt || fail "summary.txt does not say why racecheck is left out"
+python3 - "$DPTRAIN_SOURCE" <<'PY' || fail "scripts/gpu/sanitizer.bash: shared_memory_tests differs from kernels/cuda"
+import pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+texts = {path.name: path.read_text() for path in (root / "kernels/cuda").glob("*") if path.name not in ("launch.h", "simt.h")}
+def shares(name, seen=()):
+    includes = re.findall(r'#include "kernels/cuda/([^"]+)"', texts.get(name, ""))
+    return name in texts and name not in seen and (re.search(r"__shared__|DPTRAIN_DYNAMIC_SHARED", texts[name]) is not None
+                                                   or any(shares(each, (*seen, name)) for each in includes))
+expected = {name[:-3] for name in texts if name.endswith(".cu") and shares(name)}
+table = (root / "scripts/gpu/sanitizer.bash").read_text().split("shared_memory_tests=(\n", 1)[1].split("\n)", 1)[0]
+found = set(re.findall(r'^  "(\w+)', table, re.M))
+print("without a row:", sorted(expected - found), "without shared memory:", sorted(found - expected))
+sys.exit(expected != found)
+PY
+rm bundle/sanitizer.bash
+sed 's/GpuGroupNorm /GroupNormKernels /' "$scripts/sanitizer.bash" >bundle/sanitizer.bash
+expect 1 bundle/check.sh sanitizer --gpu emu:0 --quick --out clean --only racecheck
+says "no suite GroupNormKernels (group_norm)"
+
+say "the sanitizer task on a GPU, with a substitute for compute-sanitizer"
+mkdir fake
+cat >fake/compute-sanitizer <<'SH'
+#!/usr/bin/env bash
+echo "$*" >>"$CALLS"
+case $* in
+  *racecheck*GpuGroupNorm*) echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"; exit 9 ;;
+  *racecheck*AttentionOp*) sleep "${SLOW:-0}" ;;
+  *memcheck*=Loss.\*) echo "[  FAILED  ] Loss.Sums (3 ms)"; exit 1 ;;
+  *synccheck*) echo "========= Error: Device not supported"; exit 255 ;;
+  *initcheck*=Lrn.*) echo "[  PASSED  ] 0 tests."; exit 0 ;;
+esac
+echo "[  PASSED  ] 3 tests."
+SH
+chmod +x fake/compute-sanitizer
+cp "$scripts/sanitizer.bash" bundle/
+on_gpu() { local code=$1; shift; expect "$code" env PATH="$PWD/fake:$PATH" CALLS="$PWD/calls" "$@"; }
+on_gpu 1 bundle/check.sh sanitizer --out clean
+grep -q '^FAILED  *racecheck .* errors in group_norm: RACECHECK SUMMARY: 1 hazard .*; [0-9]* tests clean, of batch_norm_sums attention' clean/summary.txt || fail "racecheck: $(cat out)"
+grep -q '^FAILED  *memcheck .* errors in loss: \[  FAILED  \] Loss.Sums' clean/summary.txt || fail "memcheck: $(cat out)"
+grep -q '^FAILED  *synccheck .* cannot run: synccheck, batch_norm_sums: .*Device not supported' clean/summary.txt || fail "synccheck: $(cat out)"
+grep -q '^FAILED  *initcheck .* errors in lrn: no test ran' clean/summary.txt || fail "initcheck: $(cat out)"
+head -n 1 calls | grep -q -- '--tool racecheck --kernel-name kns=dptrain .*--gtest_filter=BatchNorm\.\*:BatchNormalizationOp\.\*' || fail "the first call: $(head -n 1 calls)"
+sed -i 's/"racecheck *240/"racecheck 2/' bundle/sanitizer.bash
+on_gpu 1 env SLOW=60 bundle/check.sh sanitizer --out clean --only racecheck
+grep -q '^FAILED  *racecheck .* stopped after its 2 s; so far: errors in group_norm' clean/summary.txt || fail "stopped with errors: $(cat out)"
+sed -i 's/RACECHECK/nothing/; /GpuGroupNorm/d' fake/compute-sanitizer
+on_gpu 0 env SLOW=60 bundle/check.sh sanitizer --out clean --only racecheck
+grep -q '^in-part  *racecheck .* stopped after its 2 s; so far: 6 tests clean, of batch_norm_sums group_norm' clean/summary.txt || fail "stopped: $(cat out)"
 
 say "two GPUs, with an executable that trains on the emulator in their place"
 cat >on_emulator <<SH
