@@ -23,4 +23,7 @@ add_executable(dptrain_bundle EXCLUDE_FROM_ALL
 target_include_directories(dptrain_bundle PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(dptrain_bundle PRIVATE DPTRAIN_CUDA_STUB="libcuda.so")
 dptrain_link_modules(dptrain_bundle 13)
+if(DPTRAIN_MPI_MODULES)
+  add_dependencies(dptrain_bundle ${DPTRAIN_MPI_MODULES})   # pack.sh copies them
+endif()
 target_link_libraries(dptrain_bundle PRIVATE dptrain_test_support GTest::gtest GTest::gmock CLI11::CLI11 nlohmann_json::nlohmann_json)

@@ -14,7 +14,8 @@
 #
 # Needs a driver, and cuDNN 9 and NCCL 2: installed, on LD_LIBRARY_PATH, or as wheels of the Python (PyTorch brings them).
 # The stages run in order of value, each with a time limit; one line for each comes last. Exit code 1 if one failed or
-# could not run; the stages of other programs (ncu, PyTorch) may be missing.
+# could not run. A stage that needs two GPUs or another program (ncu, PyTorch, mpirun) is left out where they are missing, and
+# its line says so.
 
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

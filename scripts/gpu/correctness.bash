@@ -11,6 +11,9 @@ correctness_stages=(
   "repeatable   120 required"
   "replicas     100 required"
   "two_gpus     120 required"
+  "two_processes 80 required"
+  "two_ranks     60 required"
+  "slots         40 required"
   "checkpoint    60 required"
   "precision     80 required"
   "refusals      60 required"
@@ -29,17 +32,20 @@ choose() {
       config=("$here/configs/bench/fashion_cnn.yaml" --set data.train.Synthetic.samples=4000
         --set data.validation=null --set 'train.optimizer={SGD: {learning_rate: 0.001, momentum: 0.9}}') ;;
     small_resnet) config=("$here/configs/check/small_resnet.yaml") ;;
+    slots) config=("$here/configs/check/slots.yaml") ;;
   esac
   if [ $quick = yes ]; then config+=(--batch-size 12); else config+=(--batch-size 64); fi
 }
 if [ $quick = yes ]; then steps=3 half=2; else steps=50 half=25; fi
+
+launcher=()   # words before dptrain: mpirun
 
 # train NAME WORK FLAG...: the losses of every step are in runs/NAME/steps.csv.
 train() {
   local name=$1 config
   choose "$2"
   shift 2
-  run 0 "$dptrain" fit "${config[@]}" --steps $steps --log-every '1 step' --run-dir "runs/$name" --overwrite --quiet "$@"
+  run 0 "${launcher[@]}" "$dptrain" fit "${config[@]}" --steps $steps --log-every '1 step' --run-dir "runs/$name" --overwrite --quiet "$@"
 }
 losses() { awk -F, 'NR > 1 { print $3 }' "runs/$1/steps.csv"; }
 
@@ -198,13 +204,39 @@ stage_replicas() {
   result "2, 3 and 4 replicas on one GPU: losses within $largest of one replica's"
 }
 
-# Where there is a second GPU: two over NCCL repeat their bits, a CUDA graph of the step gives those of step-by-step launches,
-# sums in bfloat16 included, and the losses are those of one GPU.
+# need_two_gpus: the id of another GPU, in $second; without one it ends the stage.
+need_two_gpus() {
+  if on_emulator; then leave_out "needs two GPUs: skipped"; fi
+  [ -e "$out/devices.json" ] || "$dptrain" devices --json >"$out/devices.json" || fail "dptrain devices --json"
+  second=$(grep -o '"id": "gpu:[0-9]*"' "$out/devices.json" | tr -cd '0-9\n' | grep -vx "$gpu" | head -n 1)
+  [ -n "$second" ] || leave_out "needs two GPUs: skipped, gpu:$gpu is the only one here"
+}
+
+# mpirun_missing: why dptrain cannot run in several processes here; nothing if it can.
+mpirun_missing() {
+  if ! command -v mpirun >/dev/null; then
+    echo "needs mpirun: skipped"
+  elif [ -z "$(find "$here" "$here/lib" -maxdepth 1 -name 'libdptrain_*mpi*.so' 2>/dev/null)" ]; then
+    echo "needs a bundle that was made where MPI is installed: skipped"
+  fi
+}
+# use_mpirun: $launcher starts two processes, which see $gpu and $second as their GPU 0.
+use_mpirun() {
+  local ids=("$gpu" "$second") visible
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
+    IFS=, read -r -a visible <<<"$CUDA_VISIBLE_DEVICES"
+    ids=("${visible[$gpu]}" "${visible[$second]}")
+  fi
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  # shellcheck disable=SC2016  # the processes expand it
+  launcher=(mpirun -n 2 --bind-to none "$BASH" -c 'ids=($0); export CUDA_VISIBLE_DEVICES=${ids[${OMPI_COMM_WORLD_RANK:-$PMI_RANK}]}; exec "$@"' "${ids[*]}")
+}
+
+# Two GPUs over NCCL repeat their bits, a CUDA graph of the step gives those of step-by-step launches, sums in bfloat16
+# included, and the losses are those of one GPU. A replica with a slot on each GPU gives the bits of one GPU.
 stage_two_gpus() {
   local second pair work policy sums
-  on_emulator && leave_out "the emulator's replicas sum without NCCL"
-  second=$(grep -o '"id": "gpu:[0-9]*"' "$out/devices.json" | tr -cd '0-9\n' | grep -vx "$gpu" | head -n 1)
-  [ -n "$second" ] || leave_out "gpu:$gpu is the only GPU here"
+  need_two_gpus
   pair=$gpu,$second
   for work in $(works); do
     for policy in float32 mixed_bfloat16; do
@@ -220,7 +252,45 @@ stage_two_gpus() {
     train "$work-two" $work --gpus "$pair" "${strict[@]}"
     must_agree 1e-4 "$work-two" "$work-gpu"
   done
-  result "gpu:$gpu and gpu:$second: two runs, and graph against eager, equal to the bit; losses within $largest of one GPU's"
+  train slots-one slots --gpus "$gpu"
+  train slots-two slots --gpus "$pair"
+  must_be_equal slots-one slots-two
+  result "gpu:$gpu and gpu:$second: two runs, graph against eager, and two slots against one equal to the bit; losses within $largest of one GPU's"
+}
+
+# One process per GPU gives the bits of one process with a thread per GPU: the sum of two values has one order.
+stage_two_processes() {
+  local second work missing
+  need_two_gpus
+  missing=$(mpirun_missing)
+  [ -z "$missing" ] || leave_out "$missing"
+  for work in $(works); do
+    launcher=()
+    train "$work-two-threads" $work --gpus "$gpu,$second" --set runtime.cuda_graphs=off
+    use_mpirun
+    train "$work-two-processes" $work --gpus 0 --set runtime.cuda_graphs=off
+    must_be_equal "$work-two-processes" "$work-two-threads"
+  done
+  result "gpu:$gpu and gpu:$second: one process per GPU and one process: equal to the bit"
+}
+
+# Two ranks of NCCL on this GPU, which need NCCL 2.30: its kernels, recordings and both communicators. A world of one rank, in
+# the stage conformance, launches nothing of NCCL.
+stage_two_ranks() {
+  if on_emulator; then leave_out "needs a GPU: skipped"; fi
+  run 0 env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=8 NCCL_NVLS_ENABLE=0 DPTRAIN_REQUIRE_DEVICES=cuda \
+    "$here/dptrain_gpu_tests" --gtest_filter='NcclOnAGpu.TwoRanks*'
+  if grep -q '^\[  SKIPPED \]' "$said"; then leave_out "$(grep -m 1 -o 'needs NCCL.*' "$said"): skipped"; fi
+  [ "$(sum '^\[  PASSED  \] \([0-9]*\) test.*')" -eq 1 ] || fail "the test of two ranks is missing"
+  result "two ranks of NCCL on one GPU train as two replicas without NCCL, to the bit, eager and as a graph"
+}
+
+# A replica with two slots on one GPU gives the bits of one slot. The stage two_gpus has them on two.
+stage_slots() {
+  train slots-one slots --gpus "$gpu"
+  train slots-shared slots --gpus "$(all_of "$gpu" 2)"
+  must_be_equal slots-one slots-shared
+  result "two slots on one GPU and one slot: equal to the bit"
 }
 
 # A checkpoint of the GPU evaluates to the same on the CPU, and training continues from it to the same bits.

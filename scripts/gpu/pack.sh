@@ -71,7 +71,7 @@ build_programs() {
 }
 
 copy_files() {
-  local name path module=$build/lib/libdptrain_onnx.so
+  local name path module=$build/lib/libdptrain_onnx.so mpi
   mkdir -p "$bundle/lib" "$bundle/configs/check" "$bundle/tests/plans"
   strip --strip-all -o "$bundle/dptrain" "$build/tests/dptrain_bundle"
   ln -s dptrain "$bundle/dptrain_gpu_tests"   # the same executable under its other name
@@ -82,8 +82,12 @@ copy_files() {
   done < <({ loaded "$bundle/dptrain"; loaded "$module"; } | sort -u -k 1,1)
   strip --strip-unneeded -o "$bundle/lib/$(basename "$module")" "$module"
   chmod 755 "$bundle"/lib/*
+  # Not in lib/: they need the MPI of the host.
+  for mpi in "$build"/libdptrain_*mpi*.so; do
+    if [ -e "$mpi" ]; then strip --strip-unneeded -o "$bundle/$(basename "$mpi")" "$mpi"; fi
+  done
   cp -r configs/*.yaml configs/bench "$bundle/configs/"
-  cp scripts/gpu/small_resnet.yaml "$bundle/configs/check/"
+  cp scripts/gpu/{small_resnet,slots}.yaml "$bundle/configs/check/"
   cp -r tests/golden "$bundle/tests/"
   cp tests/plans/*.txt "$bundle/tests/plans/"
   rm -f "$bundle/tests/plans/CMakeLists.txt"

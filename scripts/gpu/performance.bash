@@ -9,6 +9,7 @@ performance_stages=(
   "mlp            75 required"
   "engines        10 optional"
   "input          40 required"
+  "two_gpus_speed 90 required"
   "torch         200 optional"
   "torch_compile 200 optional"
   "profile        60 optional"
@@ -18,6 +19,8 @@ performance_stages=(
 # batch_of WORK, steps_of WORK PRECISION: a window of `steps` takes around a second on an H100.
 batch_of() { case $1 in resnet50) echo 256 ;; vgg16 | cifar_towers) echo 128 ;; *) echo 512 ;; esac; }
 steps_of() { case $1-$2 in resnet50-fp32) echo 3 ;; mlp-fp32) echo 500 ;; resnet50-*) echo 15 ;; vgg16-*) echo 10 ;; fashion_cnn-*) echo 1000 ;; *) echo 2000 ;; esac; }
+
+count=1 gpus=''   # number of GPUs of a benchmark, and their ids if not $gpu; the batch grows with their number
 
 # bench WORK PRECISION MODE [FLAG...]: leaves bench/WORK.PRECISION.MODE/bench.json.
 bench() {
@@ -29,10 +32,10 @@ bench() {
     fp32) settings=(--set runtime.tf32=false) ;;
   esac
   settings+=(--set runtime.autotune=time)   # as PyTorch's benchmark mode, which it is compared with
-  case $mode in graph) settings+=(--set runtime.cuda_graphs=on) ;; eager) settings+=(--set runtime.cuda_graphs=off) ;; esac
-  size=(--batch-size "$(batch_of $work)" --steps "$(steps_of $work $precision)" --warmup 10 --repeats 5)
-  if [ $quick = yes ]; then size=(--batch-size 2 --steps 1 --warmup 1 --repeats 1); fi
-  run 0 "$dptrain" bench "$here/configs/bench/$work.yaml" --gpus "$gpu" "${settings[@]}" "${size[@]}" \
+  case $mode in graph*) settings+=(--set runtime.cuda_graphs=on) ;; eager*) settings+=(--set runtime.cuda_graphs=off) ;; esac
+  size=(--batch-size $((count * $(batch_of $work))) --steps "$(steps_of $work $precision)" --warmup 10 --repeats 5)
+  if [ $quick = yes ]; then size=(--batch-size $((2 * count)) --steps 1 --warmup 1 --repeats 1); fi
+  run 0 "${launcher[@]}" "$dptrain" bench "$here/configs/bench/$work.yaml" --gpus "${gpus:-$gpu}" "${settings[@]}" "${size[@]}" \
     --output "bench/$work.$precision.$mode" --quiet "$@"
   told+=("$precision $mode $(rate_of "bench/$work.$precision.$mode/bench.json")")
 }
@@ -87,6 +90,32 @@ stage_engines() {
   cat engines.txt
   result "$(wc -l <engines.txt) rows for dense layers in engines.txt"
 }
+
+# Two GPUs: one process with a thread per GPU, as a graph and eager, against one process per GPU.
+stage_two_gpus_speed() {
+  local second work=resnet50 told=() one threads processes missing
+  need_two_gpus
+  if [ $quick = yes ]; then work=fashion_cnn; fi
+  run 0 "$dptrain" devices --p2p --gpus "$gpu,$second"
+  bench $work bf16 eager-one
+  one=$(rate_of bench/$work.bf16.eager-one/bench.json)
+  local count=2 gpus=$gpu,$second
+  bench $work bf16 graph-threads
+  bench $work bf16 eager-threads
+  threads="in one process $(ratio "$(rate_of bench/$work.bf16.eager-threads/bench.json)" "$one")"
+  missing=$(mpirun_missing)
+  if [ -n "$missing" ]; then
+    processes="in one process per GPU $missing"
+  else
+    use_mpirun
+    gpus=0
+    bench $work bf16 eager-processes
+    processes="in one process per GPU $(ratio "$(rate_of bench/$work.bf16.eager-processes/bench.json)" "$one")"
+  fi
+  local IFS=';'
+  result "$work, examples/s: ${told[*]}; times one GPU, eager: $threads, $processes"
+}
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
 # PyTorch on the same work. Each network in a process of its own: an error of CUDA spoils the rest of a process.
 peer() {

@@ -23,11 +23,16 @@ mkdir -p bundle/configs/bench bundle/configs/check
 ln -s "$DPTRAIN" bundle/dptrain
 ln -s "$scripts"/{correctness.bash,performance.bash,sanitizer.bash,table.py,kernels.py} bundle/
 cp "$scripts/check.sh" bundle/
-ln -s "$scripts/small_resnet.yaml" bundle/configs/check/
+ln -s "$scripts"/{small_resnet,slots}.yaml bundle/configs/check/
 ln -s "$DPTRAIN_SOURCE/configs/bench/fashion_cnn.yaml" bundle/configs/bench/
-expect 0 bundle/check.sh correctness --gpu emu:0 --quick --out results --only environment,devices,curves,replicas,two_gpus
-says "correctness: 5 stages, 0 failed"
-grep -q '^left-out  *two_gpus .* without NCCL' results/summary.txt || fail "summary.txt does not say why two_gpus is left out"
+expect 0 bundle/check.sh correctness --gpu emu:0 --quick --out results \
+  --only environment,devices,curves,replicas,two_gpus,two_processes,two_ranks,slots
+says "correctness: 8 stages, 0 failed"
+for stage in two_gpus two_processes; do
+  grep -q "^left-out  *$stage .* needs two GPUs: skipped" results/summary.txt || fail "summary.txt does not say why $stage is left out"
+done
+grep -q '^left-out  *two_ranks .* needs a GPU: skipped' results/summary.txt || fail "summary.txt does not say why two_ranks is left out"
+grep -q '^ok  *slots .* equal to the bit' results/summary.txt || fail "slots"
 grep -q '^ok  *curves .* losses within [0-9]' results/summary.txt || fail "summary.txt lacks the difference of the losses"
 expect 1 bundle/check.sh correctness --gpu emu:0 --quick --out results --only conformance
 says "FAILED    conformance"
@@ -96,10 +101,11 @@ grep -q '^in-part  *racecheck .* stopped after its 2 s; so far: 6 tests clean, o
 say "two GPUs, with an executable that trains on the emulator in their place"
 cat >on_emulator <<SH
 #!/usr/bin/env bash
+if [ -n "\${OMPI_COMM_WORLD_RANK:-}" ]; then echo "processes on \$CUDA_VISIBLE_DEVICES" >>"$PWD/pairs"; fi
 for word; do
   case \$word in
     0,1) word=emu:0,emu:1; echo pair >>"$PWD/pairs" ;;
-    0) [ "\$last" != --gpus ] || word=emu:0 ;;
+    0) [ "\$last" != --gpus ] || word=emu:0\${OMPI_COMM_WORLD_RANK:+,emu:1} ;;
     runtime.cuda_graphs=on) word=runtime.cuda_graphs=auto; echo on >>"$PWD/pairs" ;;
     parallel.allreduce_dtype=*) word=parallel.allreduce_dtype=float32 ;;
   esac
@@ -107,17 +113,41 @@ for word; do
 done
 exec "$DPTRAIN" "\${words[@]}"
 SH
-chmod +x on_emulator
+# One process, which has both GPUs, instead of two.
+cat >fake/mpirun <<'SH'
+#!/usr/bin/env bash
+[ "$1 $2" = "-n 2" ] || exit 2
+while [ "$1" != "$BASH" ]; do shift; done
+OMPI_COMM_WORLD_RANK=1 exec "$@"
+SH
+chmod +x on_emulator fake/mpirun
 ln -sf "$PWD/on_emulator" bundle/dptrain
-two_gpus() { expect 0 bash bundle/check.sh correctness --gpu 0 --quick --out two --only two_gpus; }
+two_gpus() { on_gpu 0 bash bundle/check.sh "$@" --gpu 0 --quick --out two; }
 mkdir two
 echo '  "id": "gpu:0",' >two/devices.json
-two_gpus
-grep -q '^left-out  *two_gpus .*only GPU here' two/summary.txt || fail "one GPU is not left out"
+two_gpus correctness --only two_gpus,two_processes
+[ "$(grep -c '^left-out .* needs two GPUs: skipped, gpu:0 is the only one' two/summary.txt)" -eq 2 ] || fail "one GPU is not left out"
 echo '  "id": "gpu:1",' >>two/devices.json
-two_gpus
+two_gpus correctness --only two_gpus,two_processes
 grep -q '^ok  *two_gpus .*gpu:0 and gpu:1: .* losses within [0-9]' two/summary.txt || fail "two GPUs: $(cat out)"
-[ "$(grep -c pair pairs)" -eq 14 ] && [ "$(grep -c on pairs)" -eq 8 ] || fail "two GPUs trained $(sort pairs | uniq -c | tr '\n' ' ')"
+grep -q '^left-out  *two_processes .* needs a bundle .*: skipped' two/summary.txt || fail "no module for MPI: $(cat out)"
+[ "$(grep -c pair pairs)" -eq 15 ] && [ "$(grep -c on$ pairs)" -eq 8 ] || fail "two GPUs trained $(sort pairs | uniq -c | tr '\n' ' ')"
+: >bundle/libdptrain_openmpi.so
+two_gpus correctness --only two_processes
+grep -q '^ok  *two_processes .*: one process per GPU and one process: equal to the bit' two/summary.txt || fail "two processes: $(cat out)"
+two_gpus performance --only two_gpus_speed
+grep -qE '^ok  *two_gpus_speed .* eager: in one process [0-9.]+, in one process per GPU [0-9.]+$' two/summary.txt || fail "speed of two GPUs: $(cat out)"
+[ "$(grep -c 'processes on 1' pairs)" -eq 3 ] || fail "mpirun started $(sort pairs | uniq -c | tr '\n' ' ')"
+rm bundle/libdptrain_openmpi.so
+
+say "two ranks of NCCL, with a substitute for the tests"
+two_ranks() { echo "$1" >bundle/said; two_gpus correctness --only two_ranks; }
+printf '#!/usr/bin/env bash\n[ "$NCCL_MULTI_RANK_GPU_ENABLE" = 1 ] && cat "%s/bundle/said"\n' "$PWD" >bundle/dptrain_gpu_tests
+chmod +x bundle/dptrain_gpu_tests
+two_ranks $'needs NCCL 2.30 or newer, found 2.28\n[  SKIPPED ] NcclOnAGpu.TwoRanks (0 ms)\n[  PASSED  ] 0 tests.'
+grep -q '^left-out  *two_ranks .* needs NCCL 2.30 or newer, found 2.28: skipped' two/summary.txt || fail "an old NCCL: $(cat out)"
+two_ranks '[  PASSED  ] 1 test.'
+grep -q '^ok  *two_ranks ' two/summary.txt || fail "two ranks: $(cat out)"
 
 say "engines of dense layers as rows of a table"
 cat >lister <<'SH'
