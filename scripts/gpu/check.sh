@@ -9,7 +9,8 @@
 #   --gpu ID       the GPU, as in --gpus (0)
 #   --python PATH  an interpreter that has PyTorch, or the nvidia wheels (python3)
 #   --minutes N    time for all stages together (9 or 10)
-#   --only A,B     these stages only
+#   --only A,B     these stages only; PyTorch runs only their networks
+#   --precision P  one of bf16, tf32, fp32 (performance)
 #   --quick        short runs, to test the script rather than the GPU. `--gpu emu:0 --quick` needs no GPU
 #
 # Needs a driver, and cuDNN 9 and NCCL 2: installed, on LD_LIBRARY_PATH, or as wheels of the Python (PyTorch brings them).
@@ -71,7 +72,7 @@ on_loader_path() {
 
 # --- arguments ---------------------------------------------------------------------------------------------------------------
 
-task='' stage='' out='' gpu=0 python=python3 minutes='' only='' quick=no
+task='' stage='' out='' gpu=0 python=python3 minutes='' only='' precision='' quick=no
 while [ $# -gt 0 ]; do
   case $1 in
     correctness | performance | sanitizer) task=$1 ;;
@@ -80,6 +81,7 @@ while [ $# -gt 0 ]; do
     --python) python=${2:?--python needs an interpreter}; shift ;;
     --minutes) minutes=${2:?--minutes needs a number}; shift ;;
     --only) only=${2:?--only needs names of stages}; shift ;;
+    --precision) precision=${2:?--precision needs bf16, tf32 or fp32}; shift ;;
     --quick) quick=yes ;;
     --stage) stage=${2:?}; shift ;;   # one stage in this process: how the script calls itself
     -h | --help) usage; exit 0 ;;
@@ -138,6 +140,8 @@ perform() {
     if on_emulator; then limit=$((4 * limit)); fi
     local again=("$BASH" "$here/check.sh" "$task" --stage "$name" --out "$out" --gpu "$gpu" --python "$python")
     [ $quick = no ] || again+=(--quick)
+    [ -z "$only" ] || again+=(--only "$only")
+    [ -z "$precision" ] || again+=(--precision "$precision")
     timeout --kill-after=10 "$limit" "${again[@]}" >"$out/logs/$name.log" 2>&1 || code=$?
     text=$(cat "$out/logs/$name.result" 2>/dev/null || tail -n 1 "$out/logs/$name.log")
     if [ $code -eq 124 ] || [ $code -eq 137 ]; then text="stopped after its $limit s; so far: $text"; fi

@@ -12,13 +12,34 @@ performance_stages=(
   "two_gpus_speed 90 required"
   "torch         200 optional"
   "torch_compile 200 optional"
+  "transformer    40 optional"
+  "lstm_shared    40 optional"
+  "embedding      40 optional"
   "profile        60 optional"
   "table          20 always"
 )
 
 # batch_of WORK, steps_of WORK PRECISION: a window of `steps` takes around a second on an H100.
-batch_of() { case $1 in resnet50) echo 256 ;; vgg16 | cifar_towers) echo 128 ;; *) echo 512 ;; esac; }
-steps_of() { case $1-$2 in resnet50-fp32) echo 3 ;; mlp-fp32) echo 500 ;; resnet50-*) echo 15 ;; vgg16-*) echo 10 ;; fashion_cnn-*) echo 1000 ;; *) echo 2000 ;; esac; }
+batch_of() {
+  case $1 in
+    resnet50 | embedding) echo 256 ;;
+    vgg16 | cifar_towers) echo 128 ;;
+    lstm_shared) echo 64 ;;
+    transformer) echo 32 ;;
+    *) echo 512 ;;
+  esac
+}
+steps_of() {
+  case $1-$2 in
+    resnet50-fp32) echo 3 ;;
+    mlp-fp32) echo 500 ;;
+    resnet50-*) echo 15 ;;
+    vgg16-*) echo 10 ;;
+    transformer-* | lstm_shared-* | embedding-*) echo 100 ;;
+    fashion_cnn-*) echo 1000 ;;
+    *) echo 2000 ;;
+  esac
+}
 
 count=1 gpus=''   # number of GPUs of a benchmark, and their ids if not $gpu; the batch grows with their number
 
@@ -41,13 +62,16 @@ bench() {
 }
 rate_of() { sed -n 's/^ *"examples_per_second": \([0-9.e+]*\).*/\1/p' "$1" | head -n 1 | awk '{ printf "%.0f", $1 }'; }
 
-# measure WORK PRECISION...: graph and eager.
+# measure WORK PRECISION...: graph and eager. Keeps the engines that autotuning chose.
 measure() {
-  local work=$1 precision mode told=()
+  local work=$1 each mode told=()
   shift
-  for precision in "$@"; do
-    for mode in graph eager; do bench $work $precision $mode; done
+  for each in "$@"; do
+    if [ -n "$precision" ] && [ "$each" != "$precision" ]; then continue; fi
+    for mode in graph eager; do bench $work $each $mode; done
   done
+  [ ${#told[@]} -gt 0 ] || leave_out "$work is not measured in $precision"
+  find "$XDG_CACHE_HOME" -name 'plans-*.txt' -exec cp {} "$out/" \;
   local IFS=';'
   result "examples/s: ${told[*]}"
 }
@@ -59,6 +83,14 @@ stage_resnet50() {
 stage_vgg16() {
   if on_emulator; then leave_out "too much for the emulator"; fi
   measure vgg16 bf16 tf32
+}
+stage_transformer() { sequences transformer; }
+stage_lstm_shared() { sequences lstm_shared; }
+stage_embedding() { sequences embedding; }
+# torch_side_by_side.py does not have these networks.
+sequences() {
+  if on_emulator; then leave_out "too much for the emulator"; fi
+  measure "$1" bf16 tf32
 }
 stage_fashion_cnn() { measure fashion_cnn bf16 tf32; }
 stage_cifar_towers() { measure cifar_towers bf16 tf32; }
@@ -124,9 +156,10 @@ peer() {
   "$python" -c 'import torch' 2>"$said" || cannot "$python has no PyTorch ($(tail -n 1 "$said")); name one that has it with --python"
   if on_emulator; then device=cpu flags=(--tiny) modes=eager; fi
   mkdir -p torch
-  for work in "$@"; do
+  for work in $(wanted "$@"); do
     precisions=bf16,tf32
     if [ $work = resnet50 ] && [ $modes != compile ]; then precisions=bf16,tf32,fp32; fi
+    if [ -n "$precision" ]; then precisions=$precision; fi
     if on_emulator; then precisions=fp32; fi
     "$python" "$here/torch_side_by_side.py" --device "$device" --works $work --precisions $precisions --modes $modes "${flags[@]}" \
       >"torch/$work.$modes.jsonl" 2>"$said" || without+=("$work")
@@ -134,6 +167,12 @@ peer() {
     result "PyTorch $modes up to $work; failed: ${without[*]:-none}"
   done
   [ ${#without[@]} -eq 0 ] || exit 1
+}
+# wanted WORK...: those that --only names, or all if it names none.
+wanted() {
+  local work some=()
+  for work; do if [[ ,$only, == *,$work,* ]]; then some+=("$work"); fi; done
+  if [ ${#some[@]} -gt 0 ]; then echo "${some[@]}"; else echo "$@"; fi
 }
 stage_torch() { peer eager,graph resnet50 fashion_cnn vgg16 cifar_towers mlp; }
 stage_torch_compile() { peer compile resnet50 fashion_cnn vgg16 cifar_towers mlp; }

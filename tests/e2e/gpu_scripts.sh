@@ -140,6 +140,15 @@ grep -qE '^ok  *two_gpus_speed .* eager: in one process [0-9.]+, in one process 
 [ "$(grep -c 'processes on 1' pairs)" -eq 3 ] || fail "mpirun started $(sort pairs | uniq -c | tr '\n' ' ')"
 rm bundle/libdptrain_openmpi.so
 
+say "one precision, and PyTorch on the networks that --only names"
+printf '#!/usr/bin/env bash\necho "$*" >>"%s/pythons"\n' "$PWD" >fake/python
+chmod +x fake/python
+two_gpus performance --only fashion_cnn,torch --precision tf32 --python "$PWD/fake/python"
+grep -qE '^ok  *fashion_cnn .* examples/s: tf32 graph [0-9]+;tf32 eager [0-9]+$' two/summary.txt || fail "one precision: $(cat out)"
+[ "$(grep -o 'works .*' pythons)" = "works fashion_cnn --precisions tf32 --modes eager,graph" ] || fail "PyTorch: $(cat pythons)"
+two_gpus performance --only fashion_cnn --precision fp32
+grep -q '^left-out  *fashion_cnn .* is not measured in fp32' two/summary.txt || fail "no such precision: $(cat out)"
+
 say "two ranks of NCCL, with a substitute for the tests"
 two_ranks() { echo "$1" >bundle/said; two_gpus correctness --only two_ranks; }
 printf '#!/usr/bin/env bash\n[ "$NCCL_MULTI_RANK_GPU_ENABLE" = 1 ] && cat "%s/bundle/said"\n' "$PWD" >bundle/dptrain_gpu_tests
