@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the compiled kernels with a table: registers, spills, shared memory, occupancy, 128-bit accesses.
+"""Compares the compiled kernels with a table: registers, spills, shared memory, occupancy, accesses, bytes in flight.
 
     compiled_kernels.py TABLE OBJECT...           compare; exit 1 with a line for each kernel that is worse
     compiled_kernels.py TABLE OBJECT... --write   rewrite the table
@@ -21,6 +21,10 @@ A line of the table is one kernel as compiled:
     warps    that a multiprocessor runs at once of the 64 it can, as far as registers, static shared memory and the block
              allow; what a launch adds in dynamic shared memory is not known here
     load, store   instructions on global memory: of 128 bits / of any width
+    flight   bytes of global loads in flight per multiprocessor: warps x 32 x the most bytes that a thread has requested
+             at once in the innermost loop that requests most, or in the whole kernel if no loop loads. A wait for the
+             scoreboard of a load ends its flight. Branches inside the loop count as not taken. An estimate: caches are
+             not modeled, and a grid of fewer blocks has fewer warps
 """
 import collections
 import itertools
@@ -35,9 +39,12 @@ KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels" / "cuda"
 # A fat binary: a head (magic, version, its size, bytes behind it), then entries, each with a head (kind, version, its size,
 # bytes behind it, at byte 28 the architecture).
 FATBIN, HEADER, ENTRY, ELF = b"\x50\xed\x55\xba", struct.Struct("<IHHQ"), struct.Struct("<HHIQ"), 2
-COLUMNS = ("source", "kernel", "regs", "stack", "shared", "warps", "load", "store")
+COLUMNS = ("source", "kernel", "regs", "stack", "shared", "warps", "load", "store", "flight")
 # Bits 0-11 of an instruction of sm_70 and newer (16 bytes each); bits 73-75 are the width, 6 being 128 bits.
 LOADS, STORES, WIDE = {0x981, 0x980, 0x381}, {0x986, 0x985, 0x386}, 6
+BYTES = (1, 1, 2, 2, 4, 8, 16, 16)  # of an access, by its width
+BRANCHES, FLIGHT_OF = {0x947, 0x547}, 90  # bytes in flight: of this architecture's kernels only
+SCOREBOARDS = 6  # bits 110-112: which one a load sets, or 7; bits 116-121: those that an instruction waits for
 REGISTERS, FRAME, STACK, MAX_THREADS = 0x2F, 0x11, 0x12, 0x05  # attributes of .nv.info
 # Of a multiprocessor: registers, warps, blocks, bytes of shared memory, of these kept of each block (CUDA C++
 # Programming Guide, "Compute Capabilities"; registers go to warps in pieces of 256, shared memory in pieces of 128).
@@ -46,7 +53,7 @@ LIMITS = {80: (65536, 64, 32, 167936, 1024), 89: (65536, 48, 24, 102400, 1024), 
 OTHERS = [architecture for architecture in LIMITS if architecture != 90]
 OTHER_COLUMNS = ("source", "kernel", *(f"sm_{architecture}" for architecture in OTHERS))
 
-Kernel = collections.namedtuple("Kernel", "regs stack shared warps load store")
+Kernel = collections.namedtuple("Kernel", "regs stack shared warps load store flight")
 
 
 def fail(message):
@@ -111,7 +118,7 @@ class Cubin:
         release = re.search(rb"release (\d+\.\d+)", words)
         return release[1].decode() if release else "of an unknown release"
 
-    def kernels(self, warps_of):
+    def kernels(self, architecture, warps_of):
         """(mangled name, Kernel); warps_of(name, threads of its bounds or None, registers, shared bytes)."""
         per_symbol = {attribute: dict(self.attributes[attribute]) for attribute in (REGISTERS, FRAME, STACK)}
         for number, (name, other) in enumerate(self.symbols):
@@ -122,9 +129,11 @@ class Cubin:
             threads = bounds[0][0] * bounds[0][1] * bounds[0][2] if bounds else None
             regs = per_symbol[REGISTERS][number]
             stack = max(per_symbol[FRAME].get(number, 0), per_symbol[STACK].get(number, 0))
-            words = struct.iter_unpack("<QQ", self.bytes_of(f".text.{name}"))
+            words = list(struct.iter_unpack("<QQ", self.bytes_of(f".text.{name}")))
             load, store = accesses(words)
-            yield name, Kernel(regs, stack, shared, warps_of(name, threads, regs, shared), load, store)
+            warps = warps_of(name, threads, regs, shared)
+            flight = warps * 32 * most_in_flight(words) if architecture == FLIGHT_OF else 0
+            yield name, Kernel(regs, stack, shared, warps, load, store, flight)
 
 
 def accesses(words):
@@ -137,6 +146,41 @@ def accesses(words):
             count[0] += (high >> 9 & 7) == WIDE
             count[1] += 1
     return tuple(counts[True]), tuple(counts[False])
+
+
+def loops(words):
+    """(first, last) instruction of each backward branch's range, for sm_90, without the endless one after a kernel's end."""
+    for at, (low, high) in enumerate(words):
+        if low & 0xFFF not in BRANCHES:
+            continue
+        offset = (low >> 34 | high << 30) & (1 << 48) - 1
+        offset -= (offset & 1 << 47) << 1
+        first = at + 1 + ((offset << 8 | low >> 16 & 0xFF) >> 2)  # in words of 4 bytes, the lowest 8 bits apart
+        if 0 <= first < at:
+            yield first, at
+
+
+def in_flight(words):
+    """Most bytes of global loads that a thread has requested and not waited for in these instructions."""
+    most, pending = 0, [0] * SCOREBOARDS
+    for low, high in words:
+        if waits := high >> 52 & 0x3F:
+            pending = [0 if waits >> board & 1 else count for board, count in enumerate(pending)]
+        board = high >> 46 & 7
+        if low & 0xFFF in LOADS and board < SCOREBOARDS:
+            pending[board] += BYTES[high >> 9 & 7]
+            most = max(most, sum(pending))
+    return most
+
+
+def most_in_flight(words):
+    """in_flight() of the innermost loop where it is most; without a loop that loads, of the whole kernel."""
+    # Twice: a loop may request bytes that it waits for when it repeats.
+    found = {(first, last): in_flight(words[first:last + 1] * 2) for first, last in loops(words)}
+    found = {loop: count for loop, count in found.items() if count > 0}
+    inner = [count for (first, last), count in found.items()
+             if not any(first <= a and b <= last and (a, b) != (first, last) for a, b in found)]
+    return max(inner, default=0) or in_flight(words)
 
 
 # ---- occupancy
@@ -232,7 +276,7 @@ def compiled(paths):
 
             cubin = Cubin(image)
             releases.add(cubin.release())
-            for name, kernel in cubin.kernels(warps_of):
+            for name, kernel in cubin.kernels(architecture, warps_of):
                 keys.append((architecture, source, name))
                 kernels.append(kernel)
     names = demangled([name for _, _, name in keys]) if keys else []
@@ -250,7 +294,7 @@ def lines_of(table, architecture, release):
     yield "\t".join(COLUMNS)
     for (source, name), kernel in sorted(table.items()):
         pairs = ["{}/{}".format(*pair) for pair in (kernel.load, kernel.store)]
-        yield "\t".join([source, name, *map(str, kernel[:4]), *pairs])
+        yield "\t".join([source, name, *map(str, kernel[:4]), *pairs, str(kernel.flight)])
 
 
 def read(lines):
@@ -261,8 +305,8 @@ def read(lines):
     table = {}
     for line in lines[2:]:
         source, name, *figures = line.split("\t")
-        pairs = [tuple(map(int, pair.split("/"))) for pair in figures[4:]]
-        table[source, name] = Kernel(*map(int, figures[:4]), *pairs)
+        pairs = [tuple(map(int, pair.split("/"))) for pair in figures[4:6]]
+        table[source, name] = Kernel(*map(int, figures[:4]), *pairs, int(figures[6]))
     return table, int(head[1]), head[2]
 
 
@@ -279,6 +323,8 @@ def worse(was, now, same_release):
             yield f"shared memory {was.shared} -> {now.shared} bytes"
         if now.warps < was.warps:
             yield f"warps at once {was.warps} -> {now.warps}"
+        if now.flight < was.flight:
+            yield f"bytes in flight {was.flight} -> {now.flight}"
     for word, old, new in (("loads", was.load, now.load), ("stores", was.store, now.store)):
         if new[0] < old[0] if same_release else new[0] == 0 < old[0]:
             yield f"128-bit {word} {old[0]} of {old[1]} -> {new[0]} of {new[1]}"
@@ -304,8 +350,8 @@ def compare(was, now, same_release):
 # ---- other GPUs
 
 def bound_of(main, architecture):
-    """What a kernel of another GPU may take, where nothing is said of it."""
-    return main._replace(warps=min(main.warps, LIMITS[architecture][1]))
+    """What a kernel of another GPU may take, where nothing is said of it. Bytes in flight are compared for one GPU only."""
+    return main._replace(warps=min(main.warps, LIMITS[architecture][1]), flight=0)
 
 
 def costs_more(bound, now, same_release=True):
@@ -320,7 +366,7 @@ def exceptions(main, tables):
     for architecture in OTHERS:
         for key, now in tables.get(architecture, {}).items():
             if key in main and any(costs_more(bound_of(main[key], architecture), now)):
-                found[key][architecture] = now
+                found[key][architecture] = now._replace(flight=0)
     return found
 
 
@@ -364,7 +410,7 @@ def read_others(lines):
     for line in lines[2:]:
         source, name, *cells = line.split("\t")
         figures = [re.split("[ /]", one) for one in cells]
-        known[source, name] = {a: Kernel(*map(int, f[:4]), *(tuple(map(int, f[i:i + 2])) for i in (4, 6)))
+        known[source, name] = {a: Kernel(*map(int, f[:4]), *(tuple(map(int, f[i:i + 2])) for i in (4, 6)), 0)
                                for a, f in zip(OTHERS, figures) if len(f) > 1}
     return known
 
@@ -418,8 +464,20 @@ def write(table_path, objects, architecture=90):
 # ---- self-test
 
 def self_test():
-    plain = Kernel(32, 0, 0, 64, (2, 4), (1, 2))
+    plain = Kernel(32, 0, 0, 64, (2, 4), (1, 2), 0)
     key = ("pool", "max_kernel<float, 4>")
+
+    def load(board, width):
+        return 0x981, width << 9 | board << 46
+
+    def wait(*boards):
+        return 0x221, sum(1 << 52 + board for board in boards) | 7 << 46
+
+    def branch(by):  # in instructions, from the next one
+        offset = by * 4
+        return 0x947 | (offset & 0xFF) << 16 | (offset >> 8 & 0x3FFFFFFF) << 34, offset >> 38 & 0x3FFFF | 7 << 46
+
+    looping = [wait(), load(0, 4), wait(0), load(1, 4), load(2, 5), wait(1, 2), load(3, 2), branch(-7), branch(-1)]
 
     def says(now, same=True):
         return compare({key: plain}, now, same)
@@ -435,12 +493,20 @@ def self_test():
         ("128-bit loads 2 of 4 -> 1 of 8" in says({key: plain._replace(load=(1, 8))})[0][0], "fewer wide loads"),
         (says({key: plain._replace(load=(1, 8))}, False)[0] == [], "fewer wide loads of another release"),
         ("128-bit stores 1 of 2 -> 0 of 8" in says({key: plain._replace(store=(0, 8))}, False)[0][0], "no wide store"),
+        (compare({key: plain._replace(flight=8192)}, {key: plain._replace(flight=4096)}, True)[0] ==
+         ["pool.cu: max_kernel<float, 4>: bytes in flight 8192 -> 4096"], "fewer bytes in flight"),
         ("is not compiled" in says({})[0][0], "gone"),
         ("is not in the table" in says({key: plain, ("pool", "new"): plain})[0][0], "new"),
         (read(list(lines_of({key: plain}, 90, "13.0"))) == ({key: plain}, 90, "13.0"), "a table read back"),
         # LDG.E.128 R4 and LDG.E.64 R8, STG.E.128 and STG.E.U16, and an instruction that is neither, as nvdisasm prints them
         (accesses([(0x1218047981, 0x0000000C00), (0x1202087981, 0x0000000A00), (0x0402007986, 0x0000000D00),
                    (0x000A007986, 0x0000000500), (0x0000007918, 0x0000000000)]) == ((1, 2), (1, 2)), "instructions"),
+        (list(loops(looping)) == [(1, 7)], "a loop"),
+        # the first 4 bytes are alone in flight; 4 + 8 are together, with 2 that the loop did not wait for
+        (most_in_flight(looping) == 14, "bytes in flight"),
+        (most_in_flight(looping[:5]) == 12, "bytes in flight without a loop"),
+        (most_in_flight([load(0, 6), load(1, 6), *looping]) == 14, "bytes in flight before a loop"),
+        (most_in_flight([load(4, 1), *looping, branch(-11)]) == 14, "bytes in flight of an inner loop"),
         (warps_at_once(LIMITS[90], 256, 32, 0) == 64, "all warps"),       # 65536 / (32 * 32) = 64
         (warps_at_once(LIMITS[90], 256, 33, 0) == 48, "registers in pieces"),  # 40 a thread: 51 warps, 6 blocks of 8
         (warps_at_once(LIMITS[90], 1, 16, 0) == 32, "blocks of a warp"),
