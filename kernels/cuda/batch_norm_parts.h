@@ -71,21 +71,38 @@ struct GatedGradient {
   explicit GatedGradient(const BatchNormGradient& g)
       : dy(static_cast<const T*>(g.dy)), output(static_cast<const T*>(g.output)), scale(g.scale), offset(g.offset) {}
 
-  /// dy of elements [i, i + V). Only Gate::kAffine reads `x`.
+  /// dy of V elements, and the output for Gate::kOutput.
   template <int V>
-  __device__ Lanes<V> load_at(const GateChannels<kGate, V>& at, const Lanes<V>& x, std::int64_t i) const {
-    Lanes<V> gradient = load<V>(dy + i);
+  struct Inputs {
+    Lanes<V> dy, output;
+  };
+  template <int V>
+  __device__ Inputs<V> read(std::int64_t i) const {
+    const Lanes<V> gradient = load<V>(dy + i);
+    if constexpr (kGate == Gate::kOutput) return {gradient, load<V>(output + i)};
+    return {gradient, gradient};
+  }
+
+  /// dy where the gate is open, else 0. Only Gate::kAffine reads `x`.
+  template <int V>
+  __device__ Lanes<V> gated(const GateChannels<kGate, V>& at, const Lanes<V>& x, const Inputs<V>& in) const {
+    Lanes<V> gradient = in.dy;
     if constexpr (kGate == Gate::kOutput) {
-      const Lanes<V> gate = load<V>(output + i);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k)
-        if (!(gate.v[k] > 0.0F)) gradient.v[k] = 0.0F;
+        if (!(in.output.v[k] > 0.0F)) gradient.v[k] = 0.0F;
     } else if constexpr (kGate == Gate::kAffine) {
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k)
         if (!(to_float(from_float<T>(fmaf(x.v[k], at.scale.v[k], at.offset.v[k]))) > 0.0F)) gradient.v[k] = 0.0F;
     }
     return gradient;
+  }
+
+  /// gated() of elements [i, i + V).
+  template <int V>
+  __device__ Lanes<V> load_at(const GateChannels<kGate, V>& at, const Lanes<V>& x, std::int64_t i) const {
+    return gated<V>(at, x, read<V>(i));
   }
 };
 

@@ -17,23 +17,34 @@ ColumnCover cover_sums(std::int64_t positions, std::int64_t channels, int v) {
   return cover_columns(positions, channels, v, kSumPositionsPerThread, kMaxSumBlocks);
 }
 
-// Factors u and v of the sums of u and u v. Both are rounded to float per element, independent of the split.
+// Factors u and v of the sums of u and u v. Both are rounded to float per element, independent of the split. A thread
+// reads the Inputs of kAhead positions before it adds the first, so that several loads are in flight.
 
 template <class T>
 struct Values {
+  static constexpr int kAhead = 4;
   const T* x;
   template <int V>
   struct Channels {
     __device__ Channels(const Values&, std::int64_t) {}
   };
   template <int V>
-  __device__ void run(const Channels<V>&, std::int64_t i, Lanes<V>& u, Lanes<V>& v) const {
-    u = v = load<V>(x + i);
+  struct Inputs {
+    Lanes<V> x;
+  };
+  template <int V>
+  __device__ Inputs<V> read(std::int64_t i) const {
+    return {load<V>(x + i)};
+  }
+  template <int V>
+  __device__ void run(const Channels<V>&, const Inputs<V>& in, std::int64_t, Lanes<V>& u, Lanes<V>& v) const {
+    u = v = in.x;
   }
 };
 
 template <class T, Gate kGate>
 struct Gradients {
+  static constexpr int kAhead = kGate == Gate::kAffine ? 1 : 2;  // more take more than 64 registers
   GatedGradient<T, kGate> gradient;
   const T* x;
   const float* mean;
@@ -46,9 +57,18 @@ struct Gradients {
         : gate(p.gradient.scale, p.gradient.offset, c), mean(load<V>(p.mean + c)) {}
   };
   template <int V>
-  __device__ void run(const Channels<V>& at, std::int64_t i, Lanes<V>& u, Lanes<V>& v) const {
-    v = load<V>(x + i);
-    u = gradient.template load_at<V>(at.gate, v, i);
+  struct Inputs {
+    Lanes<V> x;
+    typename GatedGradient<T, kGate>::template Inputs<V> gradient;
+  };
+  template <int V>
+  __device__ Inputs<V> read(std::int64_t i) const {
+    return {load<V>(x + i), gradient.template read<V>(i)};
+  }
+  template <int V>
+  __device__ void run(const Channels<V>& at, const Inputs<V>& in, std::int64_t i, Lanes<V>& u, Lanes<V>& v) const {
+    v = in.x;
+    u = gradient.template gated<V>(at.gate, v, in.gradient);
     if (masked != nullptr) store<V>(u, masked + i);
     DPTRAIN_UNROLL
     for (int k = 0; k < V; ++k) v.v[k] -= at.mean.v[k];
@@ -77,22 +97,36 @@ __device__ inline void add_lanes(const double (&mine)[V], int tile, bool inside,
 
 /// workspace[piece, 0, c] = sum of u, workspace[piece, 1, c] = sum of u v.
 template <class T, int V, class Pass>
-__global__ void batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* workspace) {
+__global__ void __launch_bounds__(kBlock, V == kSumChannels ? 4 : 0)
+    batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* workspace) {
   __shared__ double parts[kBlock * V];
   const ColumnPlace place = place_of<V>(cover);
   const bool inside = place.column < cover.channels;
   double sum[V] = {}, product[V] = {};
   if (inside) {
+    using Inputs = typename Pass::template Inputs<V>;
     const typename Pass::template Channels<V> at(pass, place.column);
-    for (std::int64_t position = place.first; position < place.end; position += place.step) {
+    const auto add = [&](const Inputs& in, std::int64_t i) {
       Lanes<V> u, v;
-      pass.template run<V>(at, position * cover.channels + place.column, u, v);
+      pass.template run<V>(at, in, i, u, v);
       DPTRAIN_UNROLL
       for (int k = 0; k < V; ++k) {
         sum[k] += static_cast<double>(u.v[k]);
         product[k] = fma(static_cast<double>(u.v[k]), static_cast<double>(v.v[k]), product[k]);
       }
+    };
+    const auto index = [&](std::int64_t position) { return position * cover.channels + place.column; };
+    std::int64_t position = place.first;
+    if constexpr (Pass::kAhead > 1) {
+      for (; position + (Pass::kAhead - 1) * place.step < place.end; position += Pass::kAhead * place.step) {
+        Inputs in[Pass::kAhead];
+        DPTRAIN_UNROLL
+        for (int n = 0; n < Pass::kAhead; ++n) in[n] = pass.template read<V>(index(position + n * place.step));
+        DPTRAIN_UNROLL
+        for (int n = 0; n < Pass::kAhead; ++n) add(in[n], index(position + n * place.step));
+      }
     }
+    for (; position < place.end; position += place.step) add(pass.template read<V>(index(position)), index(position));
   }
   double* const sums = workspace + split(blockIdx.x, cover.tiles).quotient * 2 * cover.channels + place.column;
   add_lanes<V>(sum, cover.tile, inside, parts, sums);

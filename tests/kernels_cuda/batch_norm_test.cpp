@@ -353,6 +353,106 @@ TEST(BatchNorm, GradientSums) {
   });
 }
 
+/// Numbers of very different sizes: the order of their sum in double changes its bits.
+std::vector<float> uneven_floats(std::int64_t n, std::uint32_t seed) {
+  std::vector<float> values = random_floats(n, seed);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::ldexp(values[i], static_cast<int>(i * 7919 % 61) - 30);
+  return values;
+}
+
+double add_as_tree(std::vector<double> terms) {
+  for (std::size_t half = terms.size() / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) terms[i] += terms[i + half];
+  return terms.front();
+}
+
+/// The order of the kernels' sums: threads add their positions of a piece in ascending order, a tree adds the threads,
+/// 32 threads and a tree add the pieces.
+struct SumOrder {
+  std::int64_t positions, piece, lanes;
+
+  SumOrder(const BatchNormShape& shape, bool wide) : positions(shape.positions) {
+    const std::int64_t columns = wide ? shape.channels / 4 : shape.channels;
+    std::int64_t tile = 1;
+    while (tile < 32 && tile < columns) tile *= 2;
+    const std::int64_t pieces = std::max<std::int64_t>(1, 528 / ((columns + tile - 1) / tile));
+    lanes = 256 / tile;
+    piece = std::max(8 * lanes, (positions + pieces - 1) / pieces);
+  }
+  double sum(const std::function<double(std::int64_t)>& term) const {
+    std::vector<double> last(32, 0.0);
+    for (std::int64_t p = 0; p * piece < positions; ++p) {
+      std::vector<double> mine(static_cast<std::size_t>(lanes), 0.0);
+      for (std::int64_t i = 0; i < piece && p * piece + i < positions; ++i)
+        mine[static_cast<std::size_t>(i % lanes)] += term(p * piece + i);
+      last[static_cast<std::size_t>(p % 32)] += add_as_tree(mine);
+    }
+    return add_as_tree(last);
+  }
+};
+
+/// Threads of 1 to 8 positions with tiles of 4, 8 and 32 columns, and once of 9 and 10.
+std::vector<BatchNormShape> shapes_by_positions_of_a_thread() {
+  std::vector<BatchNormShape> shapes;
+  if (!dptrain::test::kThreadSanitizer) shapes.push_back({std::int64_t{528} * 577, 3});
+  for (std::int64_t n = 1; n <= 8; ++n)
+    for (const auto& [lanes, channels] : {std::pair{64, 3}, std::pair{32, 24}, std::pair{8, 128}})
+      shapes.push_back({8 * lanes + n * lanes - lanes / 4, channels});
+  return shapes;
+}
+
+TEST(BatchNorm, SumsHaveTheBitsOfAFixedOrder) {
+  for (const BatchNormShape& shape : shapes_by_positions_of_a_thread()) {
+    const std::int64_t positions = shape.positions, channels = shape.channels;
+    for (const DType type : {DType::kF32, DType::kBf16}) {
+      SCOPED_TRACE(name(shape) + " " + std::string(name_of(type)));
+      Tensor x(type, uneven_floats(positions * channels, 21)), dy(type, uneven_floats(positions * channels, 22)),
+          output(type, random_floats(positions * channels, 23));
+      Array<float> mean(random_floats(channels, 24)), inv_std(random_floats(channels, 25, 0.5F, 2.0F)),
+          scale(random_floats(channels, 26)), shift(random_floats(channels, 27));
+      Array<double> workspace(batch_norm_workspace(type, positions, channels)), message(batch_norm_message(channels));
+      const BatchNormSums to = batch_norm_message_sums(message.data(), channels);
+      const std::vector<float> values = x.read(), slopes = dy.read(), outputs = output.read(), m = mean.read(),
+                               factor = inv_std.read(), a = scale.read(), b = shift.read();
+      const SumOrder order(shape, channels % 4 == 0);
+      const auto expect = [&](const std::function<std::pair<float, float>(std::size_t, std::size_t)>& terms,
+                              bool scales) {
+        const std::vector<double> found = message.read();
+        for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
+          const auto of = [&](std::int64_t position) {
+            return terms(static_cast<std::size_t>(position * channels) + c, c);
+          };
+          ASSERT_EQ(found[1 + c], order.sum([&](std::int64_t i) { return static_cast<double>(of(i).first); })) << c;
+          const double product = order.sum([&](std::int64_t i) {
+            const auto [u, v] = of(i);
+            return static_cast<double>(u) * static_cast<double>(v);
+          });
+          ASSERT_EQ(found[1 + m.size() + c], scales ? product * static_cast<double>(factor[c]) : product) << c;
+        }
+      };
+      batch_norm_sums(test_launch(), type, x.data(), positions, channels, workspace.data(), to);
+      expect([&](std::size_t i, std::size_t) { return std::pair(values[i], values[i]); }, false);
+
+      BatchNormGradient gradient{.x = x.data(), .dy = dy.data(), .mean = mean.data(), .inv_std = inv_std.data()};
+      const auto expect_gradients = [&](const std::function<bool(std::size_t, std::size_t)>& is_open, void* masked) {
+        batch_norm_gradient_sums(test_launch(), type, gradient, positions, channels, workspace.data(), to, nullptr,
+                                 nullptr, masked);
+        expect(
+            [&](std::size_t i, std::size_t c) { return std::pair(is_open(i, c) ? slopes[i] : 0.0F, values[i] - m[c]); },
+            true);
+      };
+      expect_gradients([](std::size_t, std::size_t) { return true; }, nullptr);
+      gradient.scale = scale.data();
+      gradient.offset = shift.data();
+      expect_gradients([&](std::size_t i, std::size_t c) { return std::fmaf(values[i], a[c], b[c]) > 0.0F; }, nullptr);
+      gradient.scale = nullptr;
+      gradient.output = output.data();
+      expect_gradients([&](std::size_t i, std::size_t) { return outputs[i] > 0.0F; }, dy.data());
+    }
+  }
+}
+
 TEST(BatchNorm, GradientApply) {
   on_every_shape([](const BatchNormShape& shape, DType type, int offset) {
     for (const Mask mask : kMasks) {
