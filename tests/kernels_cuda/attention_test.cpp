@@ -49,9 +49,9 @@ void check_attention(const AttentionCase& c) {
                              .scale = 0.25F,
                              .causal = c.causal};
   const std::int64_t keys = kHeads * c.key_dim, values = kHeads * c.value_dim, numbers = score_gradients(shape);
-  std::vector<float> q = random_floats(c.queries * keys, 1), k = random_floats(c.keys * keys, 2),
-                     v = random_floats(c.keys * values, 3), dy = random_floats(c.queries * values, 4),
-                     weights = random_floats(c.key_dim, 5);
+  const auto random = [](std::int64_t n, std::uint32_t seed) { return random_floats(n, seed, -1.0F, 1.0F); };
+  std::vector<float> q = random(c.queries * keys, 1), k = random(c.keys * keys, 2), v = random(c.keys * values, 3),
+                     dy = random(c.queries * values, 4), weights = random(c.key_dim, 5);
   std::vector<std::uint8_t> visible(static_cast<std::size_t>(c.keys), 1);
   std::fill_n(visible.begin(), c.hidden, std::uint8_t{0});
 
