@@ -87,6 +87,7 @@ FAULTS = [
     Fault("a shuffle as a barrier", "kernels/cuda/attention.cu",
           "      __syncwarp();  // all lanes have read most[i]; shuffles do not order memory\n", "", ["kernels_cuda"], tsan=True),
     Fault("another order", "kernels/cuda/batch_norm_sums.cu", "add(in[n], ", "add(in[Pass::kAhead - 1 - n], ", ["kernels_cuda"]),
+    Fault("an unstable order", "kernels/cuda/embedding.cu", "same & ((1U << lane) - 1)", "same & ~((2U << lane) - 1)", ["kernels_cuda"]),
     Fault("a missing lock", "src/runtime/worker_group.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
           "return busy_;", ["runtime"], tsan=True),
     Fault("peer access in one direction", "src/runtime/secondary_slots.cpp", "back = all[j]->enable_peer_access(*all[i]);", "back = there;", ["distributed"]),

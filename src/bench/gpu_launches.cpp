@@ -1,10 +1,12 @@
 #include "bench/gpu_launches.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/format.h"
 #include "core/index.h"
 #include "nn/attention.h"
+#include "nn/embedding.h"
 
 namespace dptrain::bench {
 namespace {
@@ -31,6 +33,11 @@ constexpr int kProjections = 4;
 
 bool is_attention(const plan::Step& step) { return step.spec.get_if<nn::MultiHeadAttentionSpec>() != nullptr; }
 
+/// Clearing the table, three kernels per 8 bits of an id to sort the ids, and the sums.
+int embedding_gradient_launches(const nn::EmbeddingSpec& embedding) {
+  return 2 + 3 * ((static_cast<int>(std::bit_width(static_cast<std::uint64_t>(embedding.input_dim))) + 7) / 8);
+}
+
 /// Sums of gradients where several steps read one tensor or share a weight.
 int sums_of_gradients(const plan::Plan& plan) {
   using Kind = plan::BackwardItem::Kind;
@@ -55,6 +62,7 @@ int forward_launches(const plan::Plan& plan, const plan::Step& step, const std::
 
 int backward_launches(const plan::Plan& plan, const plan::Step& step, const std::string& choice) {
   if (normalizes_batches(step)) return 3;
+  if (const auto* embedding = step.spec.get_if<nn::EmbeddingSpec>()) return embedding_gradient_launches(*embedding);
   if (choice.find("cudnn") == std::string::npos) return 1;
   const int weights = mentions(choice, "weights cudnn");
   int count = mentions(choice, "data cudnn") + weights;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/format.h"
 #include "plan/plan_steps.h"
 #include "plan/sample_models.h"
 
@@ -88,6 +89,18 @@ TEST(LaunchesOfARecurrentLayer, GrowWithItsSteps) {
   const plan::Plan plan = plan::make_plan(model, {}, test::FusingCapabilities());
   const std::string choice = "inputs forward cudnn eng1; state forward cudnn eng2";
   EXPECT_EQ(forward_launches(plan, step_named(plan, "lstm"), choice), 2 + (2 * 6 - 1));
+}
+
+TEST(LaunchesOfAnEmbedding, GrowWithTheDigitsOfItsIds) {
+  for (const auto& [words, launches] :
+       {std::pair{255, 5}, std::pair{256, 8}, std::pair{65535, 8}, std::pair{65536, 11}}) {
+    const graph::Model model =
+        test::model_of(fmt::format("layers: [{{Input: {{shape: [6], dtype: int32}}}}, {{Embedding: {{name: words, "
+                                   "input_dim: {}, output_dim: 3}}}}]",
+                                   words));
+    const plan::Plan plan = plan::make_plan(model, {}, test::FusingCapabilities());
+    EXPECT_EQ(backward_launches(plan, step_named(plan, "words"), ""), launches) << words;
+  }
 }
 
 std::vector<LaunchItem> items_of(const plan::Plan& plan, std::int64_t micro_batches) {

@@ -16,7 +16,10 @@ class EmbeddingOp final : public GpuOp {
         words_(spec.input_dim),
         width_(spec.output_dim),
         steps_(context.input(0).elements()),
-        masks_(spec.mask_zero) {}
+        masks_(spec.mask_zero),
+        workspace_(context.trains() ? kernel::scatter_rows_workspace(context.rows * steps_) : 0) {}
+
+  plan::Need need() const override { return {.saved = 0, .scratch = workspace_}; }
 
   void forward(const OpArgs& a) override {
     kernel::gather_rows(at(a), type_, a.in<std::int32_t>(), a.rows * steps_, a.compute_weights[0], words_, width_,
@@ -26,13 +29,14 @@ class EmbeddingOp final : public GpuOp {
   void backward(const OpArgs& a) override {
     if (a.weight_gradients[0] == nullptr) return;
     device_.fill(a.weight_gradients[0], words_ * width_, 0, *a.stream);
-    kernel::scatter_rows(at(a), type_, a.in<std::int32_t>(), a.rows * steps_, a.dy<void>(), words_, width_,
+    kernel::scatter_rows(at(a), type_, a.in<std::int32_t>(), a.rows * steps_, a.dy<void>(), words_, width_, a.scratch,
                          a.weight_gradients[0]);
   }
 
  private:
   std::int64_t words_, width_, steps_;
   bool masks_;
+  std::uint64_t workspace_;
 };
 
 class PositionEmbeddingOp final : public GpuOp {
