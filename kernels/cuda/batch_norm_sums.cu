@@ -97,7 +97,7 @@ __device__ inline void add_lanes(const double (&mine)[V], int tile, bool inside,
 
 /// workspace[piece, 0, c] = sum of u, workspace[piece, 1, c] = sum of u v.
 template <class T, int V, class Pass>
-__global__ void __launch_bounds__(kBlock, V == kSumChannels ? 4 : 0)
+__global__ void __launch_bounds__(kBlock, V == kSumChannels && Pass::kAhead > 1 ? 4 : 0)
     batch_norm_sums_kernel(ColumnCover cover, Pass pass, double* workspace) {
   __shared__ double parts[kBlock * V];
   const ColumnPlace place = place_of<V>(cover);
