@@ -9,7 +9,6 @@ namespace {
 
 /// Threads per block, and the maximum number of queries and of keys per tile: one lane per key.
 constexpr int kAttentionThreads = 128, kAttentionTile = 32;
-constexpr std::int64_t kAttentionShared = 100 << 10;
 
 __device__ inline float below_all() { return -INFINITY; }
 
@@ -370,7 +369,7 @@ std::int64_t shared_bytes(const AttentionShape& s, int tile) {
 /// 0: no tile fits.
 int tile_of(const AttentionShape& s) {
   int tile = kAttentionTile;
-  while (tile > 0 && shared_bytes(s, tile) > kAttentionShared) tile /= 2;
+  while (tile > 0 && shared_bytes(s, tile) > kAttentionSharedBytes) tile /= 2;
   return tile;
 }
 

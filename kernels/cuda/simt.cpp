@@ -59,7 +59,7 @@ void check(const Shape& shape) {
     refuse("a grid has 1 to 2^31-1 x 65535 x 65535 blocks, found " + text_of(grid));
   }
   if (shape.shared > kMaxShared) {
-    refuse("dynamic shared memory is at most 227 KiB, found " + std::to_string(shape.shared) + " bytes");
+    refuse("dynamic shared memory is at most 99 KiB, found " + std::to_string(shape.shared) + " bytes");
   }
   if (watcher) watcher(shape);
 }

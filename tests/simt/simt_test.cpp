@@ -285,9 +285,9 @@ TEST(Simt, LimitsOfALaunch) {
             "kernel nothing: a grid has 1 to 2^31-1 x 65535 x 65535 blocks, found 1 x 65536 x 1");
   EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_FLAT(kNow, nothing, 0, 32, 0); }),
             "kernel nothing: a grid has 1 to 2^31-1 x 65535 x 65535 blocks, found 0 x 1 x 1");
-  EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_SHARED(kNow, nothing, 1, 32, 232449, 0); }),
-            "kernel nothing: dynamic shared memory is at most 227 KiB, found 232449 bytes");
-  EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_SHARED(kNow, nothing, 3, 1024, 232448, 0); }), "");
+  EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_SHARED(kNow, nothing, 1, 32, 101377, 0); }),
+            "kernel nothing: dynamic shared memory is at most 99 KiB, found 101377 bytes");
+  EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_SHARED(kNow, nothing, 3, 1024, 101376, 0); }), "");
   EXPECT_EQ(refusal([] { DPTRAIN_LAUNCH_FLAT(kNow, nothing, dim3(1, 65535), 1, 0); }), "");
 }
 
