@@ -35,11 +35,6 @@ struct Attention {
       if (is_visible(row, i, j)) return false;
     return true;
   }
-  __device__ float factor(std::int64_t row, std::int64_t head, std::int64_t i, std::int64_t j) const {
-    if (!drops) return 1.0F;
-    const std::int64_t group = (head * s.queries + i) * ((s.keys + 3) / 4) + j / 4;
-    return drop(keep, draw(keep, row, group, state->step).word[j % 4], 1.0F);
-  }
 };
 
 /// Rows of a tile in shared memory, padded by one float so that adjacent rows start in different banks.
@@ -64,6 +59,24 @@ struct SharedRows {
     return sum;
   }
 };
+/// Writes dropout's factors of queries [first, first + count) and keys [key, key + keys); a draw is of four keys.
+template <class T>
+__device__ void draw_factors(const Attention<T>& a, std::int64_t row, std::int64_t head, std::int64_t first, int count,
+                             std::int64_t key, int keys, const SharedRows& factors) {
+  if (!a.drops) return;
+  const std::int64_t step = a.state->step;
+  const int before = static_cast<int>(key % 4), groups = (before + keys + 3) / 4;
+  for (int e = static_cast<int>(threadIdx.x); e < count * groups; e += static_cast<int>(blockDim.x)) {
+    const int i = e / groups, group = e % groups;
+    const PhiloxBlock block =
+        draw(a.keep, row, (head * a.s.queries + first + i) * ((a.s.keys + 3) / 4) + key / 4 + group, step);
+    DPTRAIN_UNROLL
+    for (int word = 0; word < 4; ++word) {
+      const int j = group * 4 + word - before;
+      if (j >= 0 && j < keys) factors.at(i, j) = drop(a.keep, block.word[word], 1.0F);
+    }
+  }
+}
 template <class T>
 __device__ float score_of(const Attention<T>& a, float scale, const SharedRows& q, int i, const SharedRows& k, int j) {
   if (!a.s.additive) return scale * q.product(i, k, j);
@@ -107,12 +120,14 @@ __device__ inline int clipped(std::int64_t all, std::int64_t first, int most) {
 }
 
 template <class T>
-__global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* saved_tensors) {
+__global__ void __launch_bounds__(kAttentionThreads, 9)
+    attention_forward_kernel(const Attention<T> a, std::int64_t tiles, T* y, float* saved_tensors) {
   DPTRAIN_DYNAMIC_SHARED(float, memory);
   SharedCut cut{memory, a.tile};
   const AttentionShape& s = a.s;
   const SharedRows q = cut.rows(s.key_dim), k = cut.rows(s.key_dim), v = cut.rows(s.value_dim),
-                   sums = cut.rows(s.value_dim), scores = cut.rows(a.tile);
+                   sums = cut.rows(s.value_dim), scores = cut.rows(a.tile),
+                   factors = a.drops ? cut.rows(a.tile) : scores;
   float *const most = cut.numbers(), *const sum = cut.numbers(), *const lower = cut.numbers(),
                *const fully_masked = cut.numbers();
 
@@ -139,6 +154,7 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
     const int keys = clipped(s.keys, key, a.tile);
     k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
     v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
+    draw_factors(a, row, head, first, count, key, keys, factors);
     __syncthreads();
     for (int e = thread; e < a.tile * a.tile; e += threads) {
       const int i = e / a.tile, j = e % a.tile;
@@ -158,7 +174,7 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
       const float weight = top == below_all() || score == below_all() ? 0.0F : expf(score - top);
       const float total = warp_sum(weight);
       if (lane < a.tile)
-        scores.at(i, lane) = i < count && lane < keys ? weight * a.factor(row, head, first + i, key + lane) : 0.0F;
+        scores.at(i, lane) = i < count && lane < keys ? weight * (a.drops ? factors.at(i, lane) : 1.0F) : 0.0F;
       __syncwarp();  // all lanes have read most[i]; shuffles do not order memory
       if (lane == 0) {
         const float factor = before == top ? 1.0F : expf(before - top);
@@ -188,18 +204,18 @@ __global__ void attention_forward_kernel(const Attention<T> a, std::int64_t tile
   }
 }
 
-/// The softmax weight of a key with dropout, from the saved values, and the gradient of its score.
+/// The softmax weight of a key with dropout by `factor`, from the saved values, and the gradient of its score.
 struct Weight {
   float dropped, gradient;
 };
 template <class T>
 __device__ inline Weight weigh(const Attention<T>& a, std::int64_t row, std::int64_t head, std::int64_t i,
-                               std::int64_t j, float score, float slope, const float* saved_tensors, float delta) {
+                               std::int64_t j, float factor, float score, float slope, const float* saved_tensors,
+                               float delta) {
   const float* const of = saved_tensors + ((row * a.s.heads + head) * a.s.queries + i) * 2;
   const float share = of[1];
   const bool fully_masked = share < 0.0F;
   const float weight = fully_masked ? -share : a.is_visible(row, i, j) ? expf(score - of[0]) * share : 0.0F;
-  const float factor = a.factor(row, head, i, j);
   const bool counts = !fully_masked || a.s.fully_masked_scores_count;
   return {weight * factor, counts ? weight * (slope * factor - delta) : 0.0F};
 }
@@ -246,12 +262,13 @@ __global__ void attention_queries_kernel(const Attention<T> a, std::int64_t tile
     const int keys = clipped(s.keys, key, a.tile);
     k.load(a.k + row * s.keys * a.k_stride + head * s.key_dim, a.k_stride, key, keys, a.tile);
     v.load(a.v + row * s.keys * a.v_stride + head * s.value_dim, a.v_stride, key, keys, a.tile);
+    draw_factors(a, row, head, first, count, key, keys, scores);  // weigh() overwrites them
     __syncthreads();
     for (int e = thread; e < count * a.tile; e += threads) {
       const int i = e / a.tile, j = e % a.tile;
       if (j < keys)
-        scores.at(i, j) = weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j),
-                                slopes.product(i, v, j), saved_tensors, dots[i])
+        scores.at(i, j) = weigh(a, row, head, first + i, key + j, a.drops ? scores.at(i, j) : 1.0F,
+                                score_of(a, scale, q, i, k, j), slopes.product(i, v, j), saved_tensors, dots[i])
                               .gradient;
     }
     __syncthreads();
@@ -301,13 +318,14 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
       continue;
     q.load(a.q + row * s.queries * a.q_stride + head * s.key_dim, a.q_stride, first, count, a.tile);
     slopes.load(dy + of_head, width, first, count, a.tile);
+    draw_factors(a, row, head, first, count, key, keys, weights);
     __syncthreads();
     for (int e = thread; e < count * a.tile; e += threads) {
       const int i = e / a.tile, j = e % a.tile;
       if (j >= keys) continue;
       const Weight weight =
-          weigh(a, row, head, first + i, key + j, score_of(a, scale, q, i, k, j), slopes.product(i, v, j),
-                saved_tensors, delta[(row * s.heads + head) * s.queries + first + i]);
+          weigh(a, row, head, first + i, key + j, a.drops ? weights.at(i, j) : 1.0F, score_of(a, scale, q, i, k, j),
+                slopes.product(i, v, j), saved_tensors, delta[(row * s.heads + head) * s.queries + first + i]);
       weights.at(i, j) = weight.dropped;
       gradients.at(i, j) = weight.gradient;
     }
@@ -360,16 +378,24 @@ __global__ void attention_keys_kernel(const Attention<T> a, std::int64_t tiles, 
   }
 }
 
-/// Shared memory of the kernel for keys, which needs the most.
-std::int64_t shared_bytes(const AttentionShape& s, int tile) {
+// Bytes of dynamic shared memory of each kernel. The one for keys needs the most, so it determines the tile.
+
+std::int64_t forward_bytes(const AttentionShape& s, int tile, bool drops) {
+  return 4 * (2 * shared_rows(tile, s.key_dim) + 2 * shared_rows(tile, s.value_dim) +
+              (drops ? 2 : 1) * shared_rows(tile, tile) + 4 * tile);
+}
+std::int64_t queries_bytes(const AttentionShape& s, int tile) {
+  return 4 * (3 * shared_rows(tile, s.key_dim) + 2 * shared_rows(tile, s.value_dim) + shared_rows(tile, tile) + tile);
+}
+std::int64_t keys_bytes(const AttentionShape& s, int tile) {
   return 4 * (3 * shared_rows(tile, s.key_dim) + 3 * shared_rows(tile, s.value_dim) + 2 * shared_rows(tile, tile) +
-              4 * tile + 2 * s.key_dim);
+              2 * s.key_dim);
 }
 
 /// 0: no tile fits.
 int tile_of(const AttentionShape& s) {
   int tile = kAttentionTile;
-  while (tile > 0 && shared_bytes(s, tile) > kAttentionSharedBytes) tile /= 2;
+  while (tile > 0 && keys_bytes(s, tile) > kAttentionSharedBytes) tile /= 2;
   return tile;
 }
 
@@ -413,8 +439,8 @@ void attention_forward(const Launch& at, DType type, const AttentionInputs& of, 
     const Attention<T> a = attention_of<T>(of);
     const std::int64_t tiles = (of.shape.queries + a.tile - 1) / a.tile;
     DPTRAIN_LAUNCH_SHARED(at, attention_forward_kernel<T>, static_cast<unsigned>(of.rows * of.shape.heads * tiles),
-                          kAttentionThreads, static_cast<std::size_t>(shared_bytes(of.shape, a.tile)), a, tiles,
-                          static_cast<T*>(y), saved_tensors);
+                          kAttentionThreads, static_cast<std::size_t>(forward_bytes(of.shape, a.tile, a.drops)), a,
+                          tiles, static_cast<T*>(y), saved_tensors);
   });
 }
 
@@ -426,14 +452,13 @@ void attention_backward(const Launch& at, DType type, const AttentionInputs& of,
     const Attention<T> a = attention_of<T>(of);
     const std::int64_t heads = of.rows * of.shape.heads, tiles = (of.shape.queries + a.tile - 1) / a.tile,
                        key_tiles = (of.shape.keys + a.tile - 1) / a.tile;
-    const std::size_t shared = static_cast<std::size_t>(shared_bytes(of.shape, a.tile));
     DPTRAIN_LAUNCH_SHARED(at, attention_queries_kernel<T>, static_cast<unsigned>(heads * tiles), kAttentionThreads,
-                          shared, a, tiles, static_cast<const T*>(y), static_cast<const T*>(dy), saved_tensors, delta,
-                          static_cast<T*>(to.dq.data), to.dq.stride);
+                          static_cast<std::size_t>(queries_bytes(of.shape, a.tile)), a, tiles, static_cast<const T*>(y),
+                          static_cast<const T*>(dy), saved_tensors, delta, static_cast<T*>(to.dq.data), to.dq.stride);
     DPTRAIN_LAUNCH_SHARED(at, attention_keys_kernel<T>, static_cast<unsigned>(heads * key_tiles), kAttentionThreads,
-                          shared, a, key_tiles, static_cast<const T*>(dy), saved_tensors, delta,
-                          static_cast<T*>(to.dk.data), to.dk.stride, static_cast<T*>(to.dv.data), to.dv.stride,
-                          to.of_scores, score_gradients(of.shape));
+                          static_cast<std::size_t>(keys_bytes(of.shape, a.tile)), a, key_tiles,
+                          static_cast<const T*>(dy), saved_tensors, delta, static_cast<T*>(to.dk.data), to.dk.stride,
+                          static_cast<T*>(to.dv.data), to.dv.stride, to.of_scores, score_gradients(of.shape));
   });
 }
 

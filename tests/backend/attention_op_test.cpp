@@ -34,6 +34,8 @@ TEST(AttentionOp, AroundTheSizeOfATile) {
     check_scores({.use_scale = true}, {{3, 2}, {steps, 1}, {steps, 2}});
     for (const ScoreMode mode : {ScoreMode::kDot, ScoreMode::kConcat})
       check_scores({.use_scale = true, .score_mode = mode, .use_causal_mask = true}, {{3, 2}, {steps, 1}, {steps, 2}});
+    check_scores({.dropout = 0.4F}, {{steps, 2}, {3, 2}});
+    check_scores({.dropout = 0.4F}, {{3, 2}, {steps, 2}});
   }
   check_scores({.use_scale = true, .use_causal_mask = true}, {{32, 2}, {33, 2}});
   check_scores({.use_scale = true, .use_causal_mask = true}, {{33, 2}, {32, 2}});
