@@ -84,9 +84,10 @@ void confusion_bins(const Launch&, DType, const float* scores, int64_t rows, int
   });
 }
 
-void add_counts(const Launch&, const int32_t* bins, int64_t n, int64_t, unsigned*, double* counts) {
+void add_counts(const Launch&, const int32_t* bins, int64_t n, int64_t, unsigned*, double* counts, const uint8_t* mask,
+                int64_t bins_per_row) {
   for (int64_t i = 0; i < n; ++i)
-    if (bins[i] >= 0) counts[bins[i]] += 1.0;
+    if (bins[i] >= 0 && (mask == nullptr || mask[i / bins_per_row] != 0)) counts[bins[i]] += 1.0;
 }
 
 void add_regression_sums(const Launch&, DType, const float* predictions, int64_t rows, int64_t classes,

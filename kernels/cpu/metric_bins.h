@@ -21,8 +21,10 @@ void confusion_bins(const Launch& at, DType type, const float* scores, int64_t r
 
 inline int64_t add_counts_workspace(int64_t /*count*/) { return 0; }
 
-/// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins; -1 is not counted.
-void add_counts(const Launch& at, const int32_t* bins, int64_t n, int64_t count, unsigned* workspace, double* counts);
+/// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins. Not counted: -1 and, with a mask,
+/// bins i for which mask[i / bins_per_row] is 0.
+void add_counts(const Launch& at, const int32_t* bins, int64_t n, int64_t count, unsigned* workspace, double* counts,
+                const uint8_t* mask = nullptr, int64_t bins_per_row = 1);
 
 /// sums[class] += {sum y, sum y^2, sum (y - p)^2} over the rows, in order, in double.
 void add_regression_sums(const Launch& at, DType type, const float* predictions, int64_t rows, int64_t classes,

@@ -61,6 +61,10 @@ void add_sum(const Launch& at, const std::int32_t* values, std::int64_t n, doubl
 void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::int64_t rows, std::int64_t width,
                    const float* scale, void* gradient);
 
+/// mask[i] = 1 if labels[i] != ignored, else 0.
+void mask_labels(const Launch& at, const std::int32_t* labels, std::int64_t n, std::int32_t ignored,
+                 std::uint8_t* mask);
+
 /// *valid += number of ones in the mask of n bytes, each 0 or 1.
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid);
 

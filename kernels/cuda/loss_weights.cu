@@ -53,6 +53,11 @@ __global__ void mask_gradient_kernel(const std::uint8_t* mask, std::int64_t elem
     gradient[i] = from_float<T>(mask[split(i, width).quotient] != 0 ? *scale * to_float(gradient[i]) : 0.0F);
 }
 
+__global__ void mask_labels_kernel(const std::int32_t* labels, std::int64_t n, std::int32_t ignored,
+                                   std::uint8_t* mask) {
+  for (std::int64_t i = thread_number(); i < n; i += thread_count()) mask[i] = labels[i] != ignored ? 1 : 0;
+}
+
 /// One block; sums of integers do not depend on the order.
 __global__ void count_valid_kernel(const std::uint8_t* mask, std::int64_t n, double* valid) {
   double count = 0.0;
@@ -134,6 +139,11 @@ void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::
     DPTRAIN_LAUNCH_FLAT(at, mask_gradient_kernel<T>, grid_for(at, rows * width), kBlock, mask, rows * width, width,
                         scale, static_cast<T*>(gradient));
   });
+}
+
+void mask_labels(const Launch& at, const std::int32_t* labels, std::int64_t n, std::int32_t ignored,
+                 std::uint8_t* mask) {
+  if (n > 0) DPTRAIN_LAUNCH_FLAT(at, mask_labels_kernel, grid_for(at, n), kBlock, labels, n, ignored, mask);
 }
 
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid) {

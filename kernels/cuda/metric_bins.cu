@@ -99,21 +99,33 @@ struct ConfusionBinsPass {
 /// Maximum number of counters per block in shared memory (16 KiB). For more bins, blocks count in global memory.
 constexpr std::int64_t kMaxBlockBins = 4096;
 
-__global__ void count_in_blocks_kernel(const std::int32_t* bins, std::int64_t n, std::int64_t count,
+/// Bins of rows, of which a mask may leave out some.
+struct CountedBins {
+  const std::int32_t* bins;
+  const std::uint8_t* mask;  ///< of rows; null: all count
+  std::int64_t bins_per_row;
+
+  /// The bin of element i, or -1.
+  __device__ std::int32_t at(std::int64_t i) const {
+    return mask == nullptr || mask[split(i, bins_per_row).quotient] != 0 ? bins[i] : -1;
+  }
+};
+
+__global__ void count_in_blocks_kernel(const CountedBins bins, std::int64_t n, std::int64_t count,
                                        unsigned* workspace) {
   DPTRAIN_DYNAMIC_SHARED(unsigned, mine);
   for (std::int64_t i = threadIdx.x; i < count; i += kBlock) mine[i] = 0;
   __syncthreads();
   for (std::int64_t i = thread_number(); i < n; i += thread_count())
-    if (bins[i] >= 0) atomicAdd(&mine[bins[i]], 1);
+    if (const std::int32_t bin = bins.at(i); bin >= 0) atomicAdd(&mine[bin], 1);
   __syncthreads();
   for (std::int64_t i = threadIdx.x; i < count; i += kBlock)
     if (mine[i] != 0) atomicAdd(&workspace[i], mine[i]);
 }
 
-__global__ void count_kernel(const std::int32_t* bins, std::int64_t n, unsigned* workspace) {
+__global__ void count_kernel(const CountedBins bins, std::int64_t n, unsigned* workspace) {
   for (std::int64_t i = thread_number(); i < n; i += thread_count())
-    if (bins[i] >= 0) atomicAdd(&workspace[bins[i]], 1);
+    if (const std::int32_t bin = bins.at(i); bin >= 0) atomicAdd(&workspace[bin], 1);
 }
 
 __global__ void add_counts_kernel(const unsigned* workspace, std::int64_t count, double* counts) {
@@ -165,14 +177,15 @@ void confusion_bins(const Launch& at, DType type, const void* scores, std::int64
 }
 
 void add_counts(const Launch& at, const std::int32_t* bins, std::int64_t n, std::int64_t count, unsigned* workspace,
-                double* counts) {
+                double* counts, const std::uint8_t* mask, std::int64_t bins_per_row) {
   if (n <= 0) return;
+  const CountedBins counted{bins, mask, bins_per_row};
   fill(at, 0.0F, reinterpret_cast<float*>(workspace), count);
   if (count <= kMaxBlockBins)
     DPTRAIN_LAUNCH_SHARED(at, count_in_blocks_kernel, grid_for(at, n, 16), kBlock,
-                          static_cast<std::size_t>(count) * sizeof(unsigned), bins, n, count, workspace);
+                          static_cast<std::size_t>(count) * sizeof(unsigned), counted, n, count, workspace);
   else
-    DPTRAIN_LAUNCH(at, count_kernel, grid_for(at, n), kBlock, bins, n, workspace);
+    DPTRAIN_LAUNCH(at, count_kernel, grid_for(at, n), kBlock, counted, n, workspace);
   DPTRAIN_LAUNCH(at, add_counts_kernel, grid_for(at, count), kBlock, workspace, count, counts);
 }
 

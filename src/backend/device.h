@@ -105,6 +105,9 @@ class Device : public plan::Capabilities {
   virtual void accumulate(void* y, const void* x, DType type, std::int64_t n, Stream& stream) = 0;  ///< y += x
   /// Sets *gradient to NaN if *value is infinite or NaN. Queued.
   virtual void mark_not_finite(const double* value, float* gradient, Stream& stream) = 0;
+  /// mask[i] = 1 if labels[i] differs from `ignored`, else 0. Queued.
+  virtual void mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
+                           Stream& stream) = 0;
   /// *valid += the number of ones in the mask of n bytes, each 0 or 1. Queued.
   virtual void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) = 0;
   /// *scale = positions / (the sum of `ranks` counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.

@@ -86,6 +86,7 @@ void LabelWriter::write(std::int64_t index, std::vector<float>& scratch, std::by
 
 std::int64_t LabelWriter::checked_class(std::int64_t index) const {
   const std::int64_t found = source_->label_class(index, which_);
+  if (form_.ignored == found) return found;
   if (found < 0 || found >= form_.width)
     throw Error(ErrorKind::kData,
                 fmt::format("{}: label {} is outside 0..{} (the model has {} {})", source_->label_place(index, which_),
@@ -95,11 +96,13 @@ std::int64_t LabelWriter::checked_class(std::int64_t index) const {
 
 std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
   const std::int64_t classes = classes_each();
+  if (form_.ignored && value == static_cast<float>(*form_.ignored)) return static_cast<std::int32_t>(*form_.ignored);
   if (!(value >= 0) || value >= static_cast<float>(classes) || value != std::floor(value))
     throw Error(ErrorKind::kData,
-                fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {}{})",
+                fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {}{}){}",
                             source_->label_place(index, which_), shortest(value), classes - 1,
-                            counted(classes, "output"), form_.positions > 1 ? " at each position" : ""));
+                            counted(classes, "output"), form_.positions > 1 ? " at each position" : "",
+                            form_.positions > 1 ? "; to leave out such positions set ignore_class of the loss" : ""));
   return static_cast<std::int32_t>(value);
 }
 

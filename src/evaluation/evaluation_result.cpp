@@ -52,9 +52,11 @@ struct Gathered {
                    WorstSample& found) {
     const std::int64_t each = classes->positions();
     for (std::int64_t row = sample * each; row < (sample + 1) * each; ++row) {
-      if (loss->masked() && mask[static_cast<std::size_t>(row)] == 0) continue;
+      if (loss->has_mask_tensor() && mask[static_cast<std::size_t>(row)] == 0) continue;
+      const std::int64_t expected = label_of(batch.labels(label), row, loss->labels, *classes);
+      if (loss->ignore_class == expected) continue;
       const std::vector<float> p = classes->probabilities(output.data() + row * classes->row_width());
-      found.label = label_of(batch.labels(label), row, loss->labels, *classes);
+      found.label = expected;
       found.answer = argmax(p.data(), classes->count());
       found.probability = p[static_cast<std::size_t>(found.answer)];
       found.loss += class_loss(p[static_cast<std::size_t>(found.label)]);
@@ -118,7 +120,7 @@ bool gather_answers(session::Session& session, data::Loader& loader, const std::
   for (const Classes& one : classes)
     places.push_back(outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * one.width())).data());
   for (Gathered& one : gathered)
-    if (one.loss->masked()) places.push_back(one.mask.data());
+    if (one.loss->has_mask_tensor()) places.push_back(one.mask.data());
   loader.seek(0, 0);
   for (data::Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
     if (!should_continue()) return false;

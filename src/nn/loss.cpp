@@ -11,4 +11,8 @@ const LossType& loss_type(const config::Typed& loss) { return static_cast<const 
 
 bool from_logits(const config::Typed& loss) { return loss_type(loss).from_logits(loss.spec()); }
 
+std::optional<std::int64_t> ignore_class(const config::Typed& loss) {
+  return loss_type(loss).ignore_class(loss.spec());
+}
+
 }  // namespace dptrain::nn

@@ -6,7 +6,9 @@
 // sample is the sample's loss (Keras's sum_over_batch_size). The registry is filled before main and read-only
 // afterwards: any thread may read it.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,7 @@ struct LossType final : config::TypeDef {
   std::string keras_name;                ///< Keras's string: "mean_squared_error"
   std::string example;                   ///< arguments for an output of one axis, if the defaults do not fit
   std::function<bool(const void* spec)> from_logits;
+  std::function<std::optional<std::int64_t>(const void* spec)> ignore_class;
   /// Reason why the loss does not fit, as the rest of "<Loss>: ..."; "" if it fits.
   std::function<std::string(const void* spec, const LossFit&)> mismatch;
 };
@@ -47,6 +50,8 @@ struct LossType final : config::TypeDef {
 const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss's own key `from_logits` is true.
 bool from_logits(const config::Typed& loss);
+/// The class of positions that the loss and its metrics leave out; none by default.
+std::optional<std::int64_t> ignore_class(const config::Typed& loss);
 
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
 ///   const RegisteredLoss kHuber = loss<losses::Huber>("Huber", "huber").key(...);
@@ -62,6 +67,7 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
     type_->aliases = {keras_name};
     type_->keras_name = std::move(keras_name);
     type_->from_logits = [](const void*) { return false; };
+    type_->ignore_class = [](const void*) { return std::optional<std::int64_t>(); };
     type_->mismatch = [](const void*, const LossFit&) { return std::string(); };
   }
 
@@ -74,6 +80,13 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
     type_->fuses = true;
     return this->key(config::key("from_logits", member)
                          .doc("whether the model outputs logits: the loss applies the softmax or sigmoid"));
+  }
+  /// Adds the key `ignore_class`. The plan makes a mask from the labels.
+  LossBuilder&& ignores_class(std::optional<std::int64_t> Spec::*member) {
+    type_->ignore_class = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
+    return this->key(config::key("ignore_class", member)
+                         .between(0, 65535)
+                         .doc("label of positions that neither the loss nor the metrics count, such as 255"));
   }
   LossBuilder&& mismatch(std::string (*f)(const Spec&, const LossFit&)) { return type_->mismatch = untyped(f), self(); }
   LossBuilder&& example(std::string arguments) { return type_->example = std::move(arguments), self(); }

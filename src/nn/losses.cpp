@@ -106,7 +106,8 @@ const RegisteredLoss kSparseCategoricalCrossentropy =
         .reads(Reads::kClasses)
         .integer_labels_only()
         .labels_in_unit_interval()
-        .logits(&SparseCategoricalCrossentropySpec::from_logits);
+        .logits(&SparseCategoricalCrossentropySpec::from_logits)
+        .ignores_class(&SparseCategoricalCrossentropySpec::ignore_class);
 
 const RegisteredLoss kCategoricalFocalCrossentropy =
     loss<CategoricalFocalSpec>("CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
@@ -116,7 +117,8 @@ const RegisteredLoss kCategoricalFocalCrossentropy =
         .reads(Reads::kClasses)
         .labels_in_unit_interval()
         .logits(&CategoricalFocalSpec::from_logits)
-        .key(smoothing_key<CategoricalFocalSpec>());
+        .key(smoothing_key<CategoricalFocalSpec>())
+        .ignores_class(&CategoricalFocalSpec::ignore_class);
 
 const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge")
                                              .doc("margin between the label's class and the best other class");

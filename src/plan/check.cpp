@@ -70,11 +70,11 @@ void check_shape(const config::Typed& loss, const LossType& type, const Output& 
 }
 
 void check_class_weights(const config::Typed& loss, const LossType& type, const Output& output, std::size_t weights) {
-  const bool classes = type.reads == Reads::kClasses && output.shape.rank() == 1;
+  const bool classes = type.reads == Reads::kClasses && has_rows(output);
   const bool two = type.reads == Reads::kProbabilities && output.shape.elements() == 1;
   if (!classes && !two)
-    refuse(loss, fmt::format("class_weight needs one class per sample, which output {} of shape {} and this loss do "
-                             "not have; remove class_weight, or try categorical_crossentropy",
+    refuse(loss, fmt::format("class_weight needs one class per sample or position, which output {} of shape {} and "
+                             "this loss do not have; remove class_weight, or try categorical_crossentropy",
                              output.name, output.shape.str()));
   const auto wanted = two ? std::size_t{2} : static_cast<std::size_t>(output.shape.back());
   if (weights != wanted) refuse(loss, fmt::format("{} class weights for {} classes", weights, wanted));
@@ -98,6 +98,20 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
                              "or a network that ends the mask",
                              output.name, output.shape.str(), from, steps.str()));
   return steps.elements();
+}
+
+/// The class that the loss leaves out, if its labels are classes and no layer masks the output.
+std::optional<std::int32_t> ignored_class(const config::Typed& loss, const Output& output, bool masked) {
+  const std::optional<std::int64_t> ignored = nn::ignore_class(loss);
+  if (!ignored) return std::nullopt;
+  if (output.labels != LabelKind::kClass)
+    refuse(loss, fmt::format("ignore_class needs labels that are class numbers, but the labels of output {} are rows "
+                             "of values",
+                             output.name));
+  if (masked)
+    refuse(loss, fmt::format("ignore_class and the mask of output {} cannot be combined; remove one of the two",
+                             output.name));
+  return static_cast<std::int32_t>(*ignored);
 }
 
 void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
@@ -125,9 +139,10 @@ LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
   return Fusion::kNone;
 }
 
-/// Resolves an output's metrics. In a step's sums their states follow the loss in order.
+/// Resolves an output's metrics. In a step's sums their states follow the loss in order. Positions of an ignored class
+/// count in no metric, those that a layer masks only in metrics that are no mean, as in Keras.
 std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
-                                                bool masked) {
+                                                const LossStep& loss) {
   std::vector<nn::ResolvedMetric> all;
   std::vector<std::string> names;
   std::size_t offset = 1;
@@ -135,7 +150,7 @@ std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>
     nn::ResolvedMetric& one = all.emplace_back(
         nn::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
     one.offset = offset;
-    one.masked = masked && one.type().uses_mask;
+    one.masked = loss.masked() && (loss.ignore_class || one.type().uses_mask);
     offset += one.state;
     for (const std::string& name : one.names) {
       if (std::ranges::find(names, name) != names.end())
@@ -184,9 +199,11 @@ void resolve_losses(Draft& draft) {
     loss.masked_positions = masked_positions(loss.loss, graph, graph.outputs[at(objective.output)], output);
     check_shape(loss.loss, type, output, loss.masked());
     check_labels(loss.loss, type, output);
+    loss.ignore_class = ignored_class(loss.loss, output, loss.masked());
+    if (loss.ignore_class) loss.masked_positions = output.shape.elements() / output.shape.back();
     check_activation(loss.loss, type, output);
     if (!loss.class_weights.empty()) check_class_weights(loss.loss, type, output, loss.class_weights.size());
-    loss.metrics = resolve_metrics(objective.metrics, output, loss.masked());
+    loss.metrics = resolve_metrics(objective.metrics, output, loss);
     loss.fusion = choose_fusion(type, output);
     loss.from_logits = nn::from_logits(loss.loss) || loss.fusion != LossStep::Fusion::kNone;
     sums += loss.sums();

@@ -313,7 +313,7 @@ class Lowering {
     for (LossStep& loss : plan_.losses) {
       loss.prediction = plan_.outputs[at(loss.output)];
       const Port& port = graph_.outputs[at(loss.output)];
-      if (loss.masked()) loss.mask = tensor_of(masks_[at(port.node)][at(port.port)].front());
+      if (loss.has_mask_tensor()) loss.mask = tensor_of(masks_[at(port.node)][at(port.port)].front());
       if (loss.fusion == LossStep::Fusion::kNone) continue;
       Step& activation = plan_.steps[at(node_step_[at(port.node)])];
       activation.fused_into_loss = true;

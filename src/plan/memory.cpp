@@ -51,7 +51,7 @@ void add_forward(const TimeLine& time, std::vector<Lifetime>& lives) {
   }
   for (const LossStep& loss : plan.losses) {
     use(loss.prediction, time.loss());
-    if (loss.masked()) use(loss.mask, time.loss());
+    if (loss.has_mask_tensor()) use(loss.mask, time.loss());
   }
   for (const int output : plan.outputs)
     if (lives[at(root(plan, output))].last >= 0) use(output, time.loss());

@@ -55,7 +55,7 @@ double weight_of(const LossStep& loss, std::span<const double> sums, std::int64_
 std::vector<int> mask_steps(const Plan& plan) {
   std::vector<bool> wanted(plan.tensors.size(), false);
   for (const LossStep& loss : plan.losses)
-    if (loss.masked()) wanted[at(root(plan, loss.mask))] = true;
+    if (loss.has_mask_tensor()) wanted[at(root(plan, loss.mask))] = true;
   std::vector<int> steps;
   for (int s = last_index(plan.steps.size()); s >= 0; --s) {
     const Step& step = plan.steps[at(s)];
@@ -70,7 +70,7 @@ std::vector<int> mask_steps(const Plan& plan) {
 std::vector<int> predicted_tensors(const Plan& plan) {
   std::vector<int> tensors = plan.outputs;
   for (const LossStep& loss : plan.losses)
-    if (loss.masked()) tensors.push_back(loss.mask);
+    if (loss.has_mask_tensor()) tensors.push_back(loss.mask);
   return tensors;
 }
 

@@ -172,14 +172,17 @@ struct LossStep {
   std::vector<nn::ResolvedMetric> metrics{};
   /// One factor per class for a sample's loss and gradient in training; metrics ignore it. Empty: none.
   std::vector<float> class_weights{};
-  /// Valid positions per sample (kU8, 1 or 0); kAbsent: all. The loss is the mean over those of the global batch.
+  /// Valid positions per sample (kU8, 1 or 0), from the model; kAbsent: all, or those of another class than
+  /// ignore_class. The loss is the mean over the valid positions of the global batch.
   int mask = kAbsent;
-  std::int64_t masked_positions = 0;  ///< elements of the mask of one sample; 0: there is none
+  std::int64_t masked_positions = 0;           ///< elements of the mask of one sample; 0: there is none
+  std::optional<std::int32_t> ignore_class{};  ///< the mask is made from the labels: positions of this class are 0
   /// Index of its first number in a step's sums: the summed loss, each metric's state, the count of valid positions.
   std::size_t first_sum = 0;
   std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }
 
   bool masked() const { return masked_positions > 0; }
+  bool has_mask_tensor() const { return masked() && !ignore_class; }
   /// Index of the number of valid positions among its sums.
   std::size_t valid_sum() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
 };
@@ -256,7 +259,7 @@ struct PlanOptions {
 /// The steps that the masks of losses depend on, in order. They compute which positions are valid.
 std::vector<int> mask_steps(const Plan& plan);
 
-/// Tensors that prediction can return: the plan's outputs, then the mask of each masked loss.
+/// Tensors that prediction can return: the plan's outputs, then the mask tensor of each loss that has one.
 std::vector<int> predicted_tensors(const Plan& plan);
 
 /// The tensor that owns the memory: the tensor itself, or the one that it is a view of.

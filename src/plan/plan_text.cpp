@@ -119,7 +119,9 @@ std::string loss_text(const LossStep& loss, const Plan& plan) {
   const std::string fused =
       loss.fusion == LossStep::Fusion::kNone ? "" : fmt::format(" with {}", nn::name_of(fused_activation(loss)));
   const std::string weight = loss.weight == 1 ? "" : " times " + shortest(loss.weight);
-  const std::string mask = loss.masked() ? ", masked by " + plan.tensors[at(loss.mask)].name : "";
+  const std::string mask = loss.ignore_class ? fmt::format(", without class {}", *loss.ignore_class)
+                           : loss.masked()   ? ", masked by " + plan.tensors[at(loss.mask)].name
+                                             : "";
   const std::string slot = plan.slot_count() > 1 ? ", on " + slot_name(plan, loss.slot) : "";
   return fmt::format("loss: {}{} of {}{}{}{}, labels: {}, metrics: {}{}{}\n", loss.loss.name(), fused,
                      plan.tensors[at(loss.prediction)].name, loss.from_logits ? " (logits)" : "", weight, mask,

@@ -37,7 +37,7 @@ class SlotCrossing {
       const Tensor& prediction = plan_.tensors[at(root(plan_, loss.prediction))];
       loss.slot = loss.masked() || prediction.external ? 0 : prediction.slot;
       loss.prediction = brought(loss.prediction, loss.slot);
-      if (loss.masked()) loss.mask = brought(loss.mask, loss.slot);
+      if (loss.has_mask_tensor()) loss.mask = brought(loss.mask, loss.slot);
     }
   }
 

@@ -24,7 +24,7 @@ bool reads(const plan::Plan& plan, int input, int slot) {
     return step.slot == slot && std::ranges::any_of(step.inputs, is_input);
   };
   const auto loss_reads = [&](const plan::LossStep& loss) {
-    return loss.slot == slot && (is_input(loss.prediction) || (loss.masked() && is_input(loss.mask)));
+    return loss.slot == slot && (is_input(loss.prediction) || (loss.has_mask_tensor() && is_input(loss.mask)));
   };
   if (plan.slot_count() == 1 || std::ranges::any_of(plan.steps, step_reads) ||
       std::ranges::any_of(plan.losses, loss_reads))

@@ -14,10 +14,6 @@ namespace {
 
 using plan::BackwardItem;
 
-const std::uint8_t* mask_of(const plan::LossStep& loss, const Bindings& bindings) {
-  return loss.masked() ? static_cast<const std::uint8_t*>(bindings.tensor(loss.mask)) : nullptr;
-}
-
 void grow(plan::Need& need, const plan::Need& more) {
   need.saved = std::max(need.saved, more.saved);
   need.scratch = std::max(need.scratch, more.scratch);
@@ -61,6 +57,10 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
   }
   make_ops(options);
   plan_memory(arenas, options.shards);
+  for (const plan::LossStep& loss : plan.losses)
+    label_masks_.push_back(loss.ignore_class && is_in_this_slot(loss)
+                               ? device.allocate(static_cast<std::size_t>(rows_ * loss.masked_positions))
+                               : nullptr);
   masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked);
   if (masked_ && slot_ == 0) counts_.emplace(plan, device, stream, collective);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
@@ -161,6 +161,17 @@ void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
   if (slice.rows == 0) return;
   batch_ = batches_.arrive(slice, set, stream_);
   bindings.bind_inputs(batch_.inputs);
+  for (std::size_t i = 0; i < label_masks_.size(); ++i)
+    if (label_masks_[i] && batch_.labels.size() > i)
+      device_.mask_labels(static_cast<const std::int32_t*>(batch_.labels[i]),
+                          slice.rows * plan_.losses[i].masked_positions, *plan_.losses[i].ignore_class,
+                          label_masks_[i]->as<std::uint8_t>(), stream_);
+}
+
+const std::uint8_t* StepRunner::mask_of(std::size_t loss, const Bindings& bindings) const {
+  if (label_masks_[loss]) return label_masks_[loss]->as<std::uint8_t>();
+  const plan::LossStep& step = plan_.losses[loss];
+  return step.has_mask_tensor() ? static_cast<const std::uint8_t*>(bindings.tensor(step.mask)) : nullptr;
 }
 
 void StepRunner::pack(const Bindings& bindings) {
@@ -257,7 +268,7 @@ void StepRunner::run_forward_step(std::size_t s, const BatchView& slice, const S
 /// Adds the valid positions of the slice to the counts. Its forward has written the masks.
 void StepRunner::count_valid(const BatchView& slice) {
   for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
-    if (plan_.losses[i].masked()) counts_->add(i, mask_of(plan_.losses[i], *training_), slice.rows);
+    if (plan_.losses[i].masked()) counts_->add(i, mask_of(i, *training_), slice.rows);
 }
 
 void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
@@ -284,7 +295,7 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
     if (!losses_[i]) continue;
     const plan::LossStep& loss = plan_.losses[i];
-    const auto* const mask = mask_of(loss, bindings);
+    const auto* const mask = mask_of(i, bindings);
     if (loss.masked())
       device_.count_valid(mask, slice.rows * loss.masked_positions, buffers_->sums_of(loss) + loss.valid_sum(),
                           stream_);
@@ -426,6 +437,8 @@ std::size_t StepRunner::bytes() const {
   std::size_t sum = tensors_->bytes() + buffers_->bytes() + batches_.bytes();
   for (const auto* buffer : {&packed_memory_, &output_floats_})
     if (*buffer) sum += (*buffer)->bytes();
+  for (const auto& mask : label_masks_)
+    if (mask) sum += mask->bytes();
   return sum + (counts_ ? counts_->bytes() : 0) + (mirror_ ? mirror_->bytes() : 0);
 }
 

@@ -125,6 +125,8 @@ class StepRunner {
   void signal_backward(std::size_t step);
   /// In the primary slot: fetches the sums of losses from secondary slots, once in a pass.
   void gather_sums();
+  /// The mask of loss number `loss`, from the model or the labels; null: all positions count.
+  const std::uint8_t* mask_of(std::size_t loss, const Bindings& bindings) const;
   void count_valid(const BatchView& slice);
   void run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training);
   void run_item(const plan::BackwardItem& item, const BatchView& slice, const StepInputs& in);
@@ -157,6 +159,7 @@ class StepRunner {
   std::vector<std::unique_ptr<backend::LossOp>> losses_;  ///< per loss; null: of another slot; empty: prediction only
   const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
   const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
+  std::vector<std::unique_ptr<backend::Buffer>> label_masks_;  ///< per loss; null: not made from the labels
   std::optional<MaskCounts> counts_;                      ///< only in the primary slot in training with masked losses
   bool masked_ = false;                                   ///< losses have masks in training, in some slot
   bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step

@@ -33,12 +33,19 @@ std::string expected(const std::vector<std::string>& names, std::size_t classes,
   return "expected " + join(names, ", ") + " or " + numbers + did_you_mean(key, names);
 }
 
-/// The class of sample `index`; -1 if its label is not a class, which the loader reports.
-std::int64_t class_of(const data::Source& source, std::int64_t index, int which, std::vector<float>& row) {
-  if (source.label_type(which) == data::LabelType::kClass) return source.label_class(index, which);
-  source.label_values(index, row.data(), which);
-  if (row.size() == 1) return std::isfinite(row[0]) ? std::lrint(row[0]) : -1;
-  return std::max_element(row.begin(), row.end()) - row.begin();
+/// Calls `add` with the class of each position of sample `index`; -1 for a value that is not a class, which the loader
+/// reports. `row`: memory for the label's values.
+template <class Add>
+void for_each_class(const ClassWeightContext& context, std::int64_t index, std::vector<float>& row, const Add& add) {
+  const data::Source& source = context.labels;
+  if (source.label_type(context.which) == data::LabelType::kClass) return add(source.label_class(index, context.which));
+  source.label_values(index, row.data(), context.which);
+  const std::size_t width = row.size() / static_cast<std::size_t>(context.positions);
+  for (auto value = row.begin(); width > 0 && value != row.end(); value += static_cast<std::ptrdiff_t>(width))
+    if (width == 1)
+      add(std::isfinite(*value) ? std::lrint(*value) : -1);
+    else
+      add(std::max_element(value, value + static_cast<std::ptrdiff_t>(width)) - value);
 }
 
 std::vector<float> balanced(const experiment::ClassWeight& setting, const ClassWeightContext& context,
@@ -47,18 +54,18 @@ std::vector<float> balanced(const experiment::ClassWeight& setting, const ClassW
   if (source.label_type(context.which) == data::LabelType::kNone) fail(setting, "the data set has no labels");
   std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width(context.which))));
   std::vector<std::int64_t> counts(classes, 0);
-  std::int64_t samples = 0;
-  for (std::int64_t i = 0; i < source.size(); ++i) {
-    const std::int64_t label = class_of(source, i, context.which, row);
-    if (label < 0 || label >= static_cast<std::int64_t>(classes)) continue;
-    ++counts[static_cast<std::size_t>(label)];
-    ++samples;
-  }
+  std::int64_t positions = 0;
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    for_each_class(context, i, row, [&](std::int64_t label) {
+      if (label < 0 || label >= static_cast<std::int64_t>(classes) || context.ignored == label) return;
+      ++counts[static_cast<std::size_t>(label)];
+      ++positions;
+    });
   const auto occurring = classes - static_cast<std::size_t>(std::ranges::count(counts, 0));
   std::vector<float> weights(classes, 1.0F);
   for (std::size_t c = 0; c < classes; ++c)
     if (counts[c] > 0)
-      weights[c] = static_cast<float>(static_cast<double>(samples) / static_cast<double>(occurring) /
+      weights[c] = static_cast<float>(static_cast<double>(positions) / static_cast<double>(occurring) /
                                       static_cast<double>(counts[c]));
   return weights;
 }

@@ -3,6 +3,7 @@
 // `train.class_weight`: converts the setting to one weight per class. Main thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,13 @@ namespace dptrain::session {
 struct ClassWeightContext {
   const data::Source& labels;  ///< the training set
   int which = 0;               ///< index of the label
-  std::int64_t outputs = 0;    ///< width of the output; 1: two classes
+  std::int64_t outputs = 0;    ///< values of the output at each position; 1: two classes
+  std::int64_t positions = 1;  ///< of each sample
+  std::optional<std::int64_t> ignored{};  ///< class that is not counted
   bool synthetic = false;      ///< generated data have no class names: ignore weights by name
 };
 
-/// Unnamed classes get 1, as in Keras. Balanced: samples / (classes that occur * samples of the class). Throws
+/// Unnamed classes get 1, as in Keras. Balanced: positions / (classes that occur * positions of the class). Throws
 /// Error{kUsage} at the section's location for unknown or repeated classes, and for data without labels.
 std::vector<float> class_weights(const experiment::ClassWeight& setting, const ClassWeightContext& context);
 

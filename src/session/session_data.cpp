@@ -96,10 +96,14 @@ void SessionData::open(const SessionOptions& options) {
 void SessionData::resolve_class_weights(const SessionOptions& options) {
   const std::optional<experiment::ClassWeight>& class_weight = experiment_.config.train.class_weight;
   if (!class_weight || !options.training || objectives_.size() != 1 || !sources_.train) return;
+  const data::ModelSide side = model_side();
+  const std::int64_t positions = experiment::positions_of(side.outputs.front());
   objectives_.front().class_weights = session::class_weights(
       *class_weight, {.labels = *sources_.train,
-                      .which = data::find_label(*sources_.train, model_side().output_names.front()),
-                      .outputs = model_side().outputs.front().elements(),
+                      .which = data::find_label(*sources_.train, side.output_names.front()),
+                      .outputs = side.outputs.front().elements() / positions,
+                      .positions = positions,
+                      .ignored = nn::ignore_class(objectives_.front().loss),
                       .synthetic = options.data == DataMode::kSynthetic});
 }
 
@@ -216,6 +220,7 @@ std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& sid
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
+                      .ignored = kind == nn::LabelKind::kClass ? nn::ignore_class(loss) : std::nullopt,
                       .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).labels_in_unit_interval});
   }
   return labels;

@@ -73,7 +73,7 @@ TEST(LoaderLabels, OfPositions) {
     EXPECT_EQ(
         error_of(ErrorKind::kData, [&] { open(kind); }),
         "labels, item 1: label 3 is not a class; expected a whole number in 0..2 (the model has 3 outputs at each "
-        "position)");
+        "position); to leave out such positions set ignore_class of the loss");
   source->values = {{0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 1, 0}};  // one-hot rows
   EXPECT_THAT(open(LabelKind::kClass), ElementsAre(2, 0, 1, 1));
   EXPECT_THAT(open(LabelKind::kDense), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0));
@@ -86,6 +86,21 @@ TEST(LoaderLabels, OfPositions) {
       error_of(ErrorKind::kData, [&] { open(LabelKind::kClass); }),
       "labels, item 0: labels are one class per sample, the model's output has 2 rows of 3 values; try labels with "
       "a class for each, or Flatten or GlobalAveragePooling2D and a last Dense");
+}
+
+TEST(LoaderLabels, AnIgnoredClassIsNoError) {
+  const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
+  LoaderOptions o = loader_options(2);
+  o.shuffle.kind = Shuffle::Kind::kNone;
+  LabelForm form{.output = "digits", .kind = LabelKind::kClass, .width = 6, .positions = 2, .ignored = 255};
+  source->values = {{2, 255}, {255, 0}};
+  Loader loader(source, {}, kLoaderModel, {form}, o);
+  const Batch batch = loader.next();
+  const auto* const labels = static_cast<const std::int32_t*>(batch.labels());
+  EXPECT_THAT(std::vector(labels, labels + 4), ElementsAre(2, 255, 255, 0));
+  source->values = {{2, 254}, {255, 0}};
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { Loader(source, {}, kLoaderModel, {form}, o); }),
+              ::testing::HasSubstr("item 0: label 254 is not a class"));
 }
 
 TEST(LoaderLabels, CrossentropyRequiresProbabilities) {

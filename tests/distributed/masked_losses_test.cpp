@@ -1,4 +1,4 @@
-// Losses and metrics of masked steps against Keras 3 (five steps of SGD with momentum, then evaluate();
+// Losses and metrics of masked steps and of positions with an ignored class against Keras 3 (five steps of SGD with momentum, then evaluate();
 // tests/golden/masked_losses.json): one replica, replicas with uneven shares, micro-batches, and the emulated GPU. The
 // mean is over the valid steps of the whole batch.
 
@@ -32,6 +32,7 @@ constexpr double kLossTolerance = 1e-5;
 
 bool of_features(const json& c) { return c.at("name") == "values"; }
 bool of_two(const json& c) { return c.at("name") == "two outputs"; }
+bool has_ignored_class(const json& c) { return c.at("name") == "ignored class"; }
 
 graph::Model masked_loss_model(const json& c) {
   const char* tags = R"(
@@ -48,11 +49,20 @@ layers:
   - Dense: {name: hidden, units: 6, activation: tanh}
   - Dense: {name: out, units: 2}
 )";
+  const char* maps = R"(
+layers:
+  - Input: {name: x, shape: [5, 3]}
+  - Dense: {name: hidden, units: 6, activation: tanh}
+  - Dense: {name: tag, units: 3, activation: softmax}
+)";
   const char* behind = R"(  - GlobalAveragePooling1D: {name: mean, inputs: hidden}
   - Dense: {name: kind, units: 3, activation: softmax}
 outputs: [tag, kind]
 )";
-  graph::Model model = test::model_of(of_features(c) ? values : of_two(c) ? std::string(tags) + behind : tags);
+  graph::Model model = test::model_of(of_features(c)         ? values
+                                      : has_ignored_class(c) ? maps
+                                      : of_two(c)            ? std::string(tags) + behind
+                                                             : tags);
   for (std::size_t w = 0; w < model.weights.size(); ++w)
     model.weights[w].values = c.at("before")[w].get<std::vector<float>>();
   return model;
@@ -65,6 +75,10 @@ plan::PlanOptions masked_loss_options(const json& c) {
     options.objectives.front().labels = nn::LabelKind::kDense;
     return options;
   }
+  if (has_ignored_class(c))
+    return test::options_for(
+        "SparseCategoricalCrossentropy: {ignore_class: 255}",
+        {"accuracy", "MeanIoU: {num_classes: 3}", "Precision: {thresholds: 0.35, class_id: 1}"});
   plan::PlanOptions options = test::options_for("sparse_categorical_crossentropy", {"accuracy"});
   if (!of_two(c)) return options;
   options.objectives.push_back(options.objectives.front());
@@ -93,13 +107,13 @@ void expect_logs(const plan::Plan& plan, const runtime::StepSums& sums, const js
 struct MaskedSamples {
   explicit MaskedSamples(const json& file, const json& c)
       : ids(file.at("ids").get<std::vector<std::int32_t>>()),
-        tags(file.at("tags").get<std::vector<std::int32_t>>()),
+        tags((has_ignored_class(c) ? c.at("labels") : file.at("tags")).get<std::vector<std::int32_t>>()),
         kinds(file.at("kinds").get<std::vector<std::int32_t>>()),
         features(file.at("features").get<std::vector<float>>()),
         targets(file.at("targets").get<std::vector<float>>()),
         weights(c.value("sample_weights", std::vector<float>())) {
     rows.rows = kLossRows;
-    rows.inputs = {of_features(c) ? column(features.data(), kLossSteps * 3) : column(ids.data(), kLossSteps)};
+    rows.inputs = {of_features(c) || has_ignored_class(c) ? column(features.data(), kLossSteps * 3) : column(ids.data(), kLossSteps)};
     rows.labels = {of_features(c) ? column(targets.data(), kLossSteps * 2) : column(tags.data(), kLossSteps)};
     if (of_two(c)) rows.labels.push_back(column(kinds.data()));
     if (!weights.empty()) rows.sample_weights = column(weights.data());
@@ -144,12 +158,14 @@ TEST_P(MaskedLosses, TrainAsInKeras) {
     for (std::size_t w = 0; w < model.weights.size(); ++w)
       for (std::size_t i = 0; i < model.weights[w].values.size(); ++i)
         EXPECT_NEAR(model.weights[w].values[i], c.at("after")[w][i].get<float>(), kLossTolerance) << "weight " << w;
-    // Prediction returns the mask after the outputs, with the same valid positions.
+    // Prediction returns a layer's mask after the outputs, with the same valid positions.
     std::vector<float> outputs(kLossRows * kLossSteps * 3), kinds(kLossRows * 3);
     std::vector<std::uint8_t> mask(kLossRows * kLossSteps, 2);
-    set.predict(samples.rows, of_two(c) ? std::vector<void*>{outputs.data(), kinds.data(), mask.data()}
-                                        : std::vector<void*>{outputs.data(), mask.data()});
-    for (std::size_t i = 0; i < mask.size(); ++i)
+    std::vector<void*> predicted{outputs.data()};
+    if (of_two(c)) predicted.push_back(kinds.data());
+    if (!has_ignored_class(c)) predicted.push_back(mask.data());
+    set.predict(samples.rows, predicted);
+    for (std::size_t i = 0; i < mask.size() && !has_ignored_class(c); ++i)
       EXPECT_EQ(mask[i], of_features(c) ? samples.features[3 * i] != -1 : samples.ids[i] != 0) << i;
 
     // Keras had no weights in evaluate(), and averages an output's loss over batches, which are therefore of equal

@@ -68,6 +68,23 @@ std::string refusal(const experiment::ClassWeight& class_weight, const Labels& l
   return "accepted";
 }
 
+/// A class for each of two positions.
+class PairLabels final : public Labels {
+ public:
+  using Labels::Labels;
+  void label_values(std::int64_t index, float* out, int) const override {
+    out[0] = static_cast<float>(label_class(index, 0) / 1000);
+    out[1] = static_cast<float>(label_class(index, 0) % 1000);
+  }
+};
+
+TEST(ClassWeights, BalancedCountsPositionsWithoutTheIgnoredClass) {
+  // Positions: class 0 five times, class 1 once, 255 twice.
+  const PairLabels labels({0, 1, 255, 255000}, {}, 2);
+  EXPECT_THAT(class_weights(kBalanced, {.labels = labels, .outputs = 3, .positions = 2, .ignored = 255}),
+              ElementsAre(6.0F / 10, 3.0F, 1.0F));
+}
+
 TEST(ClassWeights, BalancedIsSamplesByClassesTimesCount) {
   const std::vector<std::int64_t> classes{0, 0, 0, 1, 2, 2};
   for (const std::int64_t width : {0, 3})

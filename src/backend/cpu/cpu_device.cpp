@@ -137,6 +137,10 @@ void CpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
 void CpuDevice::mark_not_finite(const double* value, float* gradient, Stream&) {
   if (!std::isfinite(*value)) *gradient = std::numeric_limits<float>::quiet_NaN();
 }
+void CpuDevice::mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
+                            Stream&) {
+  for (std::int64_t i = 0; i < n; ++i) mask[i] = labels[i] != ignored ? 1 : 0;
+}
 void CpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream&) {
   *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
 }

@@ -128,6 +128,10 @@ void GpuDevice::apply_fused(plan::LossStep::Fusion fusion, const void* logits, D
 void GpuDevice::mark_not_finite(const double* value, float* gradient, Stream& stream) {
   kernel::mark_not_finite(launch(stream), value, gradient);
 }
+void GpuDevice::mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
+                            Stream& stream) {
+  kernel::mask_labels(launch(stream), labels, n, ignored, mask);
+}
 void GpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) {
   kernel::count_valid(launch(stream), mask, n, valid);
 }

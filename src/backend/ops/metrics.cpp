@@ -147,7 +147,7 @@ class CountingMetric : public RowMetric {
   static std::int32_t* bins(const MetricArgs& a) { return static_cast<std::int32_t*>(a.scratch); }
   void count(const MetricArgs& a) const {
     kernel::add_counts(at(a), bins(a), a.rows * per_sample_, counters_, reinterpret_cast<unsigned*>(bins(a) + bins_),
-                       a.state);
+                       a.state, a.mask, per_sample_ / positions_);
   }
 
  private:
