@@ -47,6 +47,8 @@ FAULTS = [
           "const std::int64_t position = row;", ["data"]),
     Fault("another process's file removed", "src/data/cache_disk.cpp", "out_.lock(F_WRLCK, kPresence, false) && has_name", "has_name", ["data"]),
     Fault("an unchecked key", "src/data/cache_disk.cpp", "|| header.key != key ||", "||", ["data"]),
+    Fault("memory allocated by a worker", "src/data/loader.cpp", "    if (reserved > 0)\n", "    if (reserved > 99)\n", ["data"]),
+    Fault("a buffer that must grow", "src/data/loader.cpp", "if (positions > 0 && max_share == 0) most", "if (positions > batch_size) most", ["data"]),
     Fault("a wrong order", "src/data/sources/split.cpp", "return remainder[a] > remainder[b];",
           "return remainder[a] < remainder[b];", ["data"]),
     Fault("an off-by-one", "src/data/transforms/cropping.cpp",

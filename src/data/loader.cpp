@@ -114,10 +114,12 @@ struct Loader::Impl {
         share(options.share),
         agree(options.agree),
         allocate(options.allocate ? options.allocate : aligned_memory),
+        reserved(options.allocate ? static_cast<std::size_t>(std::max(1, options.held)) : 0),
         batch_writer(source, std::move(pipeline), model, std::move(labels), options.seed, options.form),
         account(source->bad_samples()),
         workers(auto_workers(options, batch_writer.is_copy())),
         sets_number(options.sets_number),
+        max_share(options.max_share),
         max_rows(std::max({std::int64_t{1}, options.max_share, share_of(std::min(batch_size, samples), 0).count})),
         piece(piece_size(max_rows, workers, batch_writer)),
         ring(static_cast<std::size_t>(auto_prefetch(options, max_rows, workers))),
@@ -158,9 +160,23 @@ struct Loader::Impl {
     return {start.epoch + 1 + beyond / per_epoch, beyond % per_epoch * batch_size};
   }
 
+  /// On the trainer's thread, while no replica has queued work: the driver may hold a lock and wait for idle GPUs while
+  /// it allocates page-locked memory. If a worker allocated during a collective, the other ranks could not join it.
   void run() {
     if (!threads.empty()) return;
+    buffer_rows = largest_share();
+    if (reserved > 0)
+      for (std::size_t i = 0; i < ring.size() + reserved; ++i)
+        pool->release(batch_writer.make_buffer(buffer_rows, allocate));
     for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { work(i); });
+  }
+
+  /// Rows of the largest share of a batch from `start` on. A short batch may have a larger share than a full one.
+  std::int64_t largest_share() const {
+    std::int64_t most = max_rows;
+    for (const std::int64_t positions : {samples % batch_size, (samples - start.first) % batch_size})
+      if (positions > 0 && max_share == 0) most = std::max(most, share_of(positions, 0).count);
+    return most;
   }
 
   Entry& entry_of(std::int64_t ticket) { return ring[static_cast<std::size_t>(ticket) % ring.size()]; }
@@ -200,9 +216,8 @@ struct Loader::Impl {
       const std::int64_t end = std::min(at.first + batch_size, samples);
       const RowRange own = share_of(end - at.first, number_of(at));
       buffer = pool->acquire();
-      // A short batch may have a larger share than a full one.
       if (!buffer || buffer->capacity < own.count)
-        buffer = batch_writer.make_buffer(std::max(max_rows, own.count), allocate);
+        buffer = batch_writer.make_buffer(std::max(buffer_rows, own.count), allocate);
       buffer->pool = pool;
       describe(*buffer, at, end, own, orders.order_of(at.epoch).get());
     } catch (...) {
@@ -384,12 +399,15 @@ struct Loader::Impl {
   const std::function<RowRange(std::int64_t, std::int64_t)> share;
   const BadRowExchange agree;
   const Allocate allocate;
+  const std::size_t reserved;  // buffers allocated in addition to those of the ring before the workers start; 0: none
   const BatchWriter batch_writer;
   const std::shared_ptr<BadSamples> account;  // used by the trainer's thread only
   const int workers;
   const bool sets_number;
-  const std::int64_t max_rows;  // rows of the largest batch in this process
+  const std::int64_t max_share;
+  const std::int64_t max_rows;  // rows of a full batch in this process
   const std::int64_t piece;
+  std::int64_t buffer_rows = 0;  // rows of a buffer; set before the workers start
 
   std::mutex mutex;  // guards the members up to the condition variables
   std::vector<Entry> ring;

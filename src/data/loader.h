@@ -29,8 +29,7 @@
 
 namespace dptrain::data {
 
-/// Allocates this many bytes, aligned at least as double; freed with the last copy of the pointer. Called on the
-/// loader's threads.
+/// Allocates this many bytes, aligned at least as double; freed with the last copy of the pointer. Any thread.
 using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
 /// Form of a batch's inputs: floats after the transforms; or, if a device runs the transforms, the rows as the source
@@ -56,8 +55,10 @@ struct LoaderOptions {
   bool uses_all_cores = false;  ///< nothing else computes: auto uses all cores
   int prefetch = 0;             ///< batches ahead; 0: auto (2 to 4, more if they are small)
   /// Memory of the inputs and labels; empty: ordinary memory. For GPUs it is page-locked, so that copies are
-  /// asynchronous. The allocator must outlive the loader and its batches.
+  /// asynchronous. The allocator must outlive the loader and its batches. The first seek() or next() allocates all
+  /// buffers that `prefetch` and `held` batches need.
   Allocate allocate{};
+  int held = 2;  ///< largest number of batches that the caller holds at once, with the one that next() returns
   BatchForm form = BatchForm::kFloats;
   int dataset = -1;  ///< BatchView::dataset of the batches
   /// Positions of batch `number` that belong to this process. Other samples are read only for mixing. Must be
@@ -117,7 +118,8 @@ class Loader {
   /// 28x28, the model expects 32x32x3"); a missing last axis of size 1 is added. Throws Error{kData} with file and
   /// index for a label out of range. Throws Error{kUsage} for transforms that cannot mix the inputs, and
   /// Error{kInternal} for a share without `agree` if the source skips samples. Transforms draw the same random numbers
-  /// for all inputs. Threads start with the first seek() or next().
+  /// for all inputs. Threads start with the first seek() or next(), which also allocates from `allocate`: call it while
+  /// no collective is queued in this process.
   Loader(std::shared_ptr<const Source> source, Pipeline pipeline, const ModelSide& model, std::vector<LabelForm> labels,
          LoaderOptions options);
   ~Loader();

@@ -21,6 +21,8 @@ class BatchQueue {
     SharedBatch batch;
   };
 
+  static constexpr std::size_t kMaxBatches = Replica::kMaxQueued;
+
   explicit BatchQueue(ReplicaSet& replicas) : replicas_(replicas) {}
 
   /// Queue an optimizer step, or forward and loss in inference mode. Not while full().
@@ -35,7 +37,7 @@ class BatchQueue {
 
   bool empty() const { return batches_.empty(); }
   std::size_t size() const { return batches_.size(); }
-  bool full() const { return size() == Replica::kMaxQueued; }
+  bool full() const { return size() == kMaxBatches; }
   const data::Batch& oldest() const { return *batches_.front(); }
   const data::Batch& newest() const { return *batches_.back(); }
 

@@ -14,6 +14,7 @@
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "nn/loss.h"
+#include "runtime/batch_queue.h"
 #include "session/class_weights.h"
 #include "session/session.h"
 
@@ -190,6 +191,7 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.uses_all_cores = loader_only_;
   options.busy_threads = setting_.busy_threads;
   options.allocate = setting_.allocate;
+  options.held = static_cast<int>(runtime::BatchQueue::kMaxBatches);
   options.sets_number = !plan.in_order;
   setting_.share_batches(options);
   options.form = plan.form;

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "data/loader_batches.h"
@@ -17,6 +21,9 @@ namespace dptrain::data {
 namespace {
 
 using nn::LabelKind;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::SizeIs;
 
 /// Counts the samples read.
 class CountingSource : public VectorSource {
@@ -103,6 +110,43 @@ TEST(LoaderThreads, UsesTheGivenMemory) {
     EXPECT_EQ(alive.size(), 2U);  // of the held batch
   }
   EXPECT_TRUE(alive.empty());
+}
+
+TEST(LoaderThreads, AllocatesTheGivenMemoryBeforeTheyStart) {
+  std::mutex mutex;
+  std::vector<std::thread::id> allocating;
+  std::atomic<int> freed = 0;
+  LoaderOptions o = loader_options(4, 3, 2);
+  o.held = 3;
+  // The short batch and the one at the end of a resumed epoch have more rows here than a full one.
+  o.share = [](std::int64_t positions, std::int64_t) { return RowRange{0, positions == 4 ? 1 : positions}; };
+  o.allocate = [&](std::size_t bytes) {
+    const std::lock_guard lock(mutex);
+    allocating.push_back(std::this_thread::get_id());
+    return std::shared_ptr<void>(new std::byte[bytes], [&](void* p) { ++freed, delete[] static_cast<std::byte*>(p); });
+  };
+  {
+    Loader loader(numbered_source(42), {}, kLoaderModel, kLoaderClasses, o);
+    EXPECT_TRUE(allocating.empty());
+    loader.seek(1, 3);
+    std::deque<Batch> held;
+    for (int epoch = 1; epoch < 4; ++epoch) {
+      for (Batch batch = loader.next(); batch.rows() > 0; batch = loader.next()) {
+        held.push_back(std::move(batch));
+        if (held.size() == 3) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the workers make all that they can
+          held.pop_front();
+        }
+      }
+      loader.next_epoch();
+    }
+    loader.seek(7, 8);
+    EXPECT_EQ(loader.next().rows(), 4);
+    const std::lock_guard lock(mutex);
+    EXPECT_THAT(allocating, AllOf(SizeIs((2 + 3) * 2), Each(std::this_thread::get_id()))) << "inputs and labels";
+    EXPECT_EQ(freed, 0);
+  }
+  EXPECT_EQ(freed, (2 + 3) * 2);
 }
 
 TEST(LoaderThreads, ReturnsAWorkersErrorWithItsBatch) {
