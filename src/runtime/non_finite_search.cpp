@@ -10,6 +10,9 @@ namespace {
 
 bool is_bad(float value) { return !std::isfinite(value); }
 
+/// Whether the values are 16-bit floats.
+bool is_converted(DType type) { return type != DType::kF32 && type != DType::kI32 && type != DType::kU8; }
+
 /// Order of a step: inputs, forward, losses (after all steps), backward.
 int moment_of_step(const plan::Plan& plan, std::size_t step, bool backward) {
   std::size_t moment = plan.inputs.size() + step;
@@ -35,6 +38,19 @@ class Observation {
 };
 
 }  // namespace
+
+NonFiniteSearch::NonFiniteSearch(StepRunner& runner)
+    : runner_(runner), plan_(runner.plan()), device_(runner.device()), stream_(runner.stream()) {
+  if (plan_.compute == DType::kF32) return;
+  constexpr std::int64_t kFew = 16;  // enough for the kernel's wide loads
+  std::int64_t largest = 2 * kFew;
+  for (const plan::Tensor& tensor : plan_.tensors)
+    if (is_converted(tensor.type)) largest = std::max(largest, tensor.elements(runner.memory().rows));
+  floats_ = device_.allocate(static_cast<std::size_t>(largest) * sizeof(float));
+  for (const std::int64_t n : {kFew, kFew - 1})
+    device_.to_float(floats_->as<float>() + kFew, plan_.compute, floats_->as<float>(), n, stream_);
+  stream_.synchronize();
+}
 
 std::optional<NotFinite> NonFiniteSearch::run(const BatchView& slice, const StepInputs& in, int set) {
   runner_.stage(slice, set);
@@ -69,11 +85,9 @@ std::optional<NotFinite> NonFiniteSearch::check(const void* values, DType type, 
                                                 const BatchView* slice) {
   if (values == nullptr || n == 0 || type == DType::kI32 || type == DType::kU8) return std::nullopt;
   std::vector<float> host(static_cast<std::size_t>(n));
-  std::unique_ptr<backend::Buffer> floats;
-  if (type != DType::kF32) {
-    floats = device_.allocate(host.size() * sizeof(float));
-    device_.to_float(values, type, floats->as<float>(), n, stream_);
-    values = floats->data();
+  if (is_converted(type)) {
+    device_.to_float(values, type, floats_->as<float>(), n, stream_);
+    values = floats_->data();
   }
   device_.copy_to_host(host.data(), values, host.size() * sizeof(float), stream_);
   const auto first = std::ranges::find_if(host, is_bad);

@@ -1,8 +1,12 @@
 #pragma once
 
 // NonFiniteSearch: repeats forward, loss and backward of a micro-batch in one slot, and checks every value that they
-// write. Statistics and weights stay unchanged. Allocates memory, unlike a normal step. Used on the runner's thread.
+// write. Statistics and weights stay unchanged. Used on the runner's thread.
+//
+// Gathers of synchronized layers run in a search. A GPU that allocates, frees or loads a kernel meanwhile may wait for
+// another rank. Searches are therefore constructed on all ranks before the first run(), and destroyed after the last.
 
+#include <memory>
 #include <optional>
 
 #include "runtime/step_runner.h"
@@ -11,8 +15,8 @@ namespace dptrain::runtime {
 
 class NonFiniteSearch {
  public:
-  explicit NonFiniteSearch(StepRunner& runner)
-      : runner_(runner), plan_(runner.plan()), device_(runner.device()), stream_(runner.stream()) {}
+  /// In 16 bits allocates floats for the largest tensor, and loads the kernel that converts to them.
+  explicit NonFiniteSearch(StepRunner& runner);
 
   /// The first value that is not finite, in the order of the plan. Stages the slice to that set of buffers.
   std::optional<NotFinite> run(const BatchView& slice, const StepInputs& in, int set);
@@ -28,6 +32,7 @@ class NonFiniteSearch {
   const plan::Plan& plan_;
   backend::Device& device_;
   backend::Stream& stream_;
+  std::unique_ptr<backend::Buffer> floats_;  ///< null if the compute type is float32
 };
 
 }  // namespace dptrain::runtime

@@ -346,6 +346,7 @@ struct Replica::Impl {
   std::optional<SecondarySlots> secondary_slots;
   std::optional<GradientTree> tree;  ///< only with several shards
   std::unique_ptr<backend::Update> update;
+  std::vector<std::unique_ptr<NonFiniteSearch>> searches;  ///< by slot; empty outside of a search
   StepRecorder recorder{device, *stream, options, sink.records() ? &sink : nullptr};
   std::optional<std::array<std::int64_t, 3>> built_in;  ///< rows, first row and samples of recorded steps
   bool replayed = false;
@@ -439,9 +440,23 @@ StepSums Replica::gradients(const std::vector<BatchView>& micro_batches, std::in
   return r.sums(rows);
 }
 
+void Replica::begin_search() {
+  Impl& r = *impl_;
+  r.check_nothing_is_queued();
+  r.searches.resize(at(r.plan.slot_count()));
+  r.on_slots([&r](StepRunner& slot) { r.searches[at(slot.slot())] = std::make_unique<NonFiniteSearch>(slot); });
+}
+
+void Replica::end_search() {
+  Impl& r = *impl_;
+  r.on_slots([&r](StepRunner& slot) { r.searches[at(slot.slot())].reset(); });
+  r.searches.clear();
+}
+
 std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchView>& micro_batches, const StepInputs& in) {
   Impl& r = *impl_;
   r.check_nothing_is_queued();
+  if (r.searches.empty()) throw Error(ErrorKind::kInternal, "find_not_finite() before begin_search()");
   std::optional<NotFinite> first;
   r.clear_accumulated();
   std::mutex mutex;
@@ -455,7 +470,7 @@ std::optional<NotFinite> Replica::find_not_finite(const std::vector<BatchView>& 
     for (std::size_t m = 0; m < micro_batches.size(); ++m) {
       primary ? r.clear_sums() : slot.buffers().clear_sums();
       if (primary) r.arenas.clear_tables();
-      const auto found = NonFiniteSearch(slot).run(micro_batches[m], in, next());
+      const auto found = r.searches[at(slot.slot())]->run(micro_batches[m], in, next());
       if (primary) r.accumulate(static_cast<int>(m), 0, r.plan.statistics_end);
       const std::lock_guard lock(mutex);
       if (!found || (first && earliest <= std::pair(m, found->moment))) continue;

@@ -2,7 +2,7 @@
 
 // Replica: a plan bound to one device per slot (most plans have one slot): arenas, ops, forward, backward, update. Made
 // and used on its own thread (see ReplicaSet), which is the thread of the primary slot. Secondary slots have internal
-// threads. Arenas and ops are allocated at construction only; add_dataset() and find_not_finite() allocate more memory.
+// threads. Arenas and ops are allocated at construction only; add_dataset() and begin_search() allocate more memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -152,8 +152,11 @@ class Replica {
   /// Forward and backward in training mode without update or reduction: fills the gradient arena (dry run, tests).
   StepSums gradients(const std::vector<BatchView>& micro_batches, std::int64_t global_samples, std::int64_t number);
 
+  /// Allocate and free the memory of find_not_finite(). Nothing may be queued on any replica.
+  void begin_search();
+  void end_search();
   /// Finds the first non-finite value of a step by running forward and backward again; weights stay unchanged. All
-  /// replicas call it together; nothing may be queued.
+  /// replicas call it together after begin_search(); nothing may be queued.
   std::optional<NotFinite> find_not_finite(const std::vector<BatchView>& micro_batches, const StepInputs& in);
 
   backend::Stream& stream();  ///< compute stream

@@ -175,6 +175,7 @@ struct ReplicaSet::Impl {
     auto& replica = replicas[at(local_rank)];
     replica = std::make_unique<Replica>(plan, device, connector.sink(local_rank), connector.collective(local_rank),
                                         std::move(o));
+    if (options.check_every > 0) replica->arenas().hash();  // allocates and loads kernels before the first collective
     if (replica->arenas().gradients() != nullptr)
       connector.attach(local_rank, device, replica->stream(), replica->arenas().gradients(), plan);
   }
@@ -375,11 +376,14 @@ std::optional<NotFinite> ReplicaSet::find_not_finite(const BatchView& batch, con
   Impl& set = *impl_;
   std::vector<std::optional<NotFinite>> found(set.replicas.size());
   std::vector<std::vector<float>> gradients(set.replicas.size());
+  // No replica may allocate or free memory while collectives of another run, so all begin and end together.
+  on_each([](int, Replica& replica) { replica.begin_search(); });
   set.run(fmt::format(", step {}", in.number), [&](int local_rank) {
     Replica& replica = *set.replicas[at(local_rank)];
     found[at(local_rank)] = replica.find_not_finite(set.slices(batch, local_rank), in);
     gradients[at(local_rank)] = replica.arenas().pull_gradients();
   });
+  on_each([](int, Replica& replica) { replica.end_search(); });
   for (const auto& one : found)
     if (one) return one;
   for (const plan::Parameter& parameter : set.plan.parameters) {

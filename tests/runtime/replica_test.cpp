@@ -53,6 +53,7 @@ struct Fixture {
 TEST(Replica, TrainsAfterASearchThatFailed) {
   const SampleBatch batch(9, 6, 3);
   Fixture f(kToyModel, 9, {.fault = Fault{.layer = "t1", .step = 1, .backward = true}}), plain(kToyModel);
+  f.replica->begin_search();
   EXPECT_THROW(f.replica->find_not_finite({batch.view()}, {.number = 1, .global_samples = 9}), Error);
   const StepInputs in{.number = 2, .learning_rate = 0.1, .global_samples = 9};
   EXPECT_EQ(f.replica->step({batch.view()}, in).loss, plain.replica->step({batch.view()}, in).loss);
