@@ -181,16 +181,19 @@ class EmuRuntime final : public gpu::Runtime {
 
   void* allocate(std::size_t bytes) override {
     scheduler().forbid_while_recording("allocate");
+    note_blocking_call("allocate");
     return memory_.allocate(bytes, device_.name);
   }
   void free(void* memory) noexcept override {
     if (memory == nullptr) return;
     scheduler().invalidate_recording("free");
+    note_blocking_call("free");
     scheduler().finish(device_);
     memory_.free(memory);
   }
   void* allocate_host(std::size_t bytes) override {
     scheduler().forbid_while_recording("allocate_host");
+    note_blocking_call("allocate_host");
     void* memory = host_blocks().add(bytes);
     if (memory == nullptr) {
       throw Error(ErrorKind::kMemory,
@@ -201,6 +204,7 @@ class EmuRuntime final : public gpu::Runtime {
   void free_host(void* memory) noexcept override {
     if (memory == nullptr) return;
     scheduler().invalidate_recording("free_host");
+    note_blocking_call("free_host");
     scheduler().finish(device_);
     host_blocks().remove(memory, "free_host");
   }
@@ -279,6 +283,7 @@ class EmuRuntime final : public gpu::Runtime {
   void destroy_graph(GraphHandle graph) noexcept override { delete static_cast<EmuGraph*>(graph); }
 
  private:
+  void note_blocking_call(const char* call) const { scheduler().note_blocking_call(device_.name + ": " + call); }
   static std::shared_ptr<Mark> last_mark(EventHandle handle) {
     EmuEvent& event = *static_cast<EmuEvent*>(handle);
     const std::lock_guard lock(event.mutex);
@@ -326,6 +331,10 @@ std::set<int> peers_of(const gpu::Runtime& runtime) { return static_cast<const E
 void allow_peer_access(bool possible) { peer_access_is_possible = possible; }
 
 HostWaits host_waits() { return scheduler().host_waits(); }
+
+bool is_collective_pending() { return scheduler().is_collective_pending(); }
+
+std::vector<std::string> take_blocking_calls() { return scheduler().take_blocking_calls(); }
 
 void reseed(std::uint64_t seed) {
   simt::set_seed(seed);

@@ -15,6 +15,8 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "backend/gpu/runtime.h"
 
@@ -41,5 +43,11 @@ struct HostWaits {
   std::uint64_t streams = 0, events = 0;
 };
 HostWaits host_waits();
+
+/// Whether an operation of push_and_wait is queued or waits for `ready`. For tests.
+bool is_collective_pending();
+/// Returns and clears the calls that allocated or freed memory meanwhile, such as "emu:1: free_host". On GPUs such a
+/// call may wait for the collective, and a rank that has not yet queued it may wait for the call. For tests.
+std::vector<std::string> take_blocking_calls();
 
 }  // namespace dptrain::backend::emu

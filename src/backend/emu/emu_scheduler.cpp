@@ -302,6 +302,33 @@ bool Scheduler::passed(const Mark& mark, const EmuDevice& device) {
   return mark.passed;
 }
 
+/// Requires the lock.
+bool Scheduler::has_pending_collective() const {
+  return std::ranges::any_of(streams_, [](const EmuStream* stream) {
+    const std::deque<Operation>& queue = stream->queue_;
+    // `ready` holds before the operation in front of it has run, so it is called for the first operation only.
+    const auto found = std::ranges::find_if(queue, [](const Operation& each) { return each.ready != nullptr; });
+    if (found == queue.end()) return false;
+    return found != queue.begin() || stream->busy_ || !found->ready() ||
+           std::any_of(found + 1, queue.end(), [](const Operation& each) { return each.ready != nullptr; });
+  });
+}
+
+bool Scheduler::is_collective_pending() {
+  const Lock lock(mutex_);
+  return has_pending_collective();
+}
+
+void Scheduler::note_blocking_call(const std::string& call) {
+  const Lock lock(mutex_);
+  if (has_pending_collective() && blocking_calls_.size() < kMaxBlockingCalls) blocking_calls_.push_back(call);
+}
+
+std::vector<std::string> Scheduler::take_blocking_calls() {
+  const Lock lock(mutex_);
+  return std::exchange(blocking_calls_, {});
+}
+
 HostWaits Scheduler::host_waits() const { return {.streams = stream_waits_, .events = event_waits_}; }
 
 void Scheduler::finish(const EmuDevice& device) noexcept {

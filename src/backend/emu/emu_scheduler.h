@@ -108,6 +108,10 @@ class Scheduler {
   void synchronize(const Mark& mark, const EmuDevice& device);
   bool passed(const Mark& mark, const EmuDevice& device);
   HostWaits host_waits() const;
+  bool is_collective_pending();
+  /// Stores a call that may block on a GPU, for take_blocking_calls(), if a collective is pending.
+  void note_blocking_call(const std::string& call);
+  std::vector<std::string> take_blocking_calls();
   /// Runs operations until all streams of the device are empty. Does not throw; the error remains stored.
   void finish(const EmuDevice& device) noexcept;
 
@@ -117,6 +121,7 @@ class Scheduler {
 
   EmuStream* pick();
   bool waits_for_external_work() const;
+  bool has_pending_collective() const;
   bool run_one(Lock& lock);
   void run_until(Lock& lock, const std::function<bool()>& reached);
   void insert(EmuStream& stream, Operation operation);
@@ -130,6 +135,8 @@ class Scheduler {
   std::mt19937_64 random_;
   EmuStream* favourite_ = nullptr;
   std::size_t running_ = 0;  ///< number of running operations
+  static constexpr std::size_t kMaxBlockingCalls = 100;
+  std::vector<std::string> blocking_calls_;
   std::atomic<std::uint64_t> stream_waits_ = 0, event_waits_ = 0;
 };
 
