@@ -81,7 +81,7 @@ FAULTS = [
           "(slot + 1) * (pieces / count);", ["kernels"]),
     Fault("engines compared with the same numbers everywhere", "src/backend/cuda/trial_inputs.h", ".layer = tensor", ".layer = 0", ["cuda"]),
     Fault("results that are not compared", "src/backend/cuda/cudnn_tuner.cpp",
-          "if (difference.largest <= tolerance * difference.reference) return", "return", ["cuda"]),
+          "if (found.largest <= tolerance * reference.largest) return", "return", ["cuda"]),
     Fault("a fault forgotten in later versions", "src/backend/cuda/cudnn_engines.cpp", "(fault.fixed == 0 || version < fault.fixed)",
           "version <= fault.seen", ["cuda"]),
     Fault("a missing barrier", "kernels/cuda/permute.cu", "  __syncthreads();\n", "", ["kernels_cuda"]),

@@ -64,9 +64,9 @@ class HostTrials final : public EngineTrials {
   }
   Difference compare() override {
     float largest[2] = {};
-    emu::largest_difference({}, DType::kF32, reference_.data(), y_.data(), static_cast<std::int64_t>(y_.size()),
+    emu::largest_difference({}, DType::kF32, y_.data(), reference_.data(), static_cast<std::int64_t>(y_.size()),
                             largest);
-    return {.largest = largest[0], .reference = largest[1]};
+    return {.largest = largest[0], .output = largest[1]};
   }
   void keep() override { reference_ = y_; }
   double time(std::size_t engine, double) override { return engines_[engine].microseconds; }
@@ -267,12 +267,11 @@ TEST(GpuTrials, CompareTheEnginesOfAGpu) {
       const auto trials = make_gpu_trials(*runtime, handle, p, pass, plans);
       trials->run(0);
       const EngineTrials::Difference first = trials->compare();
-      EXPECT_EQ(first.reference, 0) << "no reference yet";
-      EXPECT_GT(first.largest, 0.5) << precision.name << ' ' << name_of(pass);
+      EXPECT_GT(first.output, 0.5) << precision.name << ' ' << name_of(pass);
       trials->keep();
       const EngineTrials::Difference same = trials->compare();
       EXPECT_EQ(same.largest, 0);
-      EXPECT_EQ(same.reference, first.largest);
+      EXPECT_EQ(same.output, first.output);
       const TrialOutcome outcome = find_fastest(*trials, plans.size(), result_tolerance(p.type, options), rejections);
       EXPECT_TRUE(outcome.fastest);
       EXPECT_EQ(outcome.first_difference, "") << precision.name << ' ' << name_of(pass);

@@ -169,42 +169,66 @@ TEST(PlanCheck, StrictFloatUsesOtherEnginesThanTf32) {
   EXPECT_GE(different, 30) << "of 35: an engine that rounds to TF32 passes for one that does not";
 }
 
-// The engine with this number moves to the front wherever it is suitable; convolutions keep theirs.
-TEST(PlanCheck, DenseLayersTakeTheEngineThatATablePrefers) {
-  const Outcome usual = plan_check("tf32 256 " + list("odd.txt")),
-                all = plan_check("--all tf32 256 " + list("odd.txt"));
-  SKIP_IF_SKIPPED(usual);
-  const std::string begin = "mnist_logits weights eng";
-  const auto number_in = [](const std::string& line) {
-    const std::size_t found = line.find("eng") + 3;
-    return line.substr(found, line.find(' ', found) - found);
-  };
-  const std::string first = number_in(usual.line("odd.txt tf32 mnist_logits weights: "));
-  std::string last;
-  for (const std::string& line : all.lines)
-    if (line.starts_with(begin)) last = number_in(line);
-  ASSERT_FALSE(last.empty()) << all.output;
-  ASSERT_NE(last, first) << "cuDNN lists one engine";
-  const Outcome preferred = plan_check("--prefer " + last + " tf32 256 " + list("odd.txt"));
-  EXPECT_EQ(number_in(preferred.line("odd.txt tf32 mnist_logits weights: ")), last);
-  ASSERT_EQ(preferred.lines.size(), usual.lines.size());
-  for (std::size_t i = 0; i + 1 < usual.lines.size(); ++i)
-    if (usual.lines[i].find(" mnist_logits ") == std::string::npos) {
-      EXPECT_EQ(preferred.lines[i], usual.lines[i]);
-    }
+/// A list of a dense layer and a convolution.
+class SmallList {
+ public:
+  SmallList() {
+    std::ofstream(path_) << "dense 1 1 4096  1 1 4096  1 1  1 1  1 1  0 0 0 0  1  1 0 1\n"
+                            "conv 14 14 64  14 14 64  3 3  1 1  1 1  1 1 1 1  1  1 0 1\n";
+  }
+  ~SmallList() { std::filesystem::remove(path_); }
+  SmallList(const SmallList&) = delete;
+  SmallList& operator=(const SmallList&) = delete;
+
+  std::string path() const { return path_.string(); }
+  /// "dense weights: " begins with the list's name and the mode.
+  std::string begin(const std::string& mode, const std::string& pass) const {
+    return path_.filename().string() + " " + mode + " " + pass + ": ";
+  }
+
+ private:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("dense_list_" + std::to_string(getpid()) + ".txt");
+};
+
+/// "58" of a line with "eng58 k2=9"; "" without an engine.
+std::string engine_number(const std::string& line) {
+  const std::size_t found = line.find("eng");
+  return found == std::string::npos ? "" : line.substr(found + 3, line.find(' ', found) - found - 3);
 }
 
-// The first engine in TF32 rounds its factors.
+// The engine with this number moves to the front wherever it is suitable; convolutions keep theirs.
+TEST(PlanCheck, DenseLayersTakeTheEngineThatATablePrefers) {
+  const SmallList dense;
+  const std::string rest = "tf32 256 " + dense.path();
+  const Outcome usual = plan_check(rest), all = plan_check("--all " + rest);
+  SKIP_IF_SKIPPED(usual);
+  const std::string begin = dense.begin("tf32", "dense weights");
+  std::string last;
+  for (const std::string& line : all.lines)
+    if (line.starts_with("dense weights eng")) last = engine_number(line);
+  ASSERT_NE(last, "") << all.output;
+  ASSERT_NE(last, engine_number(usual.line(begin))) << "cuDNN lists one engine";
+  const Outcome preferred = plan_check("--prefer " + last + " " + rest);
+  EXPECT_EQ(engine_number(preferred.line(begin)), last);
+  for (const char* pass : {"conv forward", "conv data", "conv weights"}) {
+    const std::string line = usual.line(dense.begin("tf32", pass));
+    EXPECT_THAT(line, HasSubstr(": eng"));
+    EXPECT_EQ(preferred.line(dense.begin("tf32", pass)), line);
+  }
+}
+
+// The engine of TF32 rounds its factors.
 TEST(PlanCheck, ThePreferredEngineMustBeSuitable) {
-  const Outcome tf32 = plan_check("tf32 256 " + list("vgg16.txt")),
-                strict = plan_check("fp32 256 " + list("vgg16.txt"));
+  const SmallList dense;
+  const Outcome tf32 = plan_check("tf32 256 " + dense.path()), strict = plan_check("fp32 256 " + dense.path());
   SKIP_IF_SKIPPED(tf32);
-  const std::string line = tf32.line("vgg16.txt tf32 fc1 forward: ");
-  const std::size_t number = line.find("eng") + 3;
-  const Outcome preferred =
-      plan_check("--prefer " + line.substr(number, line.find(' ', number) - number) + " fp32 256 " + list("vgg16.txt"));
+  const std::string rounds = engine_number(tf32.line(dense.begin("tf32", "dense forward"))),
+                    begin = dense.begin("fp32", "dense forward");
+  ASSERT_NE(rounds, engine_number(strict.line(begin)));
+  const Outcome preferred = plan_check("--prefer " + rounds + " fp32 256 " + dense.path());
   EXPECT_EQ(preferred.code, 0);
-  EXPECT_EQ(preferred.line("vgg16.txt fp32 fc1 forward: "), strict.line("vgg16.txt fp32 fc1 forward: "));
+  EXPECT_EQ(preferred.line(begin), strict.line(begin));
 }
 
 TEST(PlanCheck, TheBiasIsPartOfEveryForwardGraph) {

@@ -172,12 +172,12 @@ class GpuTrials final : public EngineTrials {
   }
   Difference compare() override {
     largest_.set_bytes(0, watch_.stream());
-    kernel::largest_difference(launch(), type_, reference_.data(), output_.data(), output_.elements(),
+    kernel::largest_difference(launch(), type_, output_.data(), reference_.data(), output_.elements(),
                                static_cast<float*>(largest_.data()));
     std::array<float, 2> largest{};
     runtime_.copy_out(largest.data(), largest_.data(), sizeof largest, watch_.stream());
     watch_.synchronize();
-    return {.largest = largest[0], .reference = largest[1]};
+    return {.largest = largest[0], .output = largest[1]};
   }
   void keep() override {
     runtime_.copy(reference_.data(), output_.data(), static_cast<std::uint64_t>(output_.elements()) * size_of(type_),
@@ -197,19 +197,24 @@ class GpuTrials final : public EngineTrials {
   Stopwatch watch_;
   Tensors tensors_;
   const Tensor& output_;
-  Tensor reference_;  // zeros at first, as Runtime::allocate returns them
+  Tensor reference_;
   Scratch largest_;
   std::vector<CudnnPass> engines_;
 };
 
-/// Why the engine's result is rejected, or "". `first`: name of the engine of the reference, empty if there is none
-/// yet.
-std::string result_fault(const EngineTrials::Difference& difference, const std::string& first, double tolerance) {
-  if (std::isnan(difference.largest)) return "writes no number to some elements of its result";
-  if (first.empty()) return difference.largest == 0 ? "writes zeros only" : "";
-  if (difference.largest <= tolerance * difference.reference) return "";
-  return fmt::format("result differs from {} by {:.1e} of its largest value, expected {:.0e} at most", first,
-                     difference.largest / difference.reference, tolerance);
+/// The engine whose result is the reference; no name if there is none yet.
+struct Reference {
+  std::string engine;
+  float largest = 0;  ///< of its result
+};
+
+/// Why the engine's result is rejected, or "".
+std::string result_fault(const EngineTrials::Difference& found, const Reference& reference, double tolerance) {
+  if (std::isnan(found.output)) return "writes no number to some elements of its result";
+  if (reference.engine.empty()) return found.output == 0 ? "writes zeros only" : "";
+  if (found.largest <= tolerance * reference.largest) return "";
+  return fmt::format("result differs from {} by {:.1e} of its largest value, expected {:.0e} at most", reference.engine,
+                     found.largest / reference.largest, tolerance);
 }
 
 }  // namespace
@@ -230,19 +235,20 @@ std::unique_ptr<EngineTrials> make_gpu_trials(gpu::Runtime& runtime, CudnnHandle
 
 TrialOutcome find_fastest(EngineTrials& trials, std::size_t engines, double tolerance, Rejections& rejections) {
   TrialOutcome outcome;
-  std::string first;
+  Reference reference;
   for (std::size_t engine = 0; engine < engines; ++engine) {
     const std::string name = trials.name(engine);
     try {
       trials.run(engine);
-      if (const std::string fault = result_fault(trials.compare(), first, tolerance); !fault.empty()) {
+      const EngineTrials::Difference found = trials.compare();
+      if (const std::string fault = result_fault(found, reference, tolerance); !fault.empty()) {
         rejections.add(fault, name);
         if (outcome.first_difference.empty()) outcome.first_difference = fmt::format("{}: {}", name, fault);
         continue;
       }
-      if (first.empty()) {
+      if (reference.engine.empty()) {
         trials.keep();
-        first = name;
+        reference = {.engine = name, .largest = found.output};
       }
       const double time = trials.time(engine, outcome.fastest ? outcome.microseconds : kForever);
       if (outcome.fastest && time >= kFaster * outcome.microseconds) continue;

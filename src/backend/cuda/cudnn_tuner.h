@@ -26,8 +26,8 @@ class EngineTrials {
   /// Sets the output to NaN and runs the engine once. Throws Error if it does not run.
   virtual void run(std::size_t engine) = 0;
   struct Difference {
-    float largest = 0;    ///< |output - reference|
-    float reference = 0;  ///< |reference|; 0 before keep()
+    float largest = 0;  ///< |output - reference|
+    float output = 0;   ///< |output|
   };
   /// Largest values over all elements; NaN if an element is NaN.
   virtual Difference compare() = 0;
