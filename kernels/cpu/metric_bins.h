@@ -21,8 +21,8 @@ void confusion_bins(const Launch& at, DType type, const float* scores, int64_t r
 
 inline int64_t add_counts_workspace(int64_t /*count*/) { return 0; }
 
-/// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins. Not counted: -1 and, with a mask,
-/// bins i for which mask[i / bins_per_row] is 0.
+/// counts[bin] += number of elements of `bins` equal to bin, for each of `count` bins. Not counted: -1 and, with a
+/// mask, bins i for which mask[i / bins_per_row] is 0.
 void add_counts(const Launch& at, const int32_t* bins, int64_t n, int64_t count, unsigned* workspace, double* counts,
                 const uint8_t* mask = nullptr, int64_t bins_per_row = 1);
 

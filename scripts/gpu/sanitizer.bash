@@ -13,14 +13,14 @@ sanitizer_stages=(
 shared_memory_tests=(
   "batch_norm_sums BatchNorm BatchNormalizationOp SynchronizedBatchNormalization"
   "group_norm      GpuGroupNorm GroupNormalizationOp LayerNormalizationOp RMSNormalizationOp"
-  "attention       AttentionOp AdditiveAttentionOp MultiHeadAttentionOp"
+  "attention       GpuAttention AttentionOp AdditiveAttentionOp MultiHeadAttentionOp"
   "loss            Loss"
   "losses          *Loss"
   "loss_weights    LossOp"
   "softmax         Softmax LogSoftmax SoftmaxOp"
   "metric          MetricSums"
   "metric_bins     MetricBins GoldenMetrics"
-  "affine          NormalizationOp"
+  "affine          GpuAffine NormalizationOp"
   "bias            GpuBias"
   "prelu           GpuPRelu PReLUOp"
   "merge           GpuMerge Merge AddOp AverageOp MultiplyOp SubtractOp"
@@ -29,7 +29,8 @@ shared_memory_tests=(
   "depthwise       GpuDepthwise DepthwiseConv2DOp"
   "lrn             Lrn LocalResponseNormalizationOp"
   "permute         GpuPermute PermuteOp"
-  "elementwise     GpuHash"
+  "embedding       ScatterRows EmbeddingOp PositionEmbeddingOp"
+  "elementwise     GpuHash GpuDifference"
   "optimizer_sums  Optimizer"
   "pixels          none"
 )
@@ -37,7 +38,6 @@ shared_memory_tests=(
 global_memory_tests=(
   "flat            GpuElementwise GpuSumRanks GpuActivation GpuReluLayer GpuDropout GpuNoise GpuPad GpuUpsample LossScale"
   "recurrent       LSTMOp GRUOp SimpleRNNOp"
-  "embedding       EmbeddingOp PositionEmbeddingOp"
   "dot             DotOp"
   "updates         Update"
 )

@@ -106,8 +106,8 @@ class Batch {
 struct LabelForm {
   std::string output{};  ///< name of the output; labels without a name match any output
   nn::LabelKind kind = nn::LabelKind::kClass;
-  std::int64_t width = 0;      ///< width of the output
-  std::int64_t positions = 1;  ///< rows of classes of the output: all its axes except the last
+  std::int64_t width = 0;                 ///< width of the output
+  std::int64_t positions = 1;             ///< rows of classes of the output: all its axes except the last
   std::optional<std::int64_t> ignored{};  ///< kClass: a class that labels may also have
   bool probabilities = false;  ///< crossentropy: values of rows, or the class of a single output, are in [0, 1]
 };

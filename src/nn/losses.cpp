@@ -117,8 +117,7 @@ const RegisteredLoss kCategoricalFocalCrossentropy =
         .reads(Reads::kClasses)
         .labels_in_unit_interval()
         .logits(&CategoricalFocalSpec::from_logits)
-        .key(smoothing_key<CategoricalFocalSpec>())
-        .ignores_class(&CategoricalFocalSpec::ignore_class);
+        .key(smoothing_key<CategoricalFocalSpec>());
 
 const RegisteredLoss kCategoricalHinge = loss<CategoricalHingeSpec>("CategoricalHinge", "categorical_hinge")
                                              .doc("margin between the label's class and the best other class");

@@ -50,14 +50,12 @@ struct SparseCategoricalCrossentropySpec {
 };
 
 /// alpha sum (1 - q)^gamma (-y' ln q) over the classes of a position (Lin et al. 2017). y' and q are those of
-/// CategoricalCrossentropySpec. For logits z, and if the plan fuses the softmax, p is softmax(z). ignore_class as in
-/// SparseCategoricalCrossentropySpec; Keras's focal loss does not have it.
+/// CategoricalCrossentropySpec. For logits z, and if the plan fuses the softmax, p is softmax(z).
 struct CategoricalFocalCrossentropySpec {
   double alpha = 0.25;
   double gamma = 2;
   bool from_logits = false;
   double label_smoothing = 0;
-  std::optional<std::int64_t> ignore_class{};
 };
 
 /// max(0, largest (1 - y) p - sum y p + 1) over the last axis; labels are one-hot.

@@ -160,13 +160,13 @@ class StepRunner {
   const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
   const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
   std::vector<std::unique_ptr<backend::Buffer>> label_masks_;  ///< per loss; null: not made from the labels
-  std::optional<MaskCounts> counts_;                      ///< only in the primary slot in training with masked losses
-  bool masked_ = false;                                   ///< losses have masks in training, in some slot
-  bool counted_ahead_ = false;                            ///< count_ahead() has run for the micro-batches of this step
-  std::vector<plan::Need> needs_;                         ///< per step
-  backend::FusedPasses fused_passes_;                     ///< neighbouring steps that share passes
-  bool fusing_ = true;                                    ///< false while count_ahead() runs single steps
-  kernels::cpu::PiecePass prologue_, epilogue_;           ///< passes of the running step's neighbours
+  std::optional<MaskCounts> counts_;             ///< only in the primary slot in training with masked losses
+  bool masked_ = false;                          ///< losses have masks in training, in some slot
+  bool counted_ahead_ = false;                   ///< count_ahead() has run for the micro-batches of this step
+  std::vector<plan::Need> needs_;                ///< per step
+  backend::FusedPasses fused_passes_;            ///< neighbouring steps that share passes
+  bool fusing_ = true;                           ///< false while count_ahead() runs single steps
+  kernels::cpu::PiecePass prologue_, epilogue_;  ///< passes of the running step's neighbours
   plan::Need loss_need_;
   const kernels::LossScale* loss_scale_;  ///< null: inference only
   const bool scales_loss_;

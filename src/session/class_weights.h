@@ -13,12 +13,12 @@
 namespace dptrain::session {
 
 struct ClassWeightContext {
-  const data::Source& labels;  ///< the training set
-  int which = 0;               ///< index of the label
-  std::int64_t outputs = 0;    ///< values of the output at each position; 1: two classes
-  std::int64_t positions = 1;  ///< of each sample
+  const data::Source& labels;             ///< the training set
+  int which = 0;                          ///< index of the label
+  std::int64_t outputs = 0;               ///< values of the output at each position; 1: two classes
+  std::int64_t positions = 1;             ///< of each sample
   std::optional<std::int64_t> ignored{};  ///< class that is not counted
-  bool synthetic = false;      ///< generated data have no class names: ignore weights by name
+  bool synthetic = false;                 ///< generated data have no class names: ignore weights by name
 };
 
 /// Unnamed classes get 1, as in Keras. Balanced: positions / (classes that occur * positions of the class). Throws

@@ -99,13 +99,13 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
   if (!class_weight || !options.training || objectives_.size() != 1 || !sources_.train) return;
   const data::ModelSide side = model_side();
   const std::int64_t positions = experiment::positions_of(side.outputs.front());
-  objectives_.front().class_weights = session::class_weights(
-      *class_weight, {.labels = *sources_.train,
-                      .which = data::find_label(*sources_.train, side.output_names.front()),
-                      .outputs = side.outputs.front().elements() / positions,
-                      .positions = positions,
-                      .ignored = nn::ignore_class(objectives_.front().loss),
-                      .synthetic = options.data == DataMode::kSynthetic});
+  objectives_.front().class_weights =
+      session::class_weights(*class_weight, {.labels = *sources_.train,
+                                             .which = data::find_label(*sources_.train, side.output_names.front()),
+                                             .outputs = side.outputs.front().elements() / positions,
+                                             .positions = positions,
+                                             .ignored = nn::ignore_class(objectives_.front().loss),
+                                             .synthetic = options.data == DataMode::kSynthetic});
 }
 
 /// Buckets apply to training only.

@@ -56,6 +56,10 @@ class ForgetfulDevice final : public backend::Device {
   void fill(float* x, std::int64_t n, float value, backend::Stream& stream) override {
     device_->fill(x, n, value, stream);
   }
+  void mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
+                   backend::Stream& stream) override {
+    device_->mask_labels(labels, n, ignored, mask, stream);
+  }
   void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, backend::Stream& stream) override {
     device_->count_valid(mask, n, valid, stream);
   }

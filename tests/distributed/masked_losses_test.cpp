@@ -1,6 +1,6 @@
-// Losses and metrics of masked steps and of positions with an ignored class against Keras 3 (five steps of SGD with momentum, then evaluate();
-// tests/golden/masked_losses.json): one replica, replicas with uneven shares, micro-batches, and the emulated GPU. The
-// mean is over the valid steps of the whole batch.
+// Losses and metrics of masked steps, and of positions with an ignored class, against Keras 3 (five steps of SGD with
+// momentum, then evaluate(); tests/golden/masked_losses.json): one replica, replicas with uneven shares, micro-batches,
+// and the emulated GPU. The mean is over the valid positions of the whole batch.
 
 #include <fstream>
 
@@ -76,9 +76,8 @@ plan::PlanOptions masked_loss_options(const json& c) {
     return options;
   }
   if (has_ignored_class(c))
-    return test::options_for(
-        "SparseCategoricalCrossentropy: {ignore_class: 255}",
-        {"accuracy", "MeanIoU: {num_classes: 3}", "Precision: {thresholds: 0.35, class_id: 1}"});
+    return test::options_for("SparseCategoricalCrossentropy: {ignore_class: 255}",
+                             {"accuracy", "MeanIoU: {num_classes: 3}", "Precision: {thresholds: 0.35, class_id: 1}"});
   plan::PlanOptions options = test::options_for("sparse_categorical_crossentropy", {"accuracy"});
   if (!of_two(c)) return options;
   options.objectives.push_back(options.objectives.front());
@@ -113,7 +112,8 @@ struct MaskedSamples {
         targets(file.at("targets").get<std::vector<float>>()),
         weights(c.value("sample_weights", std::vector<float>())) {
     rows.rows = kLossRows;
-    rows.inputs = {of_features(c) || has_ignored_class(c) ? column(features.data(), kLossSteps * 3) : column(ids.data(), kLossSteps)};
+    rows.inputs = {of_features(c) || has_ignored_class(c) ? column(features.data(), kLossSteps * 3)
+                                                          : column(ids.data(), kLossSteps)};
     rows.labels = {of_features(c) ? column(targets.data(), kLossSteps * 2) : column(tags.data(), kLossSteps)};
     if (of_two(c)) rows.labels.push_back(column(kinds.data()));
     if (!weights.empty()) rows.sample_weights = column(weights.data());

@@ -105,7 +105,7 @@ TEST(KerasConfig, ALossWithParametersIsAnObject) {
     {"class_name": "CategoricalCrossentropy", "config": {"from_logits": false, "label_smoothing": 0.1,
      "reduction": "sum_over_batch_size", "name": "categorical_crossentropy"}})"));
   EXPECT_EQ(loss(nn::loss_family().make(nn::SparseCategoricalCrossentropySpec{.from_logits = true})), Json::parse(R"(
-    {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true,
+    {"class_name": "SparseCategoricalCrossentropy", "config": {"from_logits": true, "ignore_class": null,
      "reduction": "sum_over_batch_size", "name": "sparse_categorical_crossentropy"}})"));
   EXPECT_EQ(loss(nn::loss_family().make(nn::BinaryCrossentropySpec{})), "binary_crossentropy");
   EXPECT_EQ(loss(nn::loss_family().make(nn::losses::Huber{})), "huber");

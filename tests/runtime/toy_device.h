@@ -130,6 +130,10 @@ class ToyDevice final : public backend::Device {
         values[row * classes + c] = static_cast<float>(std::exp(static_cast<double>(z[c])) / sum);
     }
   }
+  void mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
+                   backend::Stream&) override {
+    std::transform(labels, labels + n, mask, [&](std::int32_t label) { return std::uint8_t{label != ignored}; });
+  }
   void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, backend::Stream&) override {
     *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
   }
