@@ -98,8 +98,9 @@ TEST(LoaderLabels, AnIgnoredClassIsNoError) {
   const Batch batch = loader.next();
   const auto* const labels = static_cast<const std::int32_t*>(batch.labels());
   EXPECT_THAT(std::vector(labels, labels + 4), ElementsAre(2, 255, 255, 0));
-  source->values = {{2, 254}, {255, 0}};
-  EXPECT_THAT(error_of(ErrorKind::kData, [&] { Loader(source, {}, kLoaderModel, {form}, o); }),
+  const auto other = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
+  other->values = {{2, 254}, {255, 0}};
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { Loader(other, {}, kLoaderModel, {form}, o); }),
               ::testing::HasSubstr("item 0: label 254 is not a class"));
 }
 

@@ -75,7 +75,7 @@ std::span<const KnownFault> known_faults() noexcept;
 std::string_view find_fault(std::span<const KnownFault> faults, std::int64_t engine, const EngineQuery& query,
                             std::size_t version);
 
-/// What the products of a dense layer round to, which decides which engines are suitable.
+/// The type to which a dense layer rounds its products. It decides which engines are suitable.
 enum class ProductType { kStrict, kTf32, k16Bits };
 ProductType product_type(DType type, const gpu::ConvOptions& options) noexcept;
 
