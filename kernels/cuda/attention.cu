@@ -395,7 +395,7 @@ std::int64_t keys_bytes(const AttentionShape& s, int tile) {
 /// 0: no tile fits.
 int tile_of(const AttentionShape& s) {
   int tile = kAttentionTile;
-  while (tile > 0 && keys_bytes(s, tile) > kAttentionSharedBytes) tile /= 2;
+  while (tile > 0 && keys_bytes(s, tile) > kMaxSharedBytes) tile /= 2;
   return tile;
 }
 

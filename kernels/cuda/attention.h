@@ -31,10 +31,8 @@ struct AttentionInputs {
 
 /// Floats of `saved_tensors`: per query the largest score and 1 / sum, negative if no key is visible to it.
 std::int64_t attention_saved_floats(const AttentionShape& shape, std::int64_t rows);
-/// Maximum of dynamic shared memory: the limit of compute capability 8.6, 8.9 and 12.x, the lowest of all GPUs. So
-/// tiles, and with them the order of sums, are the same on every GPU.
-inline constexpr std::int64_t kAttentionSharedBytes = 99 << 10;
-/// Whether the dimensions fit shared memory.
+/// Whether the dimensions fit kMaxSharedBytes, which determines the tiles. So the order of sums is the same on every
+/// GPU.
 bool attention_fits(const AttentionShape& shape);
 
 /// y [rows, queries, heads * value_dim]. `saved_tensors` may be null.

@@ -49,6 +49,9 @@
 
 namespace dptrain::kernels::DPTRAIN_BACKEND {
 
+/// Maximum of dynamic shared memory per block: the lowest limit of all GPUs (compute capability 8.6, 8.9 and 12.x).
+inline constexpr std::int64_t kMaxSharedBytes = 99 << 10;
+
 struct Launch {
   void* stream = nullptr;   ///< cudaStream_t, or simt::Queue* on the emulator
   int multiprocessors = 1;  ///< of the device; limits the grids of grid-stride loops

@@ -1,6 +1,6 @@
 // The emulator's limits, seeds and orders (execution: simt_fibers.cpp).
 
-#include "kernels/cuda/simt.h"
+#include "kernels/cuda/launch.h"
 
 #include <cstdlib>
 #include <numeric>
@@ -58,8 +58,10 @@ void check(const Shape& shape) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7FFFFFFFU || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
     refuse("a grid has 1 to 2^31-1 x 65535 x 65535 blocks, found " + text_of(grid));
   }
-  if (shape.shared > kMaxShared) {
-    refuse("dynamic shared memory is at most 99 KiB, found " + std::to_string(shape.shared) + " bytes");
+  constexpr std::int64_t kMaxShared = kernels::DPTRAIN_BACKEND::kMaxSharedBytes;
+  if (static_cast<std::int64_t>(shape.shared) > kMaxShared) {
+    refuse("dynamic shared memory is at most " + std::to_string(kMaxShared >> 10) + " KiB, found " +
+           std::to_string(shape.shared) + " bytes");
   }
   if (watcher) watcher(shape);
 }

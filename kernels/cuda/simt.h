@@ -106,7 +106,6 @@ struct Shape {
 };
 
 inline constexpr unsigned kMaxBlock = 1024, kMaxBlockZ = 64, kMaxGridYZ = 65535;
-inline constexpr std::size_t kMaxShared = 99 << 10;  ///< bytes; the lowest limit of all GPUs (8.6, 8.9, 12.x)
 
 /// Throws std::runtime_error naming the kernel if CUDA would refuse the launch; else calls watch_launches()'s function.
 void check(const Shape& shape);

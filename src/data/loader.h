@@ -108,7 +108,7 @@ struct LabelForm {
   nn::LabelKind kind = nn::LabelKind::kClass;
   std::int64_t width = 0;                 ///< width of the output
   std::int64_t positions = 1;             ///< rows of classes of the output: all its axes except the last
-  std::optional<std::int64_t> ignored{};  ///< kClass: a class that labels may also have
+  std::optional<std::int64_t> ignored{};  ///< kClass: labels may also be this number
   bool probabilities = false;  ///< crossentropy: values of rows, or the class of a single output, are in [0, 1]
 };
 

@@ -100,14 +100,10 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
   return steps.elements();
 }
 
-/// The class that the loss leaves out, if its labels are classes and no layer masks the output.
+/// The class that the loss leaves out. Refuses one if a layer masks the output.
 std::optional<std::int32_t> ignored_class(const config::Typed& loss, const Output& output, bool masked) {
   const std::optional<std::int64_t> ignored = nn::ignore_class(loss);
   if (!ignored) return std::nullopt;
-  if (output.labels != LabelKind::kClass)
-    refuse(loss, fmt::format("ignore_class needs labels that are class numbers, but the labels of output {} are rows "
-                             "of values",
-                             output.name));
   if (masked)
     refuse(loss, fmt::format("ignore_class and the mask of output {} cannot be combined; remove one of the two",
                              output.name));
@@ -139,8 +135,8 @@ LossStep::Fusion choose_fusion(const LossType& type, const Output& output) {
   return Fusion::kNone;
 }
 
-/// Resolves an output's metrics. In a step's sums their states follow the loss in order. Positions of an ignored class
-/// count in no metric, those that a layer masks only in metrics that are no mean, as in Keras.
+/// Resolves an output's metrics. In a step's sums their states follow the loss in order. No metric counts positions of
+/// an ignored class. Metrics that are not means count the positions that a layer masks, as in Keras.
 std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>& metrics, const Output& output,
                                                 const LossStep& loss) {
   std::vector<nn::ResolvedMetric> all;

@@ -172,11 +172,11 @@ struct LossStep {
   std::vector<nn::ResolvedMetric> metrics{};
   /// One factor per class for a sample's loss and gradient in training; metrics ignore it. Empty: none.
   std::vector<float> class_weights{};
-  /// Valid positions per sample (kU8, 1 or 0), from the model; kAbsent: all, or those of another class than
-  /// ignore_class. The loss is the mean over the valid positions of the global batch.
+  /// The mask that a layer makes: valid positions per sample (kU8, 1 or 0); kAbsent: none. The loss is the mean over
+  /// the valid positions of the global batch.
   int mask = kAbsent;
   std::int64_t masked_positions = 0;           ///< elements of the mask of one sample; 0: there is none
-  std::optional<std::int32_t> ignore_class{};  ///< the mask is made from the labels: positions of this class are 0
+  std::optional<std::int32_t> ignore_class{};  ///< positions with this label are not valid
   /// Index of its first number in a step's sums: the summed loss, each metric's state, the count of valid positions.
   std::size_t first_sum = 0;
   std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }

@@ -222,7 +222,7 @@ std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& sid
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
-                      .ignored = kind == nn::LabelKind::kClass ? nn::ignore_class(loss) : std::nullopt,
+                      .ignored = nn::ignore_class(loss),
                       .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).labels_in_unit_interval});
   }
   return labels;

@@ -89,6 +89,28 @@ TEST_F(EvaluationResultTest, ConfusionsAndScoresOnlyForClasses) {
   EXPECT_EQ(evaluation_result.outputs[1].scores.size(), 2U) << "a single sigmoid distinguishes two classes";
 }
 
+TEST_F(EvaluationResultTest, LeavesOutAnIgnoredClass) {
+  const experiment::Experiment ignoring = experiment::load_experiment_text(
+      kThreeOutputs, "three.yaml", {"train.loss.kind={SparseCategoricalCrossentropy: {ignore_class: 1}}"});
+  session::Session session(ignoring, options());
+  const auto found = evaluate(session, classes_, "validation", train::ProgressMode::kOff, [] { return true; });
+  const Confusion &all = *evaluated([] { return true; })->outputs[0].confusion, &kind = *found->outputs[0].confusion;
+  std::int64_t counted = 0, right = 0, ignored = 0;
+  for (std::int64_t answer = 0; answer < 3; ++answer) {
+    EXPECT_EQ(kind.count(1, answer), 0);
+    ignored += all.count(1, answer);
+    for (const std::int64_t label : {0, 2}) {
+      EXPECT_EQ(kind.count(label, answer), all.count(label, answer));
+      counted += kind.count(label, answer);
+      if (label == answer) right += kind.count(label, answer);
+    }
+  }
+  EXPECT_GT(ignored, 0);
+  EXPECT_GT(counted, 0);
+  EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(counted), value_of(*found, "kind_accuracy"), 1e-6);
+  EXPECT_EQ(found->outputs[0].worst.size(), static_cast<std::size_t>(counted));
+}
+
 TEST_F(EvaluationResultTest, CanBeStoppedInEitherPass) {
   for (const int batches : {0, 1, 4}) {
     int left = batches;

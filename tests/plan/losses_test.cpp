@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "core/index.h"
 #include "plan/memory.h"
 #include "plan/plan_simulator.h"
@@ -63,6 +64,37 @@ PlanOptions two_losses() {
   options.objectives.push_back(
       {.output = 1, .loss = test::value_of(nn::loss_family(), "mse"), .weight = 0.5, .labels = nn::LabelKind::kDense});
   return options;
+}
+
+TEST(PlanLosses, AnIgnoredClassMasksPositions) {
+  constexpr const char* kIgnoring = "SparseCategoricalCrossentropy: {ignore_class: 255}";
+  constexpr const char* kMap = R"(
+layers:
+  - Input: {name: x, shape: [4, 5, 2]}
+  - Dense: {name: classes, units: 3, activation: softmax}
+)";
+  const Plan plan = make_plan(model_of(kMap), options_for(kIgnoring, {"accuracy", "MeanIoU: {num_classes: 3}"}),
+                              FusingCapabilities());
+  const LossStep& loss = plan.losses.front();
+  EXPECT_EQ(loss.ignore_class, 255);
+  EXPECT_EQ(loss.masked_positions, 20);
+  EXPECT_EQ(loss.mask, kAbsent);
+  EXPECT_EQ(predicted_tensors(plan), plan.outputs) << "no layer makes the mask";
+  EXPECT_TRUE(mask_steps(plan).empty());
+  for (const nn::ResolvedMetric& metric : loss.metrics) EXPECT_TRUE(metric.masked) << metric.names.front();
+
+  constexpr const char* kMasked = R"(
+layers:
+  - Input: {name: x, shape: [5], dtype: int32}
+  - Embedding: {name: words, input_dim: 9, output_dim: 4, mask_zero: true}
+  - Dense: {name: tag, units: 3, activation: softmax}
+)";
+  try {
+    make_plan(model_of(kMasked), options_for(kIgnoring), FusingCapabilities());
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("ignore_class and the mask of output 'tag' cannot be combined"));
+  }
 }
 
 TEST(PlanLosses, EveryOutputHasItsLoss) {

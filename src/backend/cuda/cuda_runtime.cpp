@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/launch.h"
 
 namespace dptrain::backend::cuda {
 namespace {
@@ -35,10 +35,10 @@ class CudaRuntime final : public gpu::Runtime {
  public:
   explicit CudaRuntime(int id) : id_(id), name_(fmt::format("gpu:{}", id)) {
     check(cudaGetDeviceProperties(&properties_, id), "cudaGetDeviceProperties");
-    if (static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin) < kernels::cuda::kAttentionSharedBytes)
+    if (static_cast<std::int64_t>(properties_.sharedMemPerBlockOptin) < kernels::cuda::kMaxSharedBytes)
       throw Error(ErrorKind::kDevice,
                   fmt::format("{}: a block has at most {} bytes of shared memory, expected {} or more", name_,
-                              properties_.sharedMemPerBlockOptin, kernels::cuda::kAttentionSharedBytes));
+                              properties_.sharedMemPerBlockOptin, kernels::cuda::kMaxSharedBytes));
     enter();
     check(cudaDeviceGetStreamPriorityRange(&lowest_priority_, &highest_priority_), "cudaDeviceGetStreamPriorityRange");
     check(cudaStreamCreateWithFlags(&zeroing_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");

@@ -205,7 +205,7 @@ class GpuTrials final : public EngineTrials {
 /// The engine whose result is the reference; no name if there is none yet.
 struct Reference {
   std::string engine;
-  float largest = 0;  ///< of its result
+  float largest = 0;  ///< largest absolute value of the result
 };
 
 /// Why the engine's result is rejected, or "".

@@ -3,8 +3,9 @@
 // Chooses the engine that measures fastest (ConvOptions::autotune), and stores it in the plan cache. One per
 // ConvolutionMaker. Threads may call it concurrently: they plan in parallel and measure one at a time.
 //
-// Engines compute with random numbers, and one whose result differs from the first one's is rejected: constants would
-// hide wrong indices, and cuDNN has engines that are wrong for some problems (known_faults()).
+// All engines of a pass compute with the same random numbers. An engine is rejected if its result differs from that of
+// the first one. Some engines of cuDNN are wrong for some problems (known_faults()); constants would hide wrong
+// indices.
 
 #include <memory>
 #include <mutex>
@@ -88,7 +89,7 @@ class CudnnTuner {
   std::shared_ptr<CudnnHandle> handle_;
   std::string cache_path_;
   std::mutex measuring_;  // guards handle_, warned_ and warned_of_results_
-  bool warned_ = false;   // of the cache
+  bool warned_ = false;   // that the cache cannot be written
   bool warned_of_results_ = false;
   std::once_flag asked_;
   bool stores_measurements_ = false;  // set by the first stores_measurements()

@@ -8,8 +8,8 @@
 
 namespace dptrain::backend::cuda {
 
-/// Sets x, whose bytes must be zero, to normal random numbers that differ between positions and between tensors. Their
-/// standard deviation of 0.5 keeps sums of 10^8 products below the largest float16. `state`: a StepState of zeros.
+/// Sets x, whose bytes must be zero, to normal random numbers that differ between positions and between tensors. With a
+/// standard deviation of 0.5, a sum of 10^8 products does not overflow in float16. `state`: a StepState of zeros.
 inline void randomize(const kernels::DPTRAIN_BACKEND::Launch& at, DType type, std::uint32_t tensor,
                       const kernels::StepState* state, void* x, std::int64_t elements) {
   kernels::DPTRAIN_BACKEND::add_noise(at, type, {.stddev = 0.5F, .seed = 1, .layer = tensor, .first_row = 0}, state, x,
