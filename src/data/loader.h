@@ -108,7 +108,9 @@ struct LabelForm {
   nn::LabelKind kind = nn::LabelKind::kClass;
   std::int64_t width = 0;                 ///< width of the output
   std::int64_t positions = 1;             ///< rows of classes of the output: all its axes except the last
-  std::optional<std::int64_t> ignored{};  ///< kClass: labels may also be this number
+  Shape map{};                            ///< [H, W] if the positions are pixels, to which label maps fit
+  std::optional<std::int64_t> ignored{};  ///< labels may also be this number; kDense: a row of -1
+  std::int64_t fill = 0;                  ///< label of positions outside of the image
   bool probabilities = false;  ///< crossentropy: values of rows, or the class of a single output, are in [0, 1]
 };
 

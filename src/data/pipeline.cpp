@@ -29,6 +29,10 @@ void Transform::write(const ImageView& in, const DrawKey& key, std::uint32_t ind
   finish_image(view_of(spare), finish, out);
 }
 
+void Transform::apply_to_map(const ImageView&, float, Array&, const DrawKey&, std::uint32_t) const {
+  throw Error(ErrorKind::kInternal, "the transform does not move pixels");
+}
+
 Error Pipeline::Step::error(ErrorKind kind, const std::string& message) const {
   return config::error_at(kind, mark, name + ": " + message);
 }
@@ -170,6 +174,36 @@ void Pipeline::run_image(const ImageView& in, Scratch& scratch, Array& out, cons
     view = view_of(*next);
     std::swap(next, other);
   }
+}
+
+void Pipeline::run_on_map(const ImageView& in, float fill, Scratch& scratch, Array& out, const DrawKey& key) const {
+  ImageView view = in;
+  if (in.type == DType::kU8 && !(fill >= 0 && fill <= 255)) {
+    copy_floats(in, scratch.frame);
+    view = view_of(scratch.frame);
+  }
+  Array *next = &scratch.even, *other = &scratch.odd;
+  for (const Step& step : steps_) {
+    if (!step.transform->moves_pixels()) continue;
+    step.transform->apply_to_map(view, fill, *next, key, step.index);
+    view = view_of(*next);
+    std::swap(next, other);
+  }
+  copy_image(view, out);
+}
+
+std::array<double, 4> Pipeline::covered(const Shape& image) const {
+  std::array<double, 4> all{0, 0, 1, 1};  // of the image, per step a part of it
+  Shape shape = image;
+  for (const Step& step : steps_) {
+    const Window window = step.transform->window(shape);
+    const auto height = static_cast<double>(shape[0]), width = static_cast<double>(shape[1]);
+    all = {all[0] + all[2] * static_cast<double>(window.top) / height,
+           all[1] + all[3] * static_cast<double>(window.left) / width,
+           all[2] * static_cast<double>(window.height) / height, all[3] * static_cast<double>(window.width) / width};
+    shape = step.transform->output(shape);
+  }
+  return all;
 }
 
 std::vector<Pipeline::Part> Pipeline::parts() const {

@@ -11,6 +11,10 @@ void Source::read_exact(std::int64_t /*index*/, int input, DType type, void* /*o
   throw Error(ErrorKind::kInternal, fmt::format("input '{}' is not stored as {}", input_name(input), name_of(type)));
 }
 
+void Source::read_label_map(std::int64_t /*index*/, Array& /*out*/, int which) const {
+  throw Error(ErrorKind::kInternal, fmt::format("label '{}' is not a map", label_name(which)));
+}
+
 ClassNames class_names_of(const Source& source) {
   ClassNames names;
   for (int which = 0; which < source.labels(); ++which) names.add(source.label_name(which), source.class_names(which));

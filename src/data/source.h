@@ -44,7 +44,7 @@ struct ImageView {
   const float* f32() const { return static_cast<const float*>(data); }
 };
 
-enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/ };
+enum class LabelType { kNone, kClass /*an integer*/, kValues /*a row of floats*/, kMap /*a class for each pixel*/ };
 
 /// A rectangle in pixels, within the image unless a function allows more.
 struct Window {
@@ -123,11 +123,16 @@ class Source {
   /// Name as in the config; "" when there is one unnamed label, which serves every output of the model.
   virtual std::string label_name(int /*which*/) const { return ""; }
   virtual LabelType label_type(int which = 0) const = 0;
-  virtual std::int64_t label_width(int which = 0) const = 0;  ///< kValues: floats per sample; kClass: 1
+  virtual std::int64_t label_width(int which = 0) const = 0;  ///< kValues: floats per sample; kClass: 1; kMap: 0
   virtual std::int64_t label_class(std::int64_t index, int which = 0) const = 0;       ///< kClass
   virtual void label_values(std::int64_t index, float* out, int which = 0) const = 0;  ///< kValues
   /// kValues: the values of all samples as contiguous rows in memory, or null.
   virtual const float* all_label_values(int /*which*/) const { return nullptr; }
+  /// kMap: reads the class numbers of the pixels of the sample's image, u8 or f32 [H, W, 1]. Any thread; throws as
+  /// read().
+  virtual void read_label_map(std::int64_t index, Array& out, int which = 0) const;
+  /// kMap: the shape [H, W, 1] from the file's header; rank 0 if unknown.
+  virtual Shape peek_label_map(std::int64_t /*index*/, int /*which*/ = 0) const { return {}; }
   /// For messages about a label: "labels.gz, item 17", or the path of the sample's file.
   virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
   /// The sample's index in the whole data set, before Split and `take`.
@@ -245,6 +250,8 @@ Sources synthetic_sources(const DatasetConfig& datasets, const ModelSide& model,
 struct DatasetCommon {
   std::optional<std::int64_t> take;  ///< number of samples from the beginning, or all if there are fewer
   ClassNames class_names;
+  std::optional<std::int64_t> ignore_class;  ///< label of positions that losses and metrics leave out
+  std::optional<std::int64_t> fill_label;    ///< of positions outside of the image; default: ignore_class, else 0
 };
 
 /// Whether each sample is a file, whose path label_place() returns.

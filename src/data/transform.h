@@ -8,6 +8,7 @@
 //   Pipeline::Scratch scratch;
 //   pipeline.write(view_of(array), {.seed = 1, .sample = 7, .epoch = 0}, scratch, shape, out);
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,8 +50,14 @@ class Transform {
   virtual std::optional<Mirror> mirror(const DrawKey& /*key*/, std::uint32_t /*index*/) const { return std::nullopt; }
   /// Whether the result has the same size for all inputs.
   virtual bool fixes_size() const { return false; }
-  /// Whether objects may change their position in the image, so that labels per position would no longer fit.
+  /// Whether the pixels of the result come from other positions of the image, so that apply_to_map() applies to labels.
   virtual bool moves_pixels() const { return false; }
+  /// Moves the labels of an image's pixels, u8 or f32 [H, W, 1], as apply() with the same key moves the pixels: nearest
+  /// neighbor, and `fill` outside of the image where apply() sets a constant. Only if moves_pixels().
+  virtual void apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key, std::uint32_t index) const;
+  /// The window of an image of this shape that becomes the whole result, which may exceed the image. Only of transforms
+  /// that are not random.
+  virtual Window window(const Shape& image) const { return {0, 0, image[0], image[1]}; }
   /// Whether the arguments suit bytes 0..255.
   virtual bool expects_pixels() const { return false; }
   /// Sets `op` to this transform for a device's program; false if it has no such form. The sizes of `op`, before and
@@ -97,6 +104,13 @@ class Pipeline {
   void run(Array& image, Array& spare, const DrawKey& key) const;
   /// As above, from `in` to `out`.
   void run(const ImageView& in, Scratch& scratch, Array& out, const DrawKey& key) const;
+
+  /// Applies the transforms that move pixels to the labels of an image's pixels, u8 or f32 [H, W, 1], with the draws of
+  /// the image. Outside of the image the label is `fill`.
+  void run_on_map(const ImageView& in, float fill, Scratch& scratch, Array& out, const DrawKey& key) const;
+  /// Part of an image that the result covers, as fractions of the image: {top, left, height, width}. Only of pipelines
+  /// that are not random.
+  std::array<double, 4> covered(const Shape& image) const;
 
   /// Splits the pipeline before each transform that mixes samples. Draws are unchanged.
   struct Part;

@@ -128,6 +128,15 @@ DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                  .doc("one name per class, in the order of the labels; for several labels as {kind: [cat, dog], size: "
                       "[small, large]}; default: from the data set, if it has names")
                  .template field<Spec>());
+  schema.add(config::key("ignore_class", &DatasetCommon::ignore_class)
+                 .at_least(-1)
+                 .doc("label of positions that losses and metrics leave out, often 255")
+                 .template field<Spec>());
+  schema.add(config::key("fill_label", &DatasetCommon::fill_label)
+                 .at_least(0)
+                 .doc("label of positions that a transform takes from outside of the image; default: `ignore_class`, "
+                      "else 0")
+                 .template field<Spec>());
   DatasetBuilder<Spec> builder(std::move(schema));
   builder.paths(paths);
   if constexpr (!std::is_same_v<Open, std::nullptr_t>) builder.opens(std::move(open));

@@ -45,6 +45,12 @@ class WrappedSource : public Source {
   void label_values(std::int64_t index, float* out, int which) const override {
     wrapped_->label_values(at(index), out, which);
   }
+  void read_label_map(std::int64_t index, Array& out, int which) const override {
+    wrapped_->read_label_map(at(index), out, which);
+  }
+  Shape peek_label_map(std::int64_t index, int which) const override {
+    return wrapped_->peek_label_map(at(index), which);
+  }
   std::string label_place(std::int64_t index, int which) const override {
     return wrapped_->label_place(at(index), which);
   }

@@ -15,7 +15,7 @@ namespace {
 class FixedSizeTransform : public Transform {
  public:
   bool fixes_size() const final { return true; }
-  bool moves_pixels() const override { return true; }
+  bool moves_pixels() const final { return true; }
   Shape output(const Shape& input) const final {
     if (input.rank() == 0) return {};
     check_image(input);
@@ -23,13 +23,22 @@ class FixedSizeTransform : public Transform {
   }
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const final {
     const Cut cut = draw(in.shape, key, index);
-    cut.resized ? resize_image(in, cut.window, size_, out) : crop(in, cut.window, out);
+    cut.resized ? resize_image(in, cut.window, size_, out) : crop(in, cut.window, 0, out);
   }
   void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
              float* out) const final {
     const Cut cut = draw(in.shape, key, index);
     cut.resized ? resize_image(in, cut.window, size_, finish, out) : crop(in, cut.window, finish, out);
   }
+  void apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key, std::uint32_t index) const final {
+    const Cut cut = draw(in.shape, key, index);
+    if (cut.resized)
+      resize_image(in, cut.window,
+                   {.height = size_.height, .width = size_.width, .interpolation = Interpolation::kNearest}, out);
+    else
+      crop(in, cut.window, fill, out);
+  }
+  Window window(const Shape& image) const final { return draw(image, {}, 0).window; }
   Window part(const Shape& image, const DrawKey& key, std::uint32_t index) const final {
     const Cut cut = draw(image, key, index);
     return cut.resized ? cut.window : inside(image, cut.window);
@@ -175,7 +184,6 @@ class Resizing final : public FixedSizeTransform {
         crop_(spec.crop_to_aspect_ratio),
         scaled_decode_(spec.scaled_decode) {}
 
-  bool moves_pixels() const override { return crop_; }
   std::optional<formats::ImageStep> image_step() const override {
     using Filter = formats::ResizeImage::Filter;
     const bool nearest = size().interpolation == Interpolation::kNearest;

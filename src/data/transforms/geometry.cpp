@@ -49,6 +49,9 @@ class RandomFlip final : public Transform {
       flip(in.f32(), in.shape, drawn(key, index), out.f32);
     }
   }
+  void apply_to_map(const ImageView& in, float, Array& out, const DrawKey& key, std::uint32_t index) const override {
+    apply(in, out, key, index);
+  }
   std::optional<Mirror> mirror(const DrawKey& key, std::uint32_t index) const override { return drawn(key, index); }
   bool write_op(std::int32_t, kernels::PixelOp& op) const override {
     op.kind = kernels::PixelOpKind::kFlip;
@@ -100,11 +103,26 @@ void RandomWarp::apply(const ImageView& in, Array& out, const DrawKey& key, std:
   write(in, key, index, Finish{}, out, out.f32.data());
 }
 
+void RandomWarp::apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key,
+                              std::uint32_t index) const {
+  kernels::cpu::Warp nearest = warp_;
+  nearest.bilinear = false;
+  nearest.fill_value = fill;
+  out.shape = in.shape;
+  out.type = DType::kF32;
+  out.f32.resize(static_cast<std::size_t>(in.shape.elements()));
+  warp(in, key, index, Finish{}, nearest, out.f32.data());
+}
+
 void RandomWarp::write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array&,
                        float* out) const {
+  warp(in, key, index, finish, warp_, out);
+}
+
+void RandomWarp::warp(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish,
+                      kernels::cpu::Warp warp, float* out) const {
   RandomStream stream = draws(key, index);
   const WarpMatrix matrix = draw(stream, static_cast<double>(in.shape[0]), static_cast<double>(in.shape[1]));
-  kernels::cpu::Warp warp = warp_;
   std::transform(matrix.begin(), matrix.end(), warp.matrix, [](double m) { return static_cast<float>(m); });
   warp.mirror_x = finish.mirror.x;
   warp.mirror_y = finish.mirror.y;

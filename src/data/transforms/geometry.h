@@ -50,11 +50,16 @@ class RandomWarp : public Transform {
   void apply(const ImageView& in, Array& out, const DrawKey& key, std::uint32_t index) const override;
   void write(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, Array& spare,
              float* out) const override;
+  void apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key,
+                    std::uint32_t index) const override;
 
  protected:
   virtual WarpMatrix draw(RandomStream& stream, double height, double width) const = 0;
 
  private:
+  void warp(const ImageView& in, const DrawKey& key, std::uint32_t index, const Finish& finish, kernels::cpu::Warp warp,
+            float* out) const;
+
   kernels::cpu::Warp warp_{};
 };
 

@@ -56,7 +56,6 @@ class CutMix final : public Mixing {
  public:
   explicit CutMix(const CutMixSpec& spec) : factor_(part_range(spec.factor)) {}
 
-  bool moves_pixels() const override { return true; }
   Shape output(const Shape& input) const override { return check_image(input), input; }
   float weight(const DrawKey& key, std::uint32_t index) const override {
     const BoxDraw box = draw(key, index);

@@ -25,10 +25,10 @@ struct Inner {
 };
 
 template <class T>
-void crop_pixels(const T* from, const Shape& shape, const Window& window, std::vector<T>& to) {
+void crop_pixels(const T* from, const Shape& shape, const Window& window, T fill, std::vector<T>& to) {
   const std::int64_t channels = shape[2];
   const Inner inner(shape, window);
-  to.assign(static_cast<std::size_t>(window.height * window.width * channels), T{0});
+  to.assign(static_cast<std::size_t>(window.height * window.width * channels), fill);
   for (std::int64_t row = inner.top; row < inner.bottom; ++row) {
     std::copy_n(from + ((row + window.top) * shape[1] + window.left + inner.left) * channels,
                 (inner.right - inner.left) * channels, to.begin() + (row * window.width + inner.left) * channels);
@@ -94,11 +94,11 @@ void copy_floats(const ImageView& image, Array& out) {
   }
 }
 
-void crop(const ImageView& image, const Window& window, Array& out) {
+void crop(const ImageView& image, const Window& window, float fill, Array& out) {
   if (image.type == DType::kU8) {
-    crop_pixels(image.u8(), image.shape, window, out.u8);
+    crop_pixels(image.u8(), image.shape, window, static_cast<std::uint8_t>(fill), out.u8);
   } else {
-    crop_pixels(image.f32(), image.shape, window, out.f32);
+    crop_pixels(image.f32(), image.shape, window, fill, out.f32);
   }
   out.type = image.type;
   out.shape = Shape{window.height, window.width, image.shape[2]};

@@ -24,9 +24,9 @@ void copy_image(const ImageView& image, Array& out);
 void set_frame(const Array& frame, std::int64_t which, std::int64_t count, Array& out);
 /// Copies the image to `out` as floats.
 void copy_floats(const ImageView& image, Array& out);
-/// Copies the window to `out`, with zeros outside the image.
-void crop(const ImageView& image, const Window& window, Array& out);
-/// As above, with `finish` applied. Writes height * width * channels floats.
+/// Copies the window to `out`, with `fill` outside the image.
+void crop(const ImageView& image, const Window& window, float fill, Array& out);
+/// As above, with zeros outside and with `finish` applied. Writes height * width * channels floats.
 void crop(const ImageView& image, const Window& window, const Finish& finish, float* out);
 
 /// Sets the operation of a device's pixel program (kernels/pixel_program.h). Returns false if the map has too many

@@ -155,9 +155,9 @@ class RandAugment final : public Transform {
     const std::vector<double> factor{factor_.first, factor_.second};
     const WarpArguments warp{.interpolation = spec.interpolation};
     const auto add = [&](const auto& made) {
-      const config::Typed typed = transform_family().make(made);
-      ops_.push_back([transform = std::shared_ptr<const Transform>(make_transform(typed))](
-                         Array& image, const DrawKey& key, std::uint32_t stream) {
+      const std::shared_ptr<const Transform> transform = make_transform(transform_family().make(made));
+      if (transform->moves_pixels()) warps_.push_back(transform);
+      ops_.push_back([transform](Array& image, const DrawKey& key, std::uint32_t stream) {
         thread_local Array result;
         transform->apply(view_of(image), result, key, stream);
         std::swap(image, result);
@@ -191,6 +191,18 @@ class RandAugment final : public Transform {
     for (std::int64_t i = 0; i < num_ops_; ++i) {
       const std::uint64_t op = stream.below(ops_.size());
       ops_[op](out, key, inner_index(index, static_cast<std::uint32_t>(op)));
+    }
+  }
+  void apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key,
+                    std::uint32_t index) const override {
+    copy_image(in, out);
+    RandomStream stream = draws(key, index);
+    for (std::int64_t i = 0; i < num_ops_; ++i) {
+      const std::uint64_t op = stream.below(ops_.size());
+      if (op >= warps_.size()) continue;
+      thread_local Array result;
+      warps_[op]->apply_to_map(view_of(out), fill, result, key, inner_index(index, static_cast<std::uint32_t>(op)));
+      std::swap(out, result);
     }
   }
 
@@ -228,6 +240,7 @@ class RandAugment final : public Transform {
   std::pair<double, double> factor_;
   std::int64_t num_ops_;
   std::vector<Op> ops_;
+  std::vector<std::shared_ptr<const Transform>> warps_;  ///< the first operations, which move pixels
 };
 
 const RegisteredTransform kRandAugment = transform_def<RandAugmentSpec, RandAugment>(
