@@ -67,7 +67,13 @@ BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline
   for (LabelForm& label : labels) {
     if (!parts_.empty() && label.kind == nn::LabelKind::kClass)
       throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
+    const Shape map = label.map;
+    const std::string output = label.output;
     labels_.emplace_back(source_, std::move(label)).check_all();
+    if (labels_.back().is_map())
+      pipeline_.check_maps();
+    else if (map.rank() == 2)
+      pipeline_.check_fixed_labels(output);
   }
 }
 
@@ -226,7 +232,9 @@ void BatchWriter::fill_labels(std::int64_t index, std::int64_t epoch, std::int64
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const LabelWriter& label = labels_[i];
     std::byte* const place = buffer.labels[i].data() + static_cast<std::size_t>(row) * buffer.label_bytes[i];
-    if (label.classes())
+    if (label.is_map())
+      fill_map(label, mixed, index, epoch, scratch, place);
+    else if (label.classes())
       label.write(index, scratch.row, place);
     else
       mix_labels(label, mixed ? parts_.size() - 1 : 0, index, epoch, scratch, reinterpret_cast<float*>(place));
@@ -235,8 +243,21 @@ void BatchWriter::fill_labels(std::int64_t index, std::int64_t epoch, std::int64
     weights[row] = mix_weights(mixed ? parts_.size() - 1 : 0, index, epoch);
 }
 
+void BatchWriter::fill_map(const LabelWriter& label, bool mixed, std::int64_t index, std::int64_t epoch,
+                           Scratch& scratch, std::byte* out) const {
+  if (mixed) {
+    mix_map(label, parts_.size() - 1, index, epoch, scratch, scratch.rows);
+    return label.write_rows(view_of(scratch.rows), index, out);
+  }
+  label.read_map(index, scratch.map);
+  pipeline_.run_on_map(view_of(scratch.map), label.fill(), scratch.pipeline, scratch.rows, key_of(index, epoch));
+  label.write_map(view_of(scratch.rows), index, out);
+}
+
+/// Empty if a device cannot make the batches: it would not move the label maps with the images.
 std::vector<RowsInMemory> BatchWriter::rows_in_memory() const {
   std::vector<RowsInMemory> all;
+  if (pipeline_.moves_pixels() && std::ranges::any_of(labels_, &LabelWriter::is_map)) return {};
   for (const Input& input : inputs_) {
     const std::uint8_t* const u8 = source_->u8_rows(input.from);
     const float* const f32 = source_->f32_rows(input.from);

@@ -23,6 +23,7 @@ class BatchWriter {
     Array image;
     Pipeline::Scratch pipeline;
     std::vector<float> row;
+    Array map, rows;
     struct Mix {
       Array own, other, mixed;
       std::vector<float> row;
@@ -92,6 +93,11 @@ class BatchWriter {
                    float* out) const;
   void mix_labels(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
                   float* out) const;
+  /// The label map of a sample after the transforms up to mixer `level`, as rows if level > 0.
+  void mix_map(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+               Array& out) const;
+  void fill_map(const LabelWriter& label, bool mixed, std::int64_t index, std::int64_t epoch, Scratch& scratch,
+                std::byte* out) const;
   float mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const;
 
   static const Pipeline kNoTransforms;

@@ -19,6 +19,7 @@
 #include "data/batch_buffer.h"
 #include "data/batch_writer.h"
 #include "data/sources/wrapped_source.h"
+#include "data/transforms/pixels.h"
 
 namespace dptrain::data {
 namespace {
@@ -161,7 +162,7 @@ Shape with_channels(const Shape& shape) { return shape.rank() == 2 ? Shape{shape
 
 class CachedSource final : public WrappedSource {
  public:
-  /// `stores`: one per input; null: not cached.
+  /// `stores`: one per input and one per label; null: not cached.
   CachedSource(std::shared_ptr<const Source> whole, Pipeline prefix, std::vector<std::unique_ptr<CacheStore>> stores)
       : WrappedSource(std::move(whole)), prefix_(std::move(prefix)), stores_(std::move(stores)) {}
 
@@ -193,6 +194,18 @@ class CachedSource final : public WrappedSource {
     }
     store.store_sample(index, out);
   }
+  /// After the prefix, as the inputs.
+  void read_label_map(std::int64_t index, Array& out, int which) const override {
+    CacheStore* const store = stores_[static_cast<std::size_t>(inputs() + which)].get();
+    ImageView stored;
+    if (store != nullptr && store->find(index, stored)) return copy_image(stored, out);
+    thread_local Array map;
+    thread_local Pipeline::Scratch scratch;
+    wrapped().read_label_map(index, map, which);
+    prefix_.run_on_map(view_of(map), 0, scratch, out, {});
+    if (store != nullptr) store->store_sample(index, out);
+  }
+  Shape peek_label_map(std::int64_t, int) const override { return {}; }
   bool view(std::int64_t index, int input, ImageView& out) const override {
     return is_cached(input) ? stores_[static_cast<std::size_t>(input)]->find(index, out)
                             : wrapped().view(index, input, out);
@@ -237,12 +250,14 @@ std::pair<std::shared_ptr<const Source>, Pipeline> cached(std::shared_ptr<const 
                 "data.loader.cache: clips start at random frames in every epoch and cannot be cached; write start: "
                 "middle in the data set, or cache: none");
   std::vector<std::unique_ptr<CacheStore>> stores;
-  for (int input = 0; input < source->inputs(); ++input) {
-    if (!is_transformed(*source, input, model)) {
+  const int inputs = source->inputs();
+  for (int input = 0; input < inputs + source->labels(); ++input) {
+    const bool label = input >= inputs;
+    if (label ? source->label_type(input - inputs) != LabelType::kMap : !is_transformed(*source, input, model)) {
       stores.push_back(nullptr);
       continue;
     }
-    const Shape first = source->input_shape(input);
+    const Shape first = label ? Shape() : source->input_shape(input);
     const Shape shape = prefix.empty() ? first : prefix.output(with_channels(first));
     // A prefix that begins with an unknown shape may still end with a known one.
     const bool fixed = shape.rank() > 0 || prefix.fixes_size();

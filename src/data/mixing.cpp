@@ -126,6 +126,24 @@ void BatchWriter::mix_labels(const LabelWriter& label, std::size_t level, std::i
   blend(mixer.weight(key, part.index), other.data(), label.width(), out);
 }
 
+void BatchWriter::mix_map(const LabelWriter& label, std::size_t level, std::int64_t index, std::int64_t epoch,
+                          Scratch& scratch, Array& out) const {
+  const auto made = [&](std::int64_t sample, Array& rows) {
+    if (level > 1) return mix_map(label, level - 1, sample, epoch, scratch, rows);
+    label.read_map(sample, scratch.image);
+    parts_[0].rest.run_on_map(view_of(scratch.image), label.fill(), scratch.pipeline, scratch.map,
+                              key_of(sample, epoch));
+    label.to_rows(view_of(scratch.map), sample, rows);
+  };
+  const Pipeline::Part& part = parts_[level];
+  const Mixing& mixer = *part.mixer->mixing();
+  const DrawKey key = key_of(index, epoch);
+  Scratch::Mix& mix = scratch.mixes[level];
+  made(index, mix.own);
+  made(mixer.partner(key, part.index, source_->size()), mix.other);
+  mixer.mix_samples(view_of(mix.own), view_of(mix.other), out, key, part.index);
+}
+
 float BatchWriter::mix_weights(std::size_t level, std::int64_t index, std::int64_t epoch) const {
   if (level == 0) return source_->sample_weight(index);
   const Pipeline::Part& part = parts_[level];

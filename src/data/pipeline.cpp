@@ -231,6 +231,29 @@ void Pipeline::check_mixing(bool sizes_differ) const {
   }
 }
 
+void Pipeline::check_maps() const {
+  std::string mixer;
+  for (const Step& step : steps_) {
+    if (step.transform->mixing() != nullptr) mixer = step.name;
+    if (!mixer.empty() && step.transform->moves_pixels())
+      throw step.error(ErrorKind::kUsage, fmt::format("label maps cannot follow it after {}; put it before", mixer));
+  }
+}
+
+bool Pipeline::moves_pixels() const {
+  return std::ranges::any_of(steps_, [](const Step& step) { return step.transform->moves_pixels(); });
+}
+
+void Pipeline::check_fixed_labels(const std::string& output) const {
+  for (const Step& step : steps_)
+    if (step.transform->moves_pixels())
+      throw step.error(
+          ErrorKind::kUsage,
+          fmt::format("moves the pixels of inputs but not the labels of output '{}', which have a value for each "
+                      "position; remove it, or store a class for each pixel of the input: [height, width]",
+                      output));
+}
+
 bool Pipeline::random() const {
   return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.transform->random(); });
 }

@@ -117,7 +117,13 @@ class Pipeline {
   std::vector<Part> parts() const;
   /// Throws Error{kUsage} if samples of several sizes would be mixed.
   void check_mixing(bool sizes_differ) const;
+  /// Throws Error{kUsage} if pixels move after samples are mixed, which label maps cannot follow.
+  void check_maps() const;
   bool mixes() const;
+  /// Whether label maps change with the images.
+  bool moves_pixels() const;
+  /// Throws Error{kUsage} at the first transform that moves pixels: the labels of `output` do not follow.
+  void check_fixed_labels(const std::string& output) const;
 
   bool empty() const { return steps_.empty(); }
   /// Whether the pipeline is for training, in which sources draw (ReadHint::draw).

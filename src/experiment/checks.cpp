@@ -68,8 +68,10 @@ void check_mixed_labels(config::Reader& reader, const DataSection& data, const T
 
 namespace {
 
-/// Whether labels have a value for each position of an image; the frames of a clip do not count.
-bool has_image_positions(const plan::Objective& objective, const graph::Graph& graph) {
+/// Whether labels have values for each position of an image that are not classes, which transforms cannot move; the
+/// frames of a clip do not count.
+bool has_image_values(const plan::Objective& objective, const graph::Graph& graph) {
+  if (nn::loss_type(objective.loss).reads != nn::Reads::kValues) return false;
   const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
   const std::int64_t positions = nn::MetricSubject{.output = graph::tensor_of(graph, port).shape}.positions();
   return positions > 1 && std::ranges::any_of(input_side(graph).input_shapes, [&](const Shape& input) {
@@ -96,7 +98,7 @@ void check_positional_labels(config::Reader& reader, const DataSection& data, co
                              const graph::Graph& graph) {
   const std::vector<plan::Objective> all = objectives(train, graph);
   const auto positional =
-      std::ranges::find_if(all, [&](const plan::Objective& one) { return has_image_positions(one, graph); });
+      std::ranges::find_if(all, [&](const plan::Objective& one) { return has_image_values(one, graph); });
   const std::string both = data.train ? file_of_both(data.train.write()) : "";
   std::vector<std::string> reported;  // a transform may be in both lists
   for (const auto* list : {&data.transforms.train, &data.transforms.eval})
@@ -105,8 +107,9 @@ void check_positional_labels(config::Reader& reader, const DataSection& data, co
       std::string problem;
       if (positional != all.end() && transform->moves_pixels())
         problem = fmt::format(
-            "{} moves the pixels of inputs but not the labels of output '{}', which have a value for "
-            "each position; remove it, or apply it to the files of both",
+            "{} moves the pixels of inputs but not the labels of output '{}', which have values for each position; "
+            "remove "
+            "it, or apply it to the files of both",
             spec.name(), output_names(graph)[static_cast<std::size_t>(positional->output)]);
       else if (!both.empty() && !transform->moves_pixels() && !transform->random() && !transform->fixes_size())
         problem = fmt::format(

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "data/cache.h"
 #include "data/labels.h"
+#include "data/sources/dataset.h"
 #include "experiment/checks.h"
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
@@ -21,12 +22,19 @@
 namespace dptrain::session {
 namespace {
 
+/// [H, W] of an output whose positions are pixels with a class each; rank 0 for other outputs.
+Shape label_map(const config::Typed& loss, const Shape& output) {
+  if (output.rank() != 3 || nn::loss_type(loss).reads == nn::Reads::kValues) return {};
+  return {output[0], output[1]};
+}
+
 /// Class numbers for losses over classes, one per position of the output. Rows of floats otherwise, and after mixing.
 nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
                          bool mixed) {
   const nn::LossType& type = nn::loss_type(loss);
   if (mixed || type.reads != nn::Reads::kClasses) return nn::LabelKind::kDense;
   if (source.label_type(which) == data::LabelType::kClass) return nn::LabelKind::kClass;
+  if (source.label_type(which) == data::LabelType::kMap) return nn::LabelKind::kClass;
   const std::int64_t positions = experiment::positions_of(output);
   if (positions > 1 && source.label_width(which) == positions) return nn::LabelKind::kClass;
   if (type.integer_labels_only && source.label_width(which) == 1)
@@ -79,18 +87,28 @@ void SessionData::open(const SessionOptions& options) {
                   fmt::format("{}: no data.train; add a data set, or give --data synthetic", experiment_.file));
     sources_ = data::open_sources(datasets, model_side(), experiment_.config.seed, wanted);
   }
-  const data::Source* any = sources_.train        ? sources_.train.get()
-                            : sources_.validation ? sources_.validation.get()
-                                                  : sources_.test.get();
-  if (any == nullptr) return;
+  const auto any = [this] {
+    return sources_.train ? sources_.train : sources_.validation ? sources_.validation : sources_.test;
+  };
+  if (!any()) return;
   const std::vector<std::string> names = experiment::output_names(graph_);
   const bool mixed = experiment::mixing_transform(section) != nullptr;
   for (plan::Objective& objective : objectives_) {
     const auto output = static_cast<std::size_t>(objective.output);
     const Shape& shape = graph::tensor_of(graph_, graph_.outputs[output]).shape;
-    objective.labels = label_kind(objective.loss, shape, *any, data::find_label(*any, names[output]), mixed);
+    if (label_map(objective.loss, shape).rank() > 0) make_label_maps(names[output]);
+    objective.labels = label_kind(objective.loss, shape, *any(), data::find_label(*any(), names[output]), mixed);
   }
-  class_names_ = data::class_names_of(*any);
+  class_names_ = data::class_names_of(*any());
+}
+
+/// Labels with a value for each pixel become maps where the transforms move pixels.
+void SessionData::make_label_maps(const std::string& output) {
+  for (auto* const source : {&sources_.train, &sources_.validation, &sources_.test}) {
+    const bool evaluation = source != &sources_.train;
+    if (*source && data::Pipeline(transforms(evaluation), evaluation).moves_pixels())
+      *source = data::with_label_map(*source, data::find_label(**source, output));
+  }
 }
 
 /// Class weights apply to training only.
@@ -122,8 +140,11 @@ void SessionData::make_loaders(const SessionOptions& options) {
   const std::map<std::string, config::Mark> places{
       {"train", section.train.mark()}, {"validation", section.validation.mark()}, {"test", section.test.mark()}};
   const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
-    sets_.push_back({name, source, plan.evaluation,
-                     at_place(places.at(name), ErrorKind::kData, [&] { return make_loader(source, plan); })});
+    sets_.push_back({name, source, plan.evaluation, at_place(places.at(name), ErrorKind::kData, [&] {
+                       for (const data::LabelForm& form : label_forms(model_side()))
+                         data::LabelWriter(source, form).check_maps();
+                       return make_loader(source, plan);
+                     })});
   };
   const auto in_order = [](const char* name) { return LoaderPlan{.name = name, .evaluation = true, .in_order = true}; };
   if (options.training)
@@ -210,7 +231,9 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
     side.input_names.push_back(input.name);
     side.input_shapes.push_back(input.shape);
   }
-  return std::make_unique<data::Loader>(source, data::Pipeline(), side, labels, options);
+  data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
+  return std::make_unique<data::Loader>(data::with_transformed_maps(source, std::move(pipeline)), data::Pipeline(),
+                                        side, labels, options);
 }
 
 /// One per loss, for the outputs of `side`.
@@ -218,14 +241,22 @@ std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& sid
   std::vector<data::LabelForm> labels;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
+    const std::optional<std::int64_t> ignored = nn::ignore_class(loss);
     labels.push_back({.output = side.output_names[i],
                       .kind = kind,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
-                      .ignored = nn::ignore_class(loss),
+                      .map = label_map(loss, side.outputs[i]),
+                      .ignored = ignored,
+                      .fill = fill_label().value_or(ignored.value_or(0)),
                       .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).labels_in_unit_interval});
   }
   return labels;
+}
+
+std::optional<std::int64_t> SessionData::fill_label() const {
+  const config::Of<data::dataset_family>& train = experiment_.config.data.train;
+  return train ? data::def_of(train).common(train.spec()).fill_label : std::nullopt;
 }
 
 std::vector<FeatureJob> SessionData::feature_jobs() {

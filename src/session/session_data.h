@@ -124,6 +124,8 @@ class SessionData {
 
  private:
   void open(const SessionOptions& options);
+  void make_label_maps(const std::string& output);
+  std::optional<std::int64_t> fill_label() const;
   void make_loaders(const SessionOptions& options);
   void measure_lengths(const SessionOptions& options);
   void resolve_class_weights(const SessionOptions& options);
