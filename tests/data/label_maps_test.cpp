@@ -1,9 +1,12 @@
-// Label maps: labels with a class for each pixel, which transforms, mixing and the cache move with the image.
+// Label maps: labels with a class for each pixel, which transforms, mixing and the cache move with the image. Values
+// for given draws are of Keras 3 (tests/golden/label_maps.json).
 
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "data/batch_buffer.h"
 #include "data/batch_writer.h"
@@ -15,6 +18,7 @@
 #include "data/transforms/mixing.h"
 #include "data/transforms/normalization.h"
 #include "data/transforms/rand_augment.h"
+#include "support/test_data.h"
 
 namespace dptrain::data {
 namespace {
@@ -133,6 +137,80 @@ TEST(LabelMaps, FollowTheImage) {
   expect_labels_of_pixels(
       map_pipeline(RandomFlipSpec{}, RandomCropSpec{6, 4, 1}, RandomRotationSpec{nearest(FillMode::kConstant), {0.5}}),
       6, 4);
+}
+
+/// RandomShear with given factors.
+class FixedShear final : public RandomWarp {
+ public:
+  FixedShear(const WarpArguments& arguments, double x, double y) : RandomWarp(arguments), x_(x), y_(y) {}
+
+ protected:
+  WarpMatrix draw(RandomStream&, double, double) const override { return shear_matrix(x_, y_); }
+
+ private:
+  double x_, y_;
+};
+
+/// The transform of a case of label_maps.json. The bilinear interpolation of images does not apply to maps.
+std::unique_ptr<Transform> golden_transform(const std::string& name, const nlohmann::json& args) {
+  const std::map<std::string, FillMode> modes{{"reflect", FillMode::kReflect},
+                                              {"wrap", FillMode::kWrap},
+                                              {"constant", FillMode::kConstant},
+                                              {"nearest", FillMode::kNearest}};
+  WarpArguments warp;
+  if (args.contains("fill_mode")) warp.fill_mode = modes.at(args["fill_mode"]);
+  const auto made = [](const auto& spec) { return make_transform(transform_family().make(spec)); };
+  const auto twice = [&](const char* key) { return std::vector<double>(2, args[key].get<double>()); };
+  const auto size = [&](auto spec) {
+    spec.height = args["height"];
+    spec.width = args["width"];
+    return spec;
+  };
+  if (name == "RandomFlip") return made(RandomFlipSpec{});
+  if (name == "RandomRotation") return made(RandomRotationSpec{warp, twice("factor")});
+  if (name == "RandomTranslation") return made(RandomTranslationSpec{warp, twice("height"), twice("width")});
+  if (name == "RandomZoom") return made(RandomZoomSpec{warp, twice("height"), twice("width")});
+  if (name == "RandomShear") return std::make_unique<FixedShear>(warp, args["x"], args["y"]);
+  if (name == "RandomCrop") return made(RandomCropSpec{4, 3, 0});
+  if (name == "CenterCrop") return made(size(CenterCropSpec{}));
+  ResizingSpec resizing = size(ResizingSpec{});
+  resizing.crop_to_aspect_ratio = args["crop"];
+  return made(resizing);
+}
+
+/// Keras draws from another generator: searches a sample with the draws of the case.
+DrawKey golden_key(const Transform& transform, const Shape& shape, const nlohmann::json& args) {
+  DrawKey key;
+  for (; key.sample < 1000; ++key.sample) {
+    if (const auto mirror = transform.mirror(key, 0))
+      if (mirror->x == args["x"].get<bool>() && mirror->y == args["y"].get<bool>()) break;
+    const Window part = transform.part(shape, key, 0);
+    if (args.contains("top") && part.top == args["top"].get<int>() && part.left == args["left"].get<int>()) break;
+    if (!args.contains("top") && !transform.mirror(key, 0)) break;
+  }
+  return key;
+}
+
+TEST(LabelMaps, EqualKerasForGivenDraws) {
+  const auto golden = nlohmann::json::parse(std::ifstream(test::test_data("golden/label_maps.json")));
+  Array map{.shape = {golden["height"], golden["width"], 1}, .type = DType::kU8, .u8 = golden["map"], .f32 = {}};
+  Array floats{.shape = map.shape, .type = DType::kF32, .u8 = {}, .f32 = {map.u8.begin(), map.u8.end()}};
+  std::map<std::string, int> seen;
+  for (const nlohmann::json& entry : golden["cases"]) {
+    const std::string name = entry["transform"];
+    const std::unique_ptr<Transform> transform = golden_transform(name, entry["args"]);
+    const DrawKey key = golden_key(*transform, map.shape, entry["args"]);
+    for (const Array* in : {&map, &floats}) {
+      Array out;
+      transform->apply_to_map(view_of(*in), golden["fill"], out, key, 0);
+      const std::vector<float> found =
+          out.type == DType::kU8 ? std::vector<float>(out.u8.begin(), out.u8.end()) : out.f32;
+      EXPECT_EQ(out.shape, (Shape{entry["shape"][0], entry["shape"][1], 1}));
+      EXPECT_EQ(found, entry["values"].get<std::vector<float>>()) << name << " " << entry["args"].dump();
+    }
+    ++seen[name];
+  }
+  EXPECT_EQ(seen.size(), 8U);
 }
 
 TEST(LabelMaps, FollowTheWarpsOfRandAugment) {
