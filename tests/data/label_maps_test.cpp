@@ -27,31 +27,33 @@ using nn::LabelKind;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kHeight = 7, kWidth = 5, kClasses = 4, kIgnored = 255, kSamples = 11;
+constexpr std::int64_t kMapHeight = 7, kMapWidth = 5, kMapClasses = 4, kMapIgnored = 255, kMapSamples = 11;
 
 /// The label of a pixel is also its value, so that label and image can be compared after any transform.
 class PixelSource final : public VectorSource {
  public:
-  explicit PixelSource(bool bytes) : VectorSource(kSamples, Shape{kHeight, kWidth, 1}), bytes_(bytes) {
+  explicit PixelSource(bool bytes) : VectorSource(kMapSamples, Shape{kMapHeight, kMapWidth, 1}), bytes_(bytes) {
     contiguous = false;
   }
   std::map<std::int64_t, float> odd;  ///< label of pixel 3 of a sample
   std::int64_t small = -1;            ///< the sample with a map of another size
 
-  void read(std::int64_t index, int, Array& out, const ReadHint&) const override { fill(index, kHeight, false, out); }
-  Shape peek_shape(std::int64_t, int) const override { return {kHeight, kWidth, 1}; }
+  void read(std::int64_t index, int, Array& out, const ReadHint&) const override {
+    fill(index, kMapHeight, false, out);
+  }
+  Shape peek_shape(std::int64_t, int) const override { return {kMapHeight, kMapWidth, 1}; }
   LabelType label_type(int) const override { return LabelType::kMap; }
   std::int64_t label_width(int) const override { return 0; }
   void read_label_map(std::int64_t index, Array& out, int) const override {
-    fill(index, index == small ? 2 : kHeight, bytes_, out);
+    fill(index, index == small ? 2 : kMapHeight, bytes_, out);
   }
 
  private:
   void fill(std::int64_t index, std::int64_t height, bool bytes, Array& out) const {
-    out = {.shape = {height, kWidth, 1}, .type = bytes ? DType::kU8 : DType::kF32, .u8 = {}, .f32 = {}};
-    for (std::int64_t i = 0; i < height * kWidth; ++i) {
-      const std::int64_t mixed = (13 * index + 7 * i + i * i / 3) % (kClasses + 1);
-      float value = mixed == kClasses ? static_cast<float>(kIgnored) : static_cast<float>(mixed);
+    out = {.shape = {height, kMapWidth, 1}, .type = bytes ? DType::kU8 : DType::kF32, .u8 = {}, .f32 = {}};
+    for (std::int64_t i = 0; i < height * kMapWidth; ++i) {
+      const std::int64_t mixed = (13 * index + 7 * i + i * i / 3) % (kMapClasses + 1);
+      float value = mixed == kMapClasses ? static_cast<float>(kMapIgnored) : static_cast<float>(mixed);
       if (i == 3 && odd.contains(index)) value = odd.at(index);
       bytes ? out.u8.push_back(static_cast<std::uint8_t>(value)) : out.f32.push_back(value);
     }
@@ -68,10 +70,10 @@ Pipeline map_pipeline(const Specs&... specs) {
 LabelForm map_form(LabelKind kind, std::int64_t height, std::int64_t width) {
   return {.output = "digits",
           .kind = kind,
-          .width = height * width * kClasses,
+          .width = height * width * kMapClasses,
           .positions = height * width,
           .map = {height, width},
-          .ignored = kIgnored};
+          .ignored = kMapIgnored};
 }
 
 struct MapBatch {
@@ -81,10 +83,10 @@ struct MapBatch {
 };
 
 MapBatch first_batch(const std::shared_ptr<const Source>& source, const Pipeline& pipeline, LabelKind kind,
-                     std::int64_t height = kHeight, std::int64_t width = kWidth) {
+                     std::int64_t height = kMapHeight, std::int64_t width = kMapWidth) {
   const LabelForm form = map_form(kind, height, width);
-  LoaderOptions options = loader_options(kSamples, 3);
-  Loader loader(source, pipeline, model_of({height, width, 1}, {height, width, kClasses}), {form}, options);
+  LoaderOptions options = loader_options(kMapSamples, 3);
+  Loader loader(source, pipeline, model_of({height, width, 1}, {height, width, kMapClasses}), {form}, options);
   loader.seek(2, 0);
   const Batch batch = loader.next();
   const std::int64_t positions = batch.rows() * height * width;
@@ -94,12 +96,13 @@ MapBatch first_batch(const std::shared_ptr<const Source>& source, const Pipeline
     made.classes.assign(classes, classes + positions);
   } else {
     const auto* const rows = static_cast<const float*>(batch.labels());
-    made.rows.assign(rows, rows + positions * kClasses);
+    made.rows.assign(rows, rows + positions * kMapClasses);
   }
   return made;
 }
 
-void expect_labels_of_pixels(const Pipeline& pipeline, std::int64_t height = kHeight, std::int64_t width = kWidth) {
+void expect_labels_of_pixels(const Pipeline& pipeline, std::int64_t height = kMapHeight,
+                             std::int64_t width = kMapWidth) {
   for (const bool bytes : {true, false}) {
     const auto source = std::make_shared<PixelSource>(bytes);
     const MapBatch classes = first_batch(source, pipeline, LabelKind::kClass, height, width);
@@ -108,9 +111,9 @@ void expect_labels_of_pixels(const Pipeline& pipeline, std::int64_t height = kHe
     for (std::size_t i = 0; i < classes.pixels.size(); ++i) {
       const float pixel = classes.pixels[i];
       ASSERT_EQ(static_cast<float>(classes.classes[i]), pixel) << pipeline.text() << "position " << i;
-      for (std::size_t c = 0; c < kClasses; ++c) {
-        const float expected = pixel == kIgnored ? -1.0F : pixel == static_cast<float>(c) ? 1.0F : 0.0F;
-        ASSERT_EQ(dense.rows[i * kClasses + c], expected) << pipeline.text() << "position " << i << ", class " << c;
+      for (std::size_t c = 0; c < kMapClasses; ++c) {
+        const float expected = pixel == kMapIgnored ? -1.0F : pixel == static_cast<float>(c) ? 1.0F : 0.0F;
+        ASSERT_EQ(dense.rows[i * kMapClasses + c], expected) << pipeline.text() << "position " << i << ", class " << c;
       }
     }
   }
@@ -233,7 +236,7 @@ TEST(LabelMaps, TakeTheFillLabelOutsideOfTheImage) {
   const auto source = std::make_shared<VectorSource>(1, Shape{2, 3, 1});
   source->values = {{0, 1, 2, 3, 2, 1}};
   for (const bool warp : {true, false})
-    for (const std::int64_t fill : {std::int64_t{2}, kIgnored, std::int64_t{-1}}) {
+    for (const std::int64_t fill : {std::int64_t{2}, kMapIgnored, std::int64_t{-1}}) {
       const Pipeline away = warp ? map_pipeline(RandomTranslationSpec{nearest(FillMode::kConstant), {1, 1}, {0, 0}})
                                  : map_pipeline(RandomCropSpec{2, 3, 40});
       const LabelForm form{.output = "digits",
@@ -241,7 +244,7 @@ TEST(LabelMaps, TakeTheFillLabelOutsideOfTheImage) {
                            .width = 24,
                            .positions = 6,
                            .map = {2, 3},
-                           .ignored = fill == 2 ? kIgnored : fill,
+                           .ignored = fill == 2 ? kMapIgnored : fill,
                            .fill = fill};
       const BatchWriter writer(with_label_map(source, 0), away, model_of({2, 3, 1}, {2, 3, 4}), {form}, 1,
                                BatchForm::kFloats);
@@ -257,10 +260,10 @@ TEST(LabelMaps, CutMixCutsThem) {
   const auto source = std::make_shared<PixelSource>(true);
   const MapBatch made = first_batch(source, map_pipeline(RandomFlipSpec{}, CutMixSpec{{1.0}}), LabelKind::kDense);
   for (std::size_t i = 0; i < made.pixels.size(); ++i)
-    for (std::size_t c = 0; c < kClasses; ++c)
-      ASSERT_EQ(made.rows[i * kClasses + c], made.pixels[i] == kIgnored                ? -1.0F
-                                             : made.pixels[i] == static_cast<float>(c) ? 1.0F
-                                                                                       : 0.0F);
+    for (std::size_t c = 0; c < kMapClasses; ++c)
+      ASSERT_EQ(made.rows[i * kMapClasses + c], made.pixels[i] == kMapIgnored             ? -1.0F
+                                                : made.pixels[i] == static_cast<float>(c) ? 1.0F
+                                                                                          : 0.0F);
 }
 
 TEST(LabelMaps, MixUpMixesThem) {
@@ -271,12 +274,12 @@ TEST(LabelMaps, MixUpMixesThem) {
     const MapBatch made = first_batch(source, pipeline, LabelKind::kDense);
     for (std::size_t i = 0; i < made.pixels.size(); ++i) {
       float mean = 0, sum = 0;
-      for (std::size_t c = 0; c < kClasses; ++c) {
-        sum += made.rows[i * kClasses + c];
-        mean += made.rows[i * kClasses + c] * static_cast<float>(c);
+      for (std::size_t c = 0; c < kMapClasses; ++c) {
+        sum += made.rows[i * kMapClasses + c];
+        mean += made.rows[i * kMapClasses + c] * static_cast<float>(c);
       }
       if (sum < 0) {
-        EXPECT_EQ(sum, -kClasses) << "an ignored pixel of either sample is ignored";
+        EXPECT_EQ(sum, -kMapClasses) << "an ignored pixel of either sample is ignored";
         continue;
       }
       ASSERT_NEAR(sum, 1, 1e-6);
@@ -345,12 +348,12 @@ TEST(LabelMaps, AllThatDoNotFitAreListed) {
   source->odd = {{2, 9.0F}, {7, 4.0F}};
   source->small = 5;
   EXPECT_EQ(error_of(ErrorKind::kData,
-                     [&] { LabelWriter(source, map_form(LabelKind::kClass, kHeight, kWidth)).check_maps(); }),
+                     [&] { LabelWriter(source, map_form(LabelKind::kClass, kMapHeight, kMapWidth)).check_maps(); }),
             "3 label maps do not fit; expected the size of the picture and labels 0..3 or 255:\n"
             "  labels, item 2: label 9 at row 0, column 3\n"
             "  labels, item 5: 2x5, its picture is 7x5\n"
             "  labels, item 7: label 4 at row 0, column 3");
-  LabelForm strict = map_form(LabelKind::kClass, kHeight, kWidth);
+  LabelForm strict = map_form(LabelKind::kClass, kMapHeight, kMapWidth);
   strict.ignored.reset();
   EXPECT_THAT(error_of(ErrorKind::kData, [&] { LabelWriter(source, strict).check_maps(); }),
               HasSubstr("labels 0..3; if other labels mean \"unknown\", set ignore_class of the data set:"));
@@ -360,17 +363,17 @@ TEST(LabelMaps, AllThatDoNotFitAreListed) {
 
 TEST(LabelMaps, NeedPositionsOfTheirSize) {
   const auto source = std::make_shared<PixelSource>(true);
+  EXPECT_THAT(error_of(ErrorKind::kData,
+                       [&] {
+                         LabelForm form = map_form(LabelKind::kClass, 3, 3);
+                         Loader loader(source, {}, model_of({kMapHeight, kMapWidth, 1}, {3, 3, kMapClasses}), {form},
+                                       loader_options(2));
+                         loader.next();
+                       }),
+              HasSubstr("the label map is 7x5 after the transforms, but the output 'digits' has 3x3 positions"));
   EXPECT_THAT(
       error_of(ErrorKind::kData,
-               [&] {
-                 LabelForm form = map_form(LabelKind::kClass, 3, 3);
-                 Loader loader(source, {}, model_of({kHeight, kWidth, 1}, {3, 3, kClasses}), {form}, loader_options(2));
-                 loader.next();
-               }),
-      HasSubstr("the label map is 7x5 after the transforms, but the output 'digits' has 3x3 positions"));
-  EXPECT_THAT(
-      error_of(ErrorKind::kData,
-               [&] { LabelWriter(source, {.output = "digits", .kind = LabelKind::kClass, .width = kClasses}); }),
+               [&] { LabelWriter(source, {.output = "digits", .kind = LabelKind::kClass, .width = kMapClasses}); }),
       HasSubstr("labels are a class for each pixel, but the output 'digits' has no axes"));
 }
 

@@ -73,7 +73,7 @@ TEST(LoaderLabels, OfPositions) {
     EXPECT_EQ(
         error_of(ErrorKind::kData, [&] { open(kind); }),
         "labels, item 1: label 3 is not a class; expected a whole number in 0..2 (the model has 3 outputs at each "
-        "position); to leave out such positions set ignore_class of the loss");
+        "position); to leave out such positions set ignore_class of the data set");
   source->values = {{0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 1, 0}};  // one-hot rows
   EXPECT_THAT(open(LabelKind::kClass), ElementsAre(2, 0, 1, 1));
   EXPECT_THAT(open(LabelKind::kDense), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0));

@@ -91,7 +91,8 @@ TEST_F(EvaluationResultTest, ConfusionsAndScoresOnlyForClasses) {
 
 TEST_F(EvaluationResultTest, LeavesOutAnIgnoredClass) {
   const experiment::Experiment ignoring = experiment::load_experiment_text(
-      kThreeOutputs, "three.yaml", {"train.loss.kind={SparseCategoricalCrossentropy: {ignore_class: 1}}"});
+      kThreeOutputs, "three.yaml",
+      {.sets = {"train.loss.kind={SparseCategoricalCrossentropy: {ignore_class: 1}}"}, .variables = {}});
   session::Session session(ignoring, options());
   const auto found = evaluate(session, classes_, "validation", train::ProgressMode::kOff, [] { return true; });
   const Confusion &all = *evaluated([] { return true; })->outputs[0].confusion, &kind = *found->outputs[0].confusion;
