@@ -94,7 +94,8 @@ Shape peek_image_file(const std::string& path, const ImageReading& reading) {
   try {
     read_file(path, bytes);
     const ImageInfo info = image_info(bytes);
-    return {info.height, info.width, channels_of(reading.color_mode)};
+    const bool swaps = reading.exif == Exif::kRotate && swaps_axes(info.orientation);
+    return {swaps ? info.width : info.height, swaps ? info.height : info.width, channels_of(reading.color_mode)};
   } catch (const Error&) {  // read_image_file() reports the error
     return {};
   }

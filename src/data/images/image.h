@@ -76,7 +76,7 @@ struct ImageReading {
 
 /// Reads an image file as a sample into `out`, u8 [H, W, C]. Throws SampleError with the file's path.
 void read_image_file(const std::string& path, const ImageReading& reading, const ReadHint& hint, Array& out);
-/// Shape from the file's header, before rotation; empty for a file that cannot be read.
+/// Shape of the sample, from the file's header; empty for a file that cannot be read.
 Shape peek_image_file(const std::string& path, const ImageReading& reading);
 
 }  // namespace dptrain::data

@@ -28,6 +28,10 @@ class FormatHeader {
   std::int64_t big32(std::size_t at) const { return big16(at) << 16 | big16(at + 2); }
   std::int64_t little16(std::size_t at) const { return byte(at) | byte(at + 1) << 8; }
   std::int64_t little32(std::size_t at) const { return little16(at) | little16(at + 2) << 16; }
+  /// Up to `count` bytes.
+  ImageBytes bytes(std::size_t at, std::size_t count) const {
+    return at < file_.size() ? file_.subspan(at, std::min(count, file_.size() - at)) : ImageBytes();
+  }
 
  private:
   ImageBytes file_;
@@ -36,7 +40,9 @@ class FormatHeader {
 /// Markers up to the frame header, SOFn (ITU T.81, annex B).
 ImageInfo jpeg(const FormatHeader& file) {
   constexpr std::int64_t kFrames = 0xC0, kTables[] = {0xC4, 0xC8, 0xCC}, kProgressive[] = {0xC2, 0xC6, 0xCA, 0xCE};
+  constexpr std::int64_t kExifMarker = 0xE1;
   std::size_t at = 2;
+  int orientation = 1;
   for (;;) {
     while (file.byte(at) != 0xFF) ++at;  // skips bytes before a marker, as decoders do
     while (file.byte(at) == 0xFF) ++at;
@@ -46,7 +52,10 @@ ImageInfo jpeg(const FormatHeader& file) {
     if ((marker & 0xF0) != kFrames || tables) {
       if (marker == 0xDA || marker == 0xD9)
         throw ImageError(static_cast<std::int64_t>(at) - 2, "no frame header before the picture");
-      at += static_cast<std::size_t>(file.big16(at));
+      const auto length = static_cast<std::size_t>(file.big16(at));
+      if (marker == kExifMarker && orientation == 1 && length > 2)
+        orientation = exif_orientation(file.bytes(at + 2, length - 2));
+      at += length;
       continue;
     }
     const std::int64_t components = file.byte(at + 7);
@@ -58,7 +67,8 @@ ImageInfo jpeg(const FormatHeader& file) {
         .height = file.big16(at + 3),
         .width = file.big16(at + 5),
         .bits = static_cast<int>(file.byte(at + 2)),
-        .progressive = std::find(std::begin(kProgressive), std::end(kProgressive), marker) != std::end(kProgressive)};
+        .progressive = std::find(std::begin(kProgressive), std::end(kProgressive), marker) != std::end(kProgressive),
+        .orientation = orientation};
   }
 }
 

@@ -14,6 +14,7 @@ struct ImageInfo {
   std::int64_t height = 0, width = 0;  ///< as stored, without the EXIF orientation
   int bits = 8;                        ///< bits per channel
   bool progressive = false;            ///< JPEG
+  int orientation = 1;                 ///< JPEG: EXIF orientation, 1 to 8
 };
 
 /// Throws ImageError (image.h) for a file of another format or with a truncated header.

@@ -30,6 +30,27 @@ TEST(ImageInfo, ReadsEveryFormat) {
   EXPECT_EQ(description(pnm_bytes(gradient(5, 7, 1))), "pnm gray 5x7 8 bit");
 }
 
+TEST(ImageInfo, OrientationOfJpeg) {
+  for (int orientation = 1; orientation <= 8; ++orientation)
+    for (const bool big_endian : {false, true})
+      EXPECT_EQ(
+          image_info(jpeg_bytes(gradient(5, 7), {.orientation = orientation, .big_endian = big_endian})).orientation,
+          orientation);
+  EXPECT_EQ(image_info(jpeg_bytes(gradient(5, 7))).orientation, 1);
+}
+
+TEST(ImageInfo, PeekedShapeIsThatOfTheSample) {
+  const TempFolder folder;
+  for (const int orientation : {1, 3, 6, 8})
+    for (const Exif exif : {Exif::kRotate, Exif::kIgnore}) {
+      const std::string path =
+          write_plain(folder.file("a.jpg"), jpeg_bytes(gradient(5, 7), {.orientation = orientation}));
+      Array image;
+      read_image_file(path, {.exif = exif}, {}, image);
+      EXPECT_EQ(peek_image_file(path, {.exif = exif}), image.shape) << orientation;
+    }
+}
+
 TEST(ImageInfo, RejectsFilesThatEndInTheHeader) {
   for (const Bytes& whole : {jpeg_bytes(gradient(5, 7)), png_bytes(gradient(5, 7)), bmp_bytes(gradient(5, 7)),
                              gif_bytes(2, 3, Bytes(12), Bytes(6)), pnm_bytes(gradient(5, 7))})
