@@ -11,6 +11,7 @@ find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)   # libjpeg-turbo: with JCS_EXT_RGBA
+find_package(PNG REQUIRED)    # libpng, for masks
 find_package(Stb REQUIRED)
 find_package(FarmHash REQUIRED)
 find_package(FastFloat REQUIRED)

@@ -73,6 +73,7 @@ LIBRARIES = [
     Library("fast_float", r"fast_float/", (r"src/data/table/\w+\.cpp",), single=True),
     Library("FarmHash", r"farmhash\.h", (r"src/data/encoders/\w+\.cpp",), single=True),
     Library("libjpeg-turbo", r"(turbojpeg|jpeglib|jerror)\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
+    Library("libpng", r"png\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image", r"(stb/)?stb_image\.h", (r"src/data/(\w+/)?\w+\.cpp",), single=True),
     Library("stb_image_write", r"(stb/)?stb_image_write\.h", (r"src/plot/\w+\.cpp",), single=True),
     Library("MPI", r"mpi\.h", (r"src/distributed/mpi/\w+\.cpp",), single=True),

@@ -22,8 +22,8 @@ set -euo pipefail
 {
   product="g++ cmake ninja-build ccache git
     libdnnl-dev libhwy-dev libyaml-cpp-dev libhdf5-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libfast-float-dev libfarmhash-dev libjpeg-dev libstb-dev libavformat-dev libavcodec-dev libswscale-dev
-    libonnx-dev libprotobuf-dev protobuf-compiler"
+    zlib1g-dev libfast-float-dev libfarmhash-dev libjpeg-dev libpng-dev libstb-dev libavformat-dev libavcodec-dev
+    libswscale-dev libonnx-dev libprotobuf-dev protobuf-compiler"
   mpi="libopenmpi-dev openmpi-bin libmpich-dev mpich"
   # procps: pgrep, by which the test of several processes finds them
   build="$product $mpi procps mold libgtest-dev libgmock-dev libbenchmark-dev"

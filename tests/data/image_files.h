@@ -107,12 +107,43 @@ inline Bytes png_chunk(const std::string& type, const Bytes& data) {
   return chunk;
 }
 
+/// A PNG with a header of this depth and color type, and rows with their filter bytes.
+inline Bytes png_file(std::int64_t height, std::int64_t width, std::uint8_t depth, std::uint8_t color_type,
+                      const Bytes& raw, const Bytes& palette = {}) {
+  Bytes header = big_endian(std::vector{static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height)});
+  append(header, {depth, color_type, 0, 0, 0});
+  Bytes packed(compressBound(raw.size()));
+  uLongf size = packed.size();
+  compress(packed.data(), &size, raw.data(), raw.size());
+  packed.resize(size);
+  Bytes bytes{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+  append(bytes, png_chunk("IHDR", header));
+  if (!palette.empty()) append(bytes, png_chunk("PLTE", palette));
+  append(bytes, png_chunk("IDAT", packed));
+  append(bytes, png_chunk("IEND", {}));
+  return bytes;
+}
+
+/// Values of `depth` bits, 1 to 8: indices of a palette of RGB triples, or gray if it is empty.
+inline Bytes png_mask(std::int64_t height, std::int64_t width, std::uint8_t depth, const Bytes& values,
+                      const Bytes& palette = {}) {
+  Bytes raw;
+  for (std::int64_t y = 0; y < height; ++y) {
+    raw.push_back(0);  // no filter
+    unsigned held = 0, bits = 0;
+    for (std::int64_t x = 0; x < width; ++x) {
+      held = held << depth | values[static_cast<std::size_t>(y * width + x)];
+      if ((bits += depth) < 8 && x + 1 < width) continue;
+      raw.push_back(static_cast<std::uint8_t>(held << (8 - bits)));
+      held = bits = 0;
+    }
+  }
+  return png_file(height, width, depth, palette.empty() ? 0 : 3, raw, palette);
+}
+
 /// `depth` 8 or 16. With 16, the upper byte is the picture's and the lower one is 77.
 inline Bytes png_bytes(const Picture& picture, std::uint8_t depth = 8) {
   static constexpr std::uint8_t kColorType[] = {0, 0, 4, 2, 6};
-  Bytes header =
-      big_endian(std::vector{static_cast<std::uint32_t>(picture.width), static_cast<std::uint32_t>(picture.height)});
-  append(header, {depth, kColorType[picture.channels], 0, 0, 0});
   Bytes raw;
   std::size_t next = 0;
   for (std::int64_t y = 0; y < picture.height; ++y) {
@@ -122,15 +153,7 @@ inline Bytes png_bytes(const Picture& picture, std::uint8_t depth = 8) {
       if (depth == 16) raw.push_back(77);
     }
   }
-  Bytes packed(compressBound(raw.size()));
-  uLongf size = packed.size();
-  compress(packed.data(), &size, raw.data(), raw.size());
-  packed.resize(size);
-  Bytes bytes{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-  append(bytes, png_chunk("IHDR", header));
-  append(bytes, png_chunk("IDAT", packed));
-  append(bytes, png_chunk("IEND", {}));
-  return bytes;
+  return png_file(picture.height, picture.width, depth, kColorType[picture.channels], raw);
 }
 
 template <class T>

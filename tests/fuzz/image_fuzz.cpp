@@ -1,6 +1,6 @@
 // Image decoders: any input gives pixels of the declared size, or an ImageError at an offset of the file; memory stays
-// within the limits for these pixels and this input. The first byte selects color, rotation and a reduced size; every
-// third length decodes only the middle.
+// within the limits for these pixels and this input. The first byte selects color, rotation and a reduced size, or a
+// mask with or without colors; every third length decodes only the middle.
 
 #include <cstdint>
 
@@ -19,10 +19,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     };
   static data::Array out;  // reused, as in a worker
   const data::ImageBytes file{data + 1, size - 1};
+  const bool is_mask = (data[0] & 3U) == 3;
+  data::MaskReading reading;
+  if ((data[0] & 4U) != 0) reading = {.colors = {{0, 0, 0}, {255, 255, 255}, {128, 64, 128}}, .ignored = {{9, 9, 9}}};
   try {
     // Few mutations of a PNG have valid checksums; every second one skips their check.
     if (size % 2 == 0 && data::image_format(file) == data::ImageFormat::kPng) {
-      data::decode_stb(file, data::ImageFormat::kPng, options, out);
+      is_mask ? data::decode_png_mask(file, reading, out)
+              : data::decode_stb(file, data::ImageFormat::kPng, options, out);
+    } else if (is_mask) {
+      data::decode_mask(file, reading, out);
     } else {
       data::decode_image(file, options, out);
     }
@@ -32,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     [[maybe_unused]] static volatile std::uint8_t sink;
     sink = all;
   } catch (const data::ImageError& error) {
-    if (error.byte() < 0 || error.byte() > static_cast<std::int64_t>(size - 1)) __builtin_trap();
+    if (error.byte() < (is_mask ? -1 : 0) || error.byte() > static_cast<std::int64_t>(size - 1)) __builtin_trap();
   }
   if (out.u8.capacity() > (64U << 20)) out = {};
   return 0;

@@ -13,6 +13,9 @@
 namespace dptrain::data {
 namespace {
 
+/// PNG is the densest format: deflate packs at most 1032 bytes into one (RFC 1951), of 8 pixels each.
+constexpr std::int64_t kMaxPixelsPerByte = 8 * 1032;
+
 /// Pillow's convert("L"), ITU-R 601 in 16 bits.
 std::uint8_t luminance(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
@@ -42,13 +45,21 @@ void convert_to(ColorMode color, const std::uint8_t* from, std::int64_t count, s
 }  // namespace
 
 ImageError::ImageError(std::int64_t byte, const std::string& reason)
-    : Error(ErrorKind::kData, fmt::format("byte {}: {}", with_commas(byte), reason)), byte_(byte), reason_(reason) {}
+    : Error(ErrorKind::kData, byte < 0 ? reason : fmt::format("byte {}: {}", with_commas(byte), reason)),
+      byte_(byte),
+      reason_(reason) {}
 
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte) {
   if (height < 1 || width < 1) throw ImageError(byte, fmt::format("an image of {} x {} pixels", width, height));
   if (width > kMaxPixels / height)
     throw ImageError(byte, fmt::format("{} x {} pixels; at most {} are decoded", with_commas(width),
                                        with_commas(height), with_commas(kMaxPixels)));
+}
+
+void check_length(ImageBytes file, std::int64_t height, std::int64_t width) {
+  if (height * width / kMaxPixelsPerByte > static_cast<std::int64_t>(file.size()))
+    throw ImageError(static_cast<std::int64_t>(file.size()),
+                     fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
 }
 
 void convert_pixels(const std::uint8_t* pixels, std::int64_t count, int channels, ColorMode color, std::uint8_t* out) {

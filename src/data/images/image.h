@@ -30,7 +30,7 @@ struct DecodeOptions {
   std::function<Window(const Shape&)> part{};
 };
 
-/// An image that cannot be read, with the byte offset in the file and the decoder's message.
+/// An image that cannot be read, with the byte offset in the file (-1: unknown) and the decoder's message.
 class ImageError : public Error {
  public:
   ImageError(std::int64_t byte, const std::string& reason);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "data/images/image.h"
+#include "data/images/mask.h"
 
 namespace dptrain::data {
 
@@ -19,6 +20,8 @@ ImageFormat image_format(ImageBytes file);
 
 /// Throws for images of more than kMaxPixels. `byte`: offset of the size in the file.
 void check_pixels(std::int64_t height, std::int64_t width, std::int64_t byte);
+/// Throws for a file, at most as dense as PNG, that is too short for its pixels.
+void check_length(ImageBytes file, std::int64_t height, std::int64_t width);
 constexpr std::int64_t channels_of(ColorMode color) {
   return color == ColorMode::kGrayscale ? 1 : color == ColorMode::kRgb ? 3 : 4;
 }
@@ -33,6 +36,8 @@ void decode_pnm(ImageBytes file, const DecodeOptions& options, Array& out);
 
 /// Throws for a truncated file or a wrong checksum of a critical chunk. stb_image checks neither.
 void check_png(ImageBytes file);
+/// PNG masks (mask.h), without check_png().
+void decode_png_mask(ImageBytes file, const MaskReading& reading, Array& out);
 
 /// EXIF orientation 1..8 from the payload of a JPEG's APP1 marker; 1 if it has none.
 int exif_orientation(ImageBytes app1);

@@ -45,8 +45,6 @@ std::size_t allocation_limit(std::int64_t height, std::int64_t width) {
   constexpr std::int64_t kSlack = 64 << 10;
   return static_cast<std::size_t>(2 * (8 * width * height + height + kSlack));
 }
-/// PNG is the densest format: deflate packs at most 1032 bytes into one (RFC 1951), of 8 pixels each.
-constexpr std::int64_t kMaxPixelsPerByte = 8 * 1032;
 /// stb_image unpacks a GIF into three arrays of the whole image, and a small file may claim any size.
 constexpr std::int64_t kMaxGifPixels = std::int64_t{1} << 24;
 constexpr std::size_t kHeaderLimit = 1 << 20;  // allocation limit while the size is unknown
@@ -115,9 +113,7 @@ void decode_stb(ImageBytes file, ImageFormat format, const DecodeOptions& option
       throw ImageError(input.position(),
                        fmt::format("{} x {} pixels; at most {} of a GIF are decoded", with_commas(width),
                                    with_commas(height), with_commas(kMaxGifPixels)));
-    if (std::int64_t{height} * width / kMaxPixelsPerByte > static_cast<std::int64_t>(file.size()))
-      throw ImageError(static_cast<std::int64_t>(file.size()),
-                       fmt::format("truncated: an image of {} x {} pixels needs more bytes", width, height));
+    check_length(file, height, width);
   }
   StbInput input(file);
   most_bytes = allocation_limit(height, width);
