@@ -173,6 +173,7 @@ Experiment read(const config::Node& root, const std::string& name, config::Diagn
   check_virtual_shards(reader, place(root, "parallel", "virtual_shards"), file,
                        diagnostics.ok() ? &experiment.graph : nullptr);
   if (diagnostics.ok()) check_objectives(reader, file.train, experiment.graph);
+  if (diagnostics.ok()) resolve_ignored_class(reader, file);
   if (diagnostics.ok()) check_mixed_labels(reader, file.data, file.train, experiment.graph);
   if (diagnostics.ok() && overrides.callbacks) {  // older runs with these metrics can still be evaluated
     warn_of_step_moments(diagnostics, file.train, experiment.graph);

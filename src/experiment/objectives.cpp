@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/text.h"
+#include "data/sources/dataset.h"
 #include "nn/counting_metrics.h"
 #include "nn/layer.h"
 #include "nn/loss.h"
@@ -70,6 +71,13 @@ void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train
   }
 }
 
+/// Whether a mapping in this tree has the key.
+bool has_key(const config::Node& node, const char* key) {
+  const auto inside = [&](const config::Node& part) { return has_key(part, key); };
+  return node.find(key) != nullptr || std::ranges::any_of(node.items(), inside) ||
+         std::ranges::any_of(node.entries(), [&](const config::Node::Entry& entry) { return inside(entry.value); });
+}
+
 }  // namespace
 
 std::vector<std::string> output_names(const graph::Graph& graph) {
@@ -87,6 +95,10 @@ std::vector<plan::Objective> objectives(const TrainSection& train, const graph::
     plan::Objective one{.output = static_cast<int>(i), .loss = *loss};
     if (const double* weight = train.loss_weights.find(names[i])) one.weight = *weight;
     if (const auto* metrics = train.metrics.find(names[i])) one.metrics.assign(metrics->begin(), metrics->end());
+    if (train.ignore_class && nn::compares_classes(one.loss)) {
+      one.ignore_class = train.ignore_class;
+      one.loss = nn::with_ignore_class(one.loss, *train.ignore_class);
+    }
     all.push_back(std::move(one));
   }
   return all;
@@ -125,6 +137,38 @@ void check_objectives(config::Reader& reader, const TrainSection& train, const g
         train.class_weight->mark,
         "train.class_weight: the model has several outputs; give samples weights with sample_weight in the data "
         "set, and outputs with train.loss_weights");
+}
+
+void resolve_ignored_class(config::Reader& reader, ConfigFile& file) {
+  const DataSection& data = file.data;
+  std::optional<std::int64_t>& ignored = file.train.ignore_class;
+  std::string first;  // the role whose number applies
+  for (const auto& [role, set] : {std::pair{"data.train", &data.train}, std::pair{"data.validation", &data.validation},
+                                  std::pair{"data.test", &data.test}}) {
+    if (!*set) continue;
+    for (const config::Node::Entry& part : set->write(true).entries())
+      for (const config::Node::Entry& argument : part.value.entries())
+        if (has_key(argument.value, "ignore_class"))
+          reader.error(set->mark(),
+                       fmt::format("{}: ignore_class of a part has no effect; set it in {} itself", role, set->name()));
+    const std::optional<std::int64_t> own = data::def_of(*set).common(set->spec()).ignore_class;
+    if (first.empty())
+      first = role, ignored = own;
+    else if (own && own != ignored)
+      reader.error(set->mark(), fmt::format("{}: ignore_class is {}, but {} has {}; give both the same number", role,
+                                            *own, first, ignored ? std::to_string(*ignored) : "none"));
+  }
+  if (!ignored || !file.train.loss) return;
+  for (const auto& entry : file.train.loss.entries)
+    if (const auto own = entry.value ? nn::ignore_class(entry.value) : std::nullopt; own && own != ignored)
+      reader.error(entry.value.mark(), fmt::format("{}: ignore_class is {}, but {} has {}; remove it from the loss",
+                                                   entry.value.name(), *own, first, *ignored));
+  const auto fits = [](const auto& entry) { return entry.value && nn::compares_classes(entry.value); };
+  const config::Typed& loss = file.train.loss.entries.front().value;
+  if (std::ranges::none_of(file.train.loss.entries, fits) && loss)
+    reader.error(loss.mark(), fmt::format("{}: {} has ignore_class {}, but this loss does not compare classes; remove "
+                                          "ignore_class, or try a crossentropy or Dice",
+                                          loss.name(), first, *ignored));
 }
 
 void warn_of_step_moments(config::Diagnostics& diagnostics, const TrainSection& train, const graph::Graph& graph) {

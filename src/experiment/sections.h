@@ -125,6 +125,7 @@ struct TrainSection {
   config::Duration log_every{50, config::Duration::Unit::kSteps};       ///< bare: steps
   std::optional<config::Duration> max_time;                             ///< bare: seconds
   OnNonfinite on_nonfinite{StopSpec{}};
+  std::optional<std::int64_t> ignore_class;  ///< no key: that of the data sets (resolve_ignored_class())
 };
 
 /// "even", one weight per replica, or "auto": adapts to the speed of each replica.

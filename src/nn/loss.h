@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,10 @@ struct LossType final : config::TypeDef {
   std::string example;                   ///< arguments for an output of one axis, if the defaults do not fit
   std::function<bool(const void* spec)> from_logits;
   std::function<std::optional<std::int64_t>(const void* spec)> ignore_class;
+  /// A copy of the spec with another value of its key `ignore_class`; empty: it has no such key.
+  std::function<std::shared_ptr<const void>(const void* spec, std::int64_t ignored)> with_ignore_class;
+  /// Whether one number of the loss covers several positions of this output.
+  std::function<bool(const void* spec, const Shape& output)> sums_positions;
   /// Reason why the loss does not fit, as the rest of "<Loss>: ..."; "" if it fits.
   std::function<std::string(const void* spec, const LossFit&)> mismatch;
 };
@@ -50,8 +55,12 @@ struct LossType final : config::TypeDef {
 const LossType& loss_type(const config::Typed& loss);
 /// Whether the loss's own key `from_logits` is true.
 bool from_logits(const config::Typed& loss);
-/// The class of positions that the loss and its metrics leave out; none by default.
+/// The loss's own key `ignore_class`; plan::ignored_class() also considers the data set.
 std::optional<std::int64_t> ignore_class(const config::Typed& loss);
+/// The loss with this value of its key `ignore_class`; unchanged if it has no such key.
+config::Typed with_ignore_class(const config::Typed& loss, std::int64_t ignored);
+/// Whether labels are classes or their probabilities, also those of Dice, so that positions of a class can be ignored.
+bool compares_classes(const config::Typed& loss);
 
 /// Builder, one expression per loss. Converting it to RegisteredLoss registers it:
 ///   const RegisteredLoss kHuber = loss<losses::Huber>("Huber", "huber").key(...);
@@ -68,6 +77,7 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
     type_->keras_name = std::move(keras_name);
     type_->from_logits = [](const void*) { return false; };
     type_->ignore_class = [](const void*) { return std::optional<std::int64_t>(); };
+    type_->sums_positions = [](const void*, const Shape&) { return false; };
     type_->mismatch = [](const void*, const LossFit&) { return std::string(); };
   }
 
@@ -84,11 +94,20 @@ class LossBuilder : public config::TypeBuilder<LossBuilder<Spec>, Spec, LossType
   /// Adds the key `ignore_class`. The plan makes a mask from the labels.
   LossBuilder&& ignores_class(std::optional<std::int64_t> Spec::*member) {
     type_->ignore_class = [member](const void* s) { return static_cast<const Spec*>(s)->*member; };
+    type_->with_ignore_class = [member](const void* s, std::int64_t ignored) {
+      auto copy = std::make_shared<Spec>(*static_cast<const Spec*>(s));
+      (*copy).*member = ignored;
+      return std::shared_ptr<const void>(std::move(copy));
+    };
     return this->key(config::key("ignore_class", member)
-                         .between(0, 65535)
-                         .doc("label of positions that neither the loss nor the metrics count, such as 255"));
+                         .between(-1, 65535)
+                         .doc("label of positions that neither the loss nor the metrics count, such as 255; default: "
+                              "`ignore_class` of the data set"));
   }
   LossBuilder&& mismatch(std::string (*f)(const Spec&, const LossFit&)) { return type_->mismatch = untyped(f), self(); }
+  LossBuilder&& sums_positions(bool (*f)(const Spec&, const Shape&)) {
+    return type_->sums_positions = untyped(f), self();
+  }
   LossBuilder&& example(std::string arguments) { return type_->example = std::move(arguments), self(); }
 };
 

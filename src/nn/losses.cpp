@@ -146,6 +146,11 @@ std::string all_axes(const Shape& output) {
   return join(axes, ", ");
 }
 
+/// Whether the sums include other axes than the last, which has the values of one position.
+bool sums_over_positions(const SumAxes& spec, const Shape& output) {
+  return sorted_axes(spec, output).front() < output.rank();
+}
+
 std::string axes_mismatch(const SumAxes& spec, const LossFit& fit) {
   if (!spec.axis || spec.axis->empty())
     return fmt::format(
@@ -155,7 +160,7 @@ std::string axes_mismatch(const SumAxes& spec, const LossFit& fit) {
   const std::vector<std::int64_t> axes = sorted_axes(spec, fit.output);
   bool fits = axes.front() >= 1 && axes.back() <= fit.output.rank();
   for (std::size_t i = 1; i < axes.size(); ++i) fits = fits && axes[i] == axes[i - 1] + 1;
-  if (fits && fit.masked && axes.front() < fit.output.rank())
+  if (fits && fit.masked && sums_over_positions(spec, fit.output))
     return fmt::format(
         "its sums include the steps of a mask; write the last axis alone, axis: [{}], or remove the mask",
         fit.output.rank());
@@ -176,6 +181,7 @@ LossBuilder<OverAxes<F>> sums_loss(const std::string& name, const std::string& k
                       .doc("required: axes to sum over, such as [1, 2, 3] of [H, W, C]; not the batch, 0"))
       .labels_in_unit_interval()
       .mismatch([](const OverAxes<F>& spec, const LossFit& fit) { return axes_mismatch(spec, fit); })
+      .sums_positions([](const OverAxes<F>& spec, const Shape& output) { return sums_over_positions(spec, output); })
       .example("axis: [1]");
 }
 

@@ -42,8 +42,8 @@ struct CategoricalCrossentropySpec {
   double label_smoothing = 0;  ///< s
 };
 
-/// -ln q of the label's class, with q as in CategoricalCrossentropySpec; labels are class numbers. With ignore_class
-/// the mean over the positions of the global batch that have another label.
+/// -ln q of the label's class, with q as in CategoricalCrossentropySpec; labels are class numbers. ignore_class is
+/// Keras's key; that of the data set applies to all losses of classes (plan::ignored_class()).
 struct SparseCategoricalCrossentropySpec {
   bool from_logits = false;
   std::optional<std::int64_t> ignore_class{};

@@ -7,6 +7,7 @@
 #include "nn/activations.h"
 #include "nn/layer.h"
 #include "nn/metric.h"
+#include "nn/metrics.h"
 #include "plan/stages.h"
 
 namespace dptrain::plan {
@@ -71,7 +72,7 @@ void check_shape(const config::Typed& loss, const LossType& type, const Output& 
 
 void check_class_weights(const config::Typed& loss, const LossType& type, const Output& output, std::size_t weights) {
   const bool classes = type.reads == Reads::kClasses && has_rows(output);
-  const bool two = type.reads == Reads::kProbabilities && output.shape.elements() == 1;
+  const bool two = type.reads == Reads::kProbabilities && nn::MetricSubject{.output = output.shape}.classes() == 1;
   if (!classes && !two)
     refuse(loss, fmt::format("class_weight needs one class per sample or position, which output {} of shape {} and "
                              "this loss do not have; remove class_weight, or try categorical_crossentropy",
@@ -100,14 +101,16 @@ std::int64_t masked_positions(const config::Typed& loss, const graph::Graph& gra
   return steps.elements();
 }
 
-/// The class that the loss leaves out. Refuses one if a layer masks the output.
-std::optional<std::int32_t> ignored_class(const config::Typed& loss, const Output& output, bool masked) {
-  const std::optional<std::int64_t> ignored = nn::ignore_class(loss);
-  if (!ignored) return std::nullopt;
-  if (masked)
-    refuse(loss, fmt::format("ignore_class and the mask of output {} cannot be combined; remove one of the two",
-                             output.name));
-  return static_cast<std::int32_t>(*ignored);
+/// Masks the positions of an ignored class. Refuses one if a layer masks the output.
+void mask_ignored(const Objective& objective, const LossType& type, const Output& output, LossStep& loss) {
+  const std::optional<std::int64_t> ignored = ignored_class(objective);
+  if (!ignored) return;
+  if (loss.masked())
+    refuse(loss.loss, fmt::format("ignore_class and the mask of output {} cannot be combined; remove one of the two",
+                                  output.name));
+  loss.ignore_class = static_cast<std::int32_t>(*ignored);
+  loss.masked_positions = nn::MetricSubject{.output = output.shape}.positions();
+  loss.sums_positions = type.sums_positions(loss.loss.spec(), output.shape);
 }
 
 void check_activation(const config::Typed& loss, const LossType& type, const Output& output) {
@@ -143,6 +146,10 @@ std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>
   std::vector<std::string> names;
   std::size_t offset = 1;
   for (const config::Typed& metric : metrics) {
+    if (loss.ignore_class && metric.get_if<nn::R2ScoreSpec>() != nullptr)
+      refuse(metric, fmt::format("cannot leave out the samples of the ignored class {}; remove this metric or "
+                                 "ignore_class",
+                                 *loss.ignore_class));
     nn::ResolvedMetric& one = all.emplace_back(
         nn::resolve_metric(metric, {.name = output.name, .output = output.shape, .labels = output.labels}));
     one.offset = offset;
@@ -159,6 +166,10 @@ std::vector<nn::ResolvedMetric> resolve_metrics(const std::vector<config::Typed>
 }
 
 }  // namespace
+
+std::optional<std::int64_t> ignored_class(const Objective& objective) {
+  return objective.ignore_class ? objective.ignore_class : nn::ignore_class(objective.loss);
+}
 
 std::optional<Activation> pure_activation(const config::Typed& layer) {
   if (const auto* s = layer.get_if<nn::ActivationSpec>()) return s->activation;
@@ -195,8 +206,7 @@ void resolve_losses(Draft& draft) {
     loss.masked_positions = masked_positions(loss.loss, graph, graph.outputs[at(objective.output)], output);
     check_shape(loss.loss, type, output, loss.masked());
     check_labels(loss.loss, type, output);
-    loss.ignore_class = ignored_class(loss.loss, output, loss.masked());
-    if (loss.ignore_class) loss.masked_positions = output.shape.elements() / output.shape.back();
+    mask_ignored(objective, type, output, loss);
     check_activation(loss.loss, type, output);
     if (!loss.class_weights.empty()) check_class_weights(loss.loss, type, output, loss.class_weights.size());
     loss.metrics = resolve_metrics(objective.metrics, output, loss);

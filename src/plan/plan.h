@@ -176,12 +176,15 @@ struct LossStep {
   /// the valid positions of the global batch.
   int mask = kAbsent;
   std::int64_t masked_positions = 0;           ///< elements of the mask of one sample; 0: there is none
-  std::optional<std::int32_t> ignore_class{};  ///< positions with this label are not valid
+  std::optional<std::int32_t> ignore_class{};  ///< positions with this label are not valid; rows of -1 for kDense
+  bool sums_positions = false;  ///< each number is a sum over valid positions; their mean is over samples
   /// Index of its first number in a step's sums: the summed loss, each metric's state, the count of valid positions.
   std::size_t first_sum = 0;
   std::size_t sums() const { return valid_sum() + (masked() ? 1 : 0); }
 
   bool masked() const { return masked_positions > 0; }
+  /// Whether the loss is the mean over the valid positions of the global batch.
+  bool averages_valid() const { return masked() && !sums_positions; }
   bool has_mask_tensor() const { return masked() && !ignore_class; }
   /// Index of the number of valid positions among its sums.
   std::size_t valid_sum() const { return metrics.empty() ? 1 : metrics.back().offset + metrics.back().state; }
@@ -240,7 +243,11 @@ struct Objective {
   std::vector<config::Typed> metrics{};
   std::vector<float> class_weights{};  ///< one per class (one output: two); may be empty
   nn::LabelKind labels = nn::LabelKind::kClass;
+  std::optional<std::int64_t> ignore_class{};  ///< of the data set
 };
+
+/// Label of the positions that the loss and its metrics leave out: that of the data set, else the loss's own key.
+std::optional<std::int64_t> ignored_class(const Objective& objective);
 
 struct PlanOptions {
   std::vector<Objective> objectives;                      ///< at most one per output; empty: prediction only

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "experiment/experiment.h"
+#include "nn/loss.h"
 #include "nn/metric.h"
 #include "session/evaluation.h"
 #include "session/session.h"
@@ -106,6 +107,51 @@ TEST(Objectives, RejectInvalidSettings) {
   EXPECT_THAT(two_outputs_refused("loss: mse, loss_weights: {trunk: 2}"), HasSubstr("no output 'trunk'"));
   EXPECT_THAT(two_outputs_refused("loss: mse, class_weight: balanced"), HasSubstr("the model has several outputs"));
   EXPECT_THAT(two_outputs_refused("loss: {MeanSquareError: {}}"), HasSubstr("did you mean 'MeanSquaredError'?"));
+}
+
+/// A config of maps of classes; `data` and `loss` are inserted.
+experiment::Experiment maps(const std::string& data, const std::string& loss) {
+  return experiment::load_experiment_text(
+      "dptrain: 1\n"
+      "model:\n"
+      "  layers:\n"
+      "    - Input: {name: x, shape: [4, 4, 1]}\n"
+      "    - Dense: {name: map, units: 3, activation: softmax}\n"
+      "    - Flatten: {name: flat}\n"
+      "    - Dense: {name: size, units: 1}\n"
+      "  outputs: [map, size]\n"
+      "data: {" +
+          data +
+          "}\n"
+          "train: {epochs: 1, batch_size: 3, loss: " +
+          loss + "}\n",
+      "maps.yaml", {});
+}
+
+TEST(Objectives, IgnoreTheClassOfTheDataSet) {
+  const std::string ignoring = "train: {Synthetic: {samples: 12, ignore_class: 255}}";
+  for (const std::string name :
+       {"sparse_categorical_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy",
+        "binary_crossentropy", "binary_focal_crossentropy", "{Dice: {axis: [1, 2, 3]}}"}) {
+    const experiment::Experiment e = maps(ignoring, "{map: " + name + ", size: mse}");
+    const auto all = objectives(e.config.train, e.graph);
+    EXPECT_EQ(plan::ignored_class(all[0]), 255) << name;
+    EXPECT_EQ(plan::ignored_class(all[1]), std::nullopt) << "a regression has no classes";
+    EXPECT_EQ(nn::ignore_class(all[0].loss),
+              name.starts_with("sparse") ? std::optional<std::int64_t>(255) : std::nullopt)
+        << "only this loss has the key in Keras";
+  }
+  const auto of = [](const std::string& data, const std::string& loss) {
+    const experiment::Experiment e = maps(data, "{map: " + loss + "}");
+    return plan::ignored_class(objectives(e.config.train, e.graph).front());
+  };
+  const std::string plain = "train: {Synthetic: {samples: 12}}", sparse = "sparse_categorical_crossentropy";
+  EXPECT_EQ(of(plain, sparse), std::nullopt);
+  EXPECT_EQ(of(plain, "{SparseCategoricalCrossentropy: {ignore_class: 7}}"), 7) << "Keras's key";
+  EXPECT_EQ(of(ignoring, "{SparseCategoricalCrossentropy: {ignore_class: 255}}"), 255);
+  EXPECT_EQ(of(ignoring + ", validation: {Synthetic: {ignore_class: 255}}", sparse), 255);
+  EXPECT_EQ(of(ignoring + ", test: {Synthetic: {}}", sparse), 255);
+  EXPECT_EQ(of("validation: {Synthetic: {ignore_class: 3}}", sparse), 3) << "without data.train";
 }
 
 TEST(Objectives, SyntheticHasLabelsForAll) {

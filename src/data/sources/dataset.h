@@ -129,7 +129,7 @@ DatasetBuilder<Spec> dataset_def(config::Schema schema, Open open,
                       "[small, large]}; default: from the data set, if it has names")
                  .template field<Spec>());
   schema.add(config::key("ignore_class", &DatasetCommon::ignore_class)
-                 .at_least(-1)
+                 .between(-1, 65535)
                  .doc("label of positions that losses and metrics leave out, often 255")
                  .template field<Spec>());
   schema.add(config::key("fill_label", &DatasetCommon::fill_label)
