@@ -122,7 +122,7 @@ void SessionData::resolve_class_weights(const SessionOptions& options) {
                                              .which = data::find_label(*sources_.train, side.output_names.front()),
                                              .outputs = side.outputs.front().elements() / positions,
                                              .positions = positions,
-                                             .ignored = nn::ignore_class(objectives_.front().loss),
+                                             .ignored = plan::ignored_class(objectives_.front()),
                                              .synthetic = options.data == DataMode::kSynthetic});
 }
 
@@ -240,16 +240,17 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
 std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& side) const {
   std::vector<data::LabelForm> labels;
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
-    const auto& [output, loss, weight, metrics, class_weights, kind] = objectives_[i];
-    const std::optional<std::int64_t> ignored = nn::ignore_class(loss);
+    const plan::Objective& one = objectives_[i];
+    const bool dense = one.labels == nn::LabelKind::kDense;
+    const std::optional<std::int64_t> ignored = plan::ignored_class(one);
     labels.push_back({.output = side.output_names[i],
-                      .kind = kind,
+                      .kind = one.labels,
                       .width = side.outputs[i].elements(),
                       .positions = experiment::positions_of(side.outputs[i]),
-                      .map = label_map(loss, side.outputs[i]),
+                      .map = label_map(one.loss, side.outputs[i]),
                       .ignored = ignored,
                       .fill = fill_label().value_or(ignored.value_or(0)),
-                      .probabilities = kind == nn::LabelKind::kDense && nn::loss_type(loss).labels_in_unit_interval});
+                      .probabilities = dense && nn::loss_type(one.loss).labels_in_unit_interval});
   }
   return labels;
 }
