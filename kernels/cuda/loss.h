@@ -31,7 +31,8 @@ void element_loss(const Launch& at, DType type, const LossRows& rows, const F& f
 /// loss = sum of f(q, y') over the classes, where q is p / sum p for probabilities and softmax(z) for logits.
 template <class F>
 void class_loss(const Launch& at, DType type, const LossRows& rows, bool logits, const F& f);
-/// Losses of sums over the middle axis of [rows, width, inner]: loss is [rows, inner]. Class labels require inner == 1.
+/// Losses of sums over the middle axis of [rows, width, inner], without the positions that rows.positions leaves out,
+/// whose gradient is zero: loss is [rows, inner]. Class labels require inner == 1.
 template <class F>
 void sums_loss(const Launch& at, DType type, const LossRows& rows, std::int64_t inner, const F& f);
 /// loss = max(0, largest (1 - y) p - sum y p + 1); elements that tie for the largest share its gradient.
@@ -64,6 +65,8 @@ void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::
 /// mask[i] = 1 if labels[i] != ignored, else 0.
 void mask_labels(const Launch& at, const std::int32_t* labels, std::int64_t n, std::int32_t ignored,
                  std::uint8_t* mask);
+/// mask[i] = 0 if the first value of row i of labels [n, width] is negative, else 1.
+void mask_labels(const Launch& at, const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask);
 
 /// *valid += number of ones in the mask of n bytes, each 0 or 1.
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid);

@@ -58,6 +58,10 @@ __global__ void mask_labels_kernel(const std::int32_t* labels, std::int64_t n, s
   for (std::int64_t i = thread_number(); i < n; i += thread_count()) mask[i] = labels[i] != ignored ? 1 : 0;
 }
 
+__global__ void mask_rows_kernel(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask) {
+  for (std::int64_t i = thread_number(); i < n; i += thread_count()) mask[i] = labels[i * width] < 0.0F ? 0 : 1;
+}
+
 /// One block; sums of integers do not depend on the order.
 __global__ void count_valid_kernel(const std::uint8_t* mask, std::int64_t n, double* valid) {
   double count = 0.0;
@@ -144,6 +148,10 @@ void mask_gradient(const Launch& at, DType type, const std::uint8_t* mask, std::
 void mask_labels(const Launch& at, const std::int32_t* labels, std::int64_t n, std::int32_t ignored,
                  std::uint8_t* mask) {
   if (n > 0) DPTRAIN_LAUNCH_FLAT(at, mask_labels_kernel, grid_for(at, n), kBlock, labels, n, ignored, mask);
+}
+
+void mask_labels(const Launch& at, const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask) {
+  if (n > 0) DPTRAIN_LAUNCH_FLAT(at, mask_rows_kernel, grid_for(at, n), kBlock, labels, n, width, mask);
 }
 
 void count_valid(const Launch& at, const std::uint8_t* mask, std::int64_t n, double* valid) {

@@ -108,6 +108,9 @@ class Device : public plan::Capabilities {
   /// mask[i] = 1 if labels[i] differs from `ignored`, else 0. Queued.
   virtual void mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
                            Stream& stream) = 0;
+  /// mask[i] = 0 if the first value of row i of labels [n, width] is negative, else 1. Queued.
+  virtual void mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask,
+                           Stream& stream) = 0;
   /// *valid += the number of ones in the mask of n bytes, each 0 or 1. Queued.
   virtual void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) = 0;
   /// *scale = positions / (the sum of `ranks` counts, `stride` doubles apart, + plan::kMaskEpsilon). Queued.

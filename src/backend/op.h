@@ -165,8 +165,8 @@ struct LossArgs {
   void* gradient = nullptr;   ///< d loss / d prediction times gradient_scale, of the compute type; null in evaluation
   double gradient_scale = 1;  ///< LossStep::weight / samples of the global batch
   const std::uint8_t* mask = nullptr;  ///< [rows, positions]: 1 counts, 0 does not; null: all count. For masked losses
-  /// Device memory, of a masked loss with a gradient: samples of the global batch / their weight (plan::weight_of),
-  /// another factor of the gradient.
+  /// Device memory, with a gradient and if the loss averages_valid(): samples of the global batch / their weight
+  /// (plan::weight_of), another factor of the gradient.
   const float* mask_scale = nullptr;
   const kernels::LossScale* loss_scale = nullptr;  ///< device memory: another factor of the gradient; null: none
   bool weighted = false;                           ///< by the plan's class weights, where it has any: in training

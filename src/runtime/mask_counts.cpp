@@ -30,7 +30,7 @@ void MaskCounts::share(std::int64_t samples) {
   }
   for (std::size_t i = 0; i < plan_.losses.size(); ++i) {
     const plan::LossStep& loss = plan_.losses[i];
-    if (!loss.masked()) continue;
+    if (!loss.averages_valid()) continue;
     const double positions = static_cast<double>(samples) * static_cast<double>(loss.masked_positions);
     device_.mask_scale(counts->as<double>() + i, ranks_, static_cast<std::int64_t>(plan_.losses.size()), positions,
                        scales_->as<float>() + i, stream_);

@@ -226,11 +226,12 @@ struct ReplicaSet::Impl {
 
   /// Replaces masked losses by the mean over all valid positions of the batch, times its samples.
   void mean_over_valid(StepSums& sum) const {
-    if (sum.samples == 0 || std::ranges::none_of(plan.losses, &plan::LossStep::masked)) return;
+    if (sum.samples == 0 || std::ranges::none_of(plan.losses, &plan::LossStep::averages_valid)) return;
     sum.loss = 0;
     for (const plan::LossStep& loss : plan.losses) {
       double& own = sum.outputs[loss.first_sum];
-      if (loss.masked()) own *= static_cast<double>(sum.samples) / plan::weight_of(loss, sum.outputs, sum.samples);
+      if (loss.averages_valid())
+        own *= static_cast<double>(sum.samples) / plan::weight_of(loss, sum.outputs, sum.samples);
       sum.loss += loss.weight * own;
     }
   }

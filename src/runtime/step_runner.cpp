@@ -61,7 +61,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
     label_masks_.push_back(loss.ignore_class && is_in_this_slot(loss)
                                ? device.allocate(static_cast<std::size_t>(rows_ * loss.masked_positions))
                                : nullptr);
-  masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::masked);
+  masked_ = training_ && std::ranges::any_of(plan.losses, &plan::LossStep::averages_valid);
   if (masked_ && slot_ == 0) counts_.emplace(plan, device, stream, collective);
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (const int tensor : plan.steps[s].parameter_gradient_tensors)
@@ -162,10 +162,19 @@ void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
   batch_ = batches_.arrive(slice, set, stream_);
   bindings.bind_inputs(batch_.inputs);
   for (std::size_t i = 0; i < label_masks_.size(); ++i)
-    if (label_masks_[i] && batch_.labels.size() > i)
-      device_.mask_labels(static_cast<const std::int32_t*>(batch_.labels[i]),
-                          slice.rows * plan_.losses[i].masked_positions, *plan_.losses[i].ignore_class,
-                          label_masks_[i]->as<std::uint8_t>(), stream_);
+    if (label_masks_[i] && batch_.labels.size() > i) mask_labels(i, slice.rows);
+}
+
+/// Makes the mask of loss number `i` from the labels of the bound batch.
+void StepRunner::mask_labels(std::size_t i, std::int64_t rows) {
+  const plan::LossStep& loss = plan_.losses[i];
+  const std::int64_t positions = rows * loss.masked_positions;
+  auto* const mask = label_masks_[i]->as<std::uint8_t>();
+  if (loss.labels == nn::LabelKind::kClass)
+    return device_.mask_labels(static_cast<const std::int32_t*>(batch_.labels[i]), positions, *loss.ignore_class, mask,
+                               stream_);
+  const std::int64_t width = plan_.tensors[at(loss.prediction)].shape.elements() / loss.masked_positions;
+  device_.mask_labels(static_cast<const float*>(batch_.labels[i]), positions, width, mask, stream_);
 }
 
 const std::uint8_t* StepRunner::mask_of(std::size_t loss, const Bindings& bindings) const {
@@ -268,7 +277,7 @@ void StepRunner::run_forward_step(std::size_t s, const BatchView& slice, const S
 /// Adds the valid positions of the slice to the counts. Its forward has written the masks.
 void StepRunner::count_valid(const BatchView& slice) {
   for (std::size_t i = 0; counts_ && i < plan_.losses.size() && slice.rows > 0; ++i)
-    if (plan_.losses[i].masked()) counts_->add(i, mask_of(i, *training_), slice.rows);
+    if (plan_.losses[i].averages_valid()) counts_->add(i, mask_of(i, *training_), slice.rows);
 }
 
 void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const StepInputs& in,
@@ -307,7 +316,7 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
         .gradient = training ? bindings.tensor(loss.prediction_gradient) : nullptr,
         .gradient_scale = training ? loss.weight / static_cast<double>(in.global_samples) : 1.0,
         .mask = mask,
-        .mask_scale = training && loss.masked() ? counts_->scale(i) : nullptr,
+        .mask_scale = training && loss.averages_valid() ? counts_->scale(i) : nullptr,
         .loss_scale = training && scales_loss_ ? loss_scale_ : nullptr,
         .weighted = training,
         .sums = buffers_->sums_of(loss),

@@ -107,6 +107,7 @@ class StepRunner {
   void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
   /// Common beginning of all passes.
   void bind(const BatchView& slice, int set, Bindings& bindings);
+  void mask_labels(std::size_t i, std::int64_t rows);
   /// Packs the weights of ops again if they have changed.
   void pack(const Bindings& bindings);
   void run_forward(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training,
@@ -160,8 +161,8 @@ class StepRunner {
   const std::vector<int> mask_steps_;                     ///< result of plan::mask_steps
   const std::vector<int> predicted_;                      ///< result of plan::predicted_tensors
   std::vector<std::unique_ptr<backend::Buffer>> label_masks_;  ///< per loss; null: not made from the labels
-  std::optional<MaskCounts> counts_;             ///< only in the primary slot in training with masked losses
-  bool masked_ = false;                          ///< losses have masks in training, in some slot
+  std::optional<MaskCounts> counts_;                           ///< only in the primary slot if masked_
+  bool masked_ = false;                          ///< losses are means over valid positions in training, in some slot
   bool counted_ahead_ = false;                   ///< count_ahead() has run for the micro-batches of this step
   std::vector<plan::Need> needs_;                ///< per step
   backend::FusedPasses fused_passes_;            ///< neighbouring steps that share passes

@@ -60,6 +60,10 @@ class ForgetfulDevice final : public backend::Device {
                    backend::Stream& stream) override {
     device_->mask_labels(labels, n, ignored, mask, stream);
   }
+  void mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask,
+                   backend::Stream& stream) override {
+    device_->mask_labels(labels, n, width, mask, stream);
+  }
   void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, backend::Stream& stream) override {
     device_->count_valid(mask, n, valid, stream);
   }

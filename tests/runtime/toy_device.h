@@ -134,6 +134,10 @@ class ToyDevice final : public backend::Device {
                    backend::Stream&) override {
     std::transform(labels, labels + n, mask, [&](std::int32_t label) { return std::uint8_t{label != ignored}; });
   }
+  void mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask,
+                   backend::Stream&) override {
+    for (std::int64_t i = 0; i < n; ++i) mask[i] = labels[i * width] < 0 ? 0 : 1;
+  }
   void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, backend::Stream&) override {
     *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
   }

@@ -141,6 +141,9 @@ void CpuDevice::mask_labels(const std::int32_t* labels, std::int64_t n, std::int
                             Stream&) {
   for (std::int64_t i = 0; i < n; ++i) mask[i] = labels[i] != ignored ? 1 : 0;
 }
+void CpuDevice::mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask, Stream&) {
+  for (std::int64_t i = 0; i < n; ++i) mask[i] = labels[i * width] < 0 ? 0 : 1;
+}
 void CpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream&) {
   *valid += static_cast<double>(std::count(mask, mask + n, std::uint8_t{1}));
 }

@@ -132,6 +132,10 @@ void GpuDevice::mask_labels(const std::int32_t* labels, std::int64_t n, std::int
                             Stream& stream) {
   kernel::mask_labels(launch(stream), labels, n, ignored, mask);
 }
+void GpuDevice::mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask,
+                            Stream& stream) {
+  kernel::mask_labels(launch(stream), labels, n, width, mask);
+}
 void GpuDevice::count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) {
   kernel::count_valid(launch(stream), mask, n, valid);
 }

@@ -50,6 +50,8 @@ class GpuDevice final : public Device {
   void mark_not_finite(const double* value, float* gradient, Stream& stream) override;
   void mask_labels(const std::int32_t* labels, std::int64_t n, std::int32_t ignored, std::uint8_t* mask,
                    Stream& stream) override;
+  void mask_labels(const float* labels, std::int64_t n, std::int64_t width, std::uint8_t* mask,
+                   Stream& stream) override;
   void count_valid(const std::uint8_t* mask, std::int64_t n, double* valid, Stream& stream) override;
   void mask_scale(const double* valid, int ranks, std::int64_t stride, double positions, float* scale,
                   Stream& stream) override;

@@ -41,10 +41,10 @@ struct RowLoss {
   bool computes_hits = false;  ///< the return value of LossOp's function
 };
 
-/// One row per sample. Sums and masked losses need a number for each position, so they have one row per position.
+/// One row per sample. Sums, masks and weights of classes need a number for each position, so there is a row for each.
 template <class F>
 RowLoss row_loss(const F& f, const LossContext& context) {
-  const bool by_position = losses::kSumsElements<F> || context.loss.masked();
+  const bool by_position = losses::kSumsElements<F> || context.loss.masked() || !context.loss.class_weights.empty();
   return {.sample = by_position ? position_rows(context) : SampleRows{.width = context.prediction().elements()},
           .run = [f](const kernel::Launch& at, DType type, const kernel::LossRows& rows) {
             kernel::element_loss(at, type, rows, f);
@@ -132,7 +132,7 @@ class RowLossOp final : public LossOp {
         classes_(classes_of(context)),
         capacity_(context.rows),
         expands_labels_(kIsCpu && has_class_labels() && !loss_.takes_classes) {
-    if (plan_.masked() && loss_.sample.parts() != plan_.masked_positions)
+    if (plan_.averages_valid() && loss_.sample.parts() != plan_.masked_positions)
       throw Error(ErrorKind::kInternal, fmt::format("{}: {} numbers for {} masked positions", plan_.loss.name(),
                                                     loss_.sample.parts(), plan_.masked_positions));
     if (!plan_.class_weights.empty()) class_weights_ = upload(plan_.class_weights, device);
@@ -164,15 +164,17 @@ class RowLossOp final : public LossOp {
                            .gradient = gradient,
                            .gradient_scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts)),
                            .loss_scale = a.loss_scale,
-                           .hit = static_cast<kernel::Hit*>(a.hits)}});
+                           .hit = static_cast<kernel::Hit*>(a.hits)},
+               .positions = {.valid = plan_.sums_positions ? a.mask : nullptr, .width = classes_}});
     if (a.weighted && class_weights_)  // one class per row; the plan checks this
       kernel::weigh_by_class(at, type_, targets, a.rows * (elements_ / classes_), classes_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), values, gradient);
-    if (plan_.masked() && gradient != nullptr)
+    if (plan_.averages_valid() && gradient != nullptr)
       kernel::mask_gradient(at, type_, a.mask, numbers, elements_ / parts, a.mask_scale, gradient);
     if (a.sample_weights != nullptr)
       kernel::weigh_by_sample(at, type_, a.sample_weights, a.rows, parts, elements_, values, gradient);
-    kernel::add_sum(at, values, numbers, static_cast<double>(parts), workspace, a.sums, a.mask);
+    kernel::add_sum(at, values, numbers, static_cast<double>(parts), workspace, a.sums,
+                    plan_.averages_valid() ? a.mask : nullptr);
   }
 
  private:
