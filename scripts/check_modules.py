@@ -83,7 +83,7 @@ LIBRARIES = [
     Library("NCCL", r"nccl\.h", (r"src/distributed/nccl\w*\.(cpp|h)",)),
     Library("CUDA", r"cu(da|dnn|blas|pti|rand)|cooperative_groups|nv(rtc|tx)",
             (r"src/backend/cuda/", r"kernels/cuda/", r"src/distributed/nccl\w*\.(cpp|h)")),
-    Library("sanitizers", r"sanitizer/", (r"kernels/cuda/simt\w*\.(cpp|h)",)),
+    Library("sanitizers", r"sanitizer/", (r"kernels/cuda/simt\w*\.(cpp|h)", r"src/core/poisoning\.h")),
 ]
 
 POSIX = set("""math.h link.h dirent.h dlfcn.h errno.h execinfo.h fcntl.h fnmatch.h glob.h poll.h pthread.h pwd.h sched.h signal.h

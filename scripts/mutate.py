@@ -3,12 +3,13 @@
 
     mutate.py SOURCE BUILD                        all faults; exit 1 if one was missed
     mutate.py SOURCE BUILD --only 3,7             some of them
+    mutate.py SOURCE BUILD --asan-build BUILD     and those that only AddressSanitizer can see
     mutate.py SOURCE BUILD --tsan-build BUILD     and those that only ThreadSanitizer can see
     mutate.py --list [SOURCE]                     only prints them; exit 1 if a text does not occur exactly once,
                                                   or a test does not exist
 
 SOURCE is a separate clone without changes; each fault is written into it and reverted, even if the script is
-interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (and tsan). First,
+interrupted. BUILD is its build folder for Ninja with the tests, configured with the preset release (asan, tsan). First,
 the required tests must pass without a fault; then they are rebuilt and run for each fault. A test that crashes or hangs
 has detected the fault. The faults are typical mistakes: they compile, and change the program's behaviour.
 """
@@ -22,9 +23,12 @@ import signal
 import subprocess
 import sys
 
-Fault = collections.namedtuple("Fault", "kind file old new tests tsan", defaults=[False])
+Fault = collections.namedtuple("Fault", "kind file old new tests preset", defaults=["release"])
 
-# `tests`: folders, for dptrain_test_<folder>, and e2e:<script>.
+# DPTRAIN_SANITIZE of the presets.
+SANITIZERS = {"release": "", "asan": "address,undefined", "tsan": "thread"}
+
+# `tests`: folders, for dptrain_test_<folder>, and e2e:<script>. `preset`: of the build that detects the fault.
 FAULTS = [
     Fault("a dropped term", "src/core/random.cpp", "static_cast<std::uint32_t>(seed_ >> 32) ^ (purpose_ * 0x9E3779B9u)",
           "purpose_ * 0x9E3779B9u", ["core"]),
@@ -88,11 +92,11 @@ FAULTS = [
     Fault("a missing barrier", "kernels/cuda/attention.cu",
           "  __syncthreads();  // the loop may skip all tiles of queries, and their barriers\n", "", ["kernels_cuda"]),
     Fault("a shuffle as a barrier", "kernels/cuda/attention.cu",
-          "      __syncwarp();  // all lanes have read most[i]; shuffles do not order memory\n", "", ["kernels_cuda"], tsan=True),
+          "      __syncwarp();  // all lanes have read most[i]; shuffles do not order memory\n", "", ["kernels_cuda"], preset="tsan"),
     Fault("another order", "kernels/cuda/batch_norm_sums.cu", "add(in[n], ", "add(in[Pass::kAhead - 1 - n], ", ["kernels_cuda"]),
     Fault("an unstable order", "kernels/cuda/embedding.cu", "same & ((1U << lane) - 1)", "same & ~((2U << lane) - 1)", ["kernels_cuda"]),
     Fault("a missing lock", "src/runtime/worker_group.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
-          "return busy_;", ["runtime"], tsan=True),
+          "return busy_;", ["runtime"], preset="tsan"),
     Fault("peer access in one direction", "src/runtime/secondary_slots.cpp", "back = all[j]->enable_peer_access(*all[i]);", "back = there;", ["distributed"]),
     Fault("a copy per parameter", "src/runtime/weight_mirror.cpp", "if (ranges_.empty() ||", "if (floats >= 0 || ranges_.empty() ||", ["runtime"]),
     Fault("memory allocated while ranks wait", "src/runtime/replica.cpp",
@@ -197,18 +201,20 @@ def place_of(test):
 
 def list_faults():
     for number, fault in enumerate(FAULTS, 1):
-        print(f"{number:2} {fault.kind}, {fault.file}: {', '.join(fault.tests)}{' with --tsan-build' if fault.tsan else ''}")
+        print(f"{number:2} {fault.kind}, {fault.file}: {', '.join(fault.tests)}"
+              f"{'' if fault.preset == 'release' else f' with --{fault.preset}-build'}")
         for sign, text in (("-", fault.old), ("+", fault.new)):
             print("".join(f"   {sign} {line.strip()}\n" for line in text.splitlines()), end="")
 
 
-def check_without_faults(source, build, tsan, tests, seconds):
+def check_without_faults(source, build, preset, tests, seconds):
     cache = (build / "CMakeCache.txt").read_text()
     home = re.search(r"^CMAKE_HOME_DIRECTORY:\w+=(.*)$", cache, re.MULTILINE)
     if not home or pathlib.Path(home[1]).resolve() != source or not (build / "build.ninja").exists():
         refuse(f"{build} is no build folder of {source} for Ninja")
-    if bool(re.search(r"^DPTRAIN_SANITIZE:\w+=thread$", cache, re.MULTILINE)) != tsan:
-        refuse(f"{build} is {'not ' if tsan else ''}built for ThreadSanitizer")
+    found = re.search(r"^DPTRAIN_SANITIZE:\w+=(.*)$", cache, re.MULTILINE)
+    if (found[1] if found else "") != SANITIZERS[preset]:
+        refuse(f"{build} is not configured with the preset {preset}")
     if (error := compile_error(build, tests)) is not None:
         refuse(f"{build} does not compile without a fault: {error}")
     for test in tests:
@@ -222,6 +228,7 @@ def main():
     parser.add_argument("build", nargs="?", type=pathlib.Path)
     parser.add_argument("--only", metavar="N,N", type=lambda text: set(map(int, text.split(","))))
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--asan-build", metavar="BUILD", type=pathlib.Path)
     parser.add_argument("--tsan-build", metavar="BUILD", type=pathlib.Path)
     parser.add_argument("--timeout", metavar="SECONDS", type=int, default=300, help="of an executable or script (300)")
     given = parser.parse_args()
@@ -242,18 +249,20 @@ def main():
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the file is restored
     chosen = {number: fault for number, fault in enumerate(FAULTS, 1) if given.only is None or number in given.only}
-    builds = {False: given.build.resolve(), True: given.tsan_build and given.tsan_build.resolve()}
-    for tsan, build in builds.items():
-        tests = {test for fault in chosen.values() if fault.tsan == tsan for test in fault.tests}
+    folders = {"release": given.build, "asan": given.asan_build, "tsan": given.tsan_build}
+    builds = {preset: folder and folder.resolve() for preset, folder in folders.items()}
+    for preset, build in builds.items():
+        tests = {test for fault in chosen.values() if fault.preset == preset for test in fault.tests}
         if build and tests:
-            check_without_faults(source, build, tsan, sorted(tests), given.timeout)
+            check_without_faults(source, build, preset, sorted(tests), given.timeout)
     counts = collections.Counter()
     for number, fault in chosen.items():
-        build = builds[fault.tsan]
-        verdict, by = judge(source, build, fault, given.timeout) if build else ("not run", "needs --tsan-build")
+        build = builds[fault.preset]
+        verdict, by = judge(source, build, fault, given.timeout) if build else ("not run", f"needs --{fault.preset}-build")
         counts[verdict] += 1
         print(f"{number:2} {verdict:8} {fault.kind}, {fault.file}{by and ': ' + by}", flush=True)
-    print(f"{counts['found']} of {len(chosen)} found{counts['not run'] and ', one not run' or ''}")
+    left = f", {counts['not run']} not run" if counts["not run"] else ""
+    print(f"{counts['found']} of {len(chosen)} found{left}")
     sys.exit(0 if counts["found"] + counts["not run"] == len(chosen) else 1)
 
 

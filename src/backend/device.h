@@ -29,6 +29,7 @@
 #include "backend/update.h"
 #include "config/registry.h"
 #include "core/dtype.h"
+#include "core/poisoning.h"
 #include "plan/capabilities.h"
 
 namespace dptrain::backend {
@@ -84,6 +85,12 @@ class Device : public plan::Capabilities {
   /// Queued on a stream of this device. The source may be of another device of the same kind; the stream must wait for
   /// the work that writes it.
   virtual void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) = 0;
+  /// Queued. In builds with AddressSanitizer, forbids or permits accesses to bytes of a buffer (core/poisoning.h). GPUs
+  /// ignore it. The default is for devices that run calls at once.
+  virtual void set_poisoned(void* memory, std::size_t bytes, bool poisoned, Stream& stream) {
+    static_cast<void>(stream);
+    dptrain::set_poisoned(memory, bytes, poisoned);
+  }
   virtual const RuntimeOptions& options() const noexcept = 0;
   /// Whether device memory is host memory (CPU). If so, ops may read host batches in place, and the host may write to
   /// buffers while nothing is queued. Else the replica copies batches to the device.

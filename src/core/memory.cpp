@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+#include "core/poisoning.h"
+
 namespace dptrain {
 
 void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
@@ -28,6 +30,9 @@ MappedMemory::MappedMemory(std::size_t bytes)
   advise_huge_pages(data_, bytes_);
 }
 
-MappedMemory::~MappedMemory() { ::munmap(base_, mapped_); }
+MappedMemory::~MappedMemory() {
+  set_poisoned(base_, mapped_, false);
+  ::munmap(base_, mapped_);
+}
 
 }  // namespace dptrain

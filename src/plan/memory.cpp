@@ -111,21 +111,6 @@ std::uint64_t assign_offsets(std::vector<Block> blocks) {
   return used;
 }
 
-/// From a step's forward to its backward, if it has one, or to the next step if that runs a part of it.
-std::vector<Lifetime> saved_lifetimes(const TimeLine& time) {
-  std::vector<Lifetime> lives(time.plan.steps.size());
-  for (int s = 0; s < time.loss(); ++s)
-    if (time.runs(time.plan.steps[at(s)])) {
-      extend(lives[at(s)], s);
-      if (time.is_deferred(s)) extend(lives[at(s)], s + 1);
-    }
-  if (time.mode == Mode::kTraining)
-    for (std::size_t i = 0; i < time.plan.backward.size(); ++i)
-      if (time.plan.backward[i].kind == BackwardItem::Kind::kStep)
-        extend(lives[at(time.plan.backward[i].step)], time.item(i));
-  return lives;
-}
-
 /// Places packed weights one after the other: all are alive at all times.
 void place_packed(const Plan& plan, const std::vector<Need>& needs, int slot, MemoryPlan& memory) {
   for (std::size_t s = 0; s < needs.size(); ++s) {
@@ -150,6 +135,21 @@ std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const Deferr
   return lives;
 }
 
+// From a step's forward to its backward, if it has one, or to the next step if that runs a part of it.
+std::vector<Lifetime> saved_lifetimes(const Plan& plan, Mode mode, const DeferredPasses& deferred) {
+  const TimeLine time{plan, mode, deferred};
+  std::vector<Lifetime> lives(plan.steps.size());
+  for (int s = 0; s < time.loss(); ++s)
+    if (time.runs(plan.steps[at(s)])) {
+      extend(lives[at(s)], s);
+      if (time.is_deferred(s)) extend(lives[at(s)], s + 1);
+    }
+  if (mode == Mode::kTraining)
+    for (std::size_t i = 0; i < plan.backward.size(); ++i)
+      if (plan.backward[i].kind == BackwardItem::Kind::kStep) extend(lives[at(plan.backward[i].step)], time.item(i));
+  return lives;
+}
+
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
                        Mode mode, int slot, const DeferredPasses& deferred) {
   MemoryPlan memory{.rows = rows};
@@ -157,7 +157,7 @@ MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const N
   memory.saved_offset.assign(plan.steps.size(), 0);
 
   const std::vector<Lifetime> lives = tensor_lifetimes(plan, mode, deferred);
-  const std::vector<Lifetime> saved = saved_lifetimes({plan, mode, deferred});
+  const std::vector<Lifetime> saved = saved_lifetimes(plan, mode, deferred);
   std::vector<Block> blocks;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const Tensor& tensor = plan.tensors[t];

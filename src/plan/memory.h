@@ -17,7 +17,7 @@ struct Need {
   std::uint64_t saved = 0;               ///< from its forward to its backward: argmax, batch moments
   std::uint64_t scratch = 0;             ///< during one call
   std::uint64_t packed = 0;              ///< a copy of its weights in another layout, as long as the op
-  std::uint64_t first_pass_scratch = 0;  ///< during its call and that of the step before it
+  std::uint64_t first_pass_scratch = 0;  ///< during its call and those of the adjacent steps
 };
 
 /// Per step: whether the next step runs the last pass of its forward (backend/fusible_passes.h), so that its inputs
@@ -44,11 +44,14 @@ enum class Mode { kTraining, kInference };
 MemoryPlan plan_memory(const Plan& plan, const std::vector<Need>& needs, const Need& loss_need, std::int64_t rows,
                        Mode mode, int slot = 0, const DeferredPasses& deferred = {});
 
-/// Moments at which a tensor is alive: forward 0..S-1, loss S, backward S+1 and up. For tests and printing.
+/// Moments at which a tensor is alive: forward 0..S-1, loss S, backward S+1 and up. For tests, printing and
+/// LifetimeCheck.
 struct Lifetime {
   int first = 0, last = -1;
 };
 std::vector<Lifetime> tensor_lifetimes(const Plan& plan, Mode mode, const DeferredPasses& deferred = {});
+/// Of the saved tensors, per step.
+std::vector<Lifetime> saved_lifetimes(const Plan& plan, Mode mode, const DeferredPasses& deferred = {});
 
 /// The text of `summary --plan`: steps, fusions, buckets and the memory table. `choices[step]` is the device's
 /// implementation per pass; `choices` may be empty. `others`: memory of the secondary slots.

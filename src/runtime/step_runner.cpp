@@ -48,6 +48,7 @@ StepRunner::StepRunner(const plan::Plan& plan, backend::Device& device, backend:
       loss_scale_(arenas.loss_scale()),
       scales_loss_(arenas.scales_loss()),
       writer_(plan.tensors.size(), plan::kAbsent),
+      lifetimes_(plan, device, stream, context.slot),
       batches_(plan, device, options.rows, plan.has_loss() ? Replica::kSets : 1, context.slot),
       heartbeat_(options.heartbeat),
       profiler_(plan, device, stream, ops_, needs_, options.rows) {
@@ -119,6 +120,11 @@ void StepRunner::plan_memory(const ParameterArenas& arenas, int shards) {
     bytes = std::max(bytes, training_memory_.arena_bytes);
   }
   tensors_ = device_.allocate(std::max<std::size_t>(bytes, 1));
+  const auto check = [&](plan::Mode mode, const plan::MemoryPlan& memory) {
+    lifetimes_.add(mode, memory, needs_, loss_need_, fused_passes_.defers_last_pass, tensors_->as<std::byte>());
+  };
+  check(plan::Mode::kInference, inference_memory_);
+  if (trains) check(plan::Mode::kTraining, training_memory_);
   buffers_.emplace(plan_, device_, stream_, shards, loss_scale_);
   if (plan_.compute != DType::kF32) {
     std::int64_t largest = 1;
@@ -153,8 +159,10 @@ void StepRunner::stage(const BatchView& slice, int set) {
   batches_.copy(slice, set);
 }
 
-void StepRunner::bind(const BatchView& slice, int set, Bindings& bindings) {
+void StepRunner::bind(const BatchView& slice, int set, plan::Mode mode) {
+  Bindings& bindings = mode == plan::Mode::kTraining ? *training_ : *inference_;
   if (sync_ != nullptr) sync_->barrier(slot_, stream_);
+  lifetimes_.begin(mode, slice.rows);
   if (mirror_) mirror_->refresh(stream_);
   sums_pending_ = false;
   pack(bindings);
@@ -188,6 +196,7 @@ void StepRunner::pack(const Bindings& bindings) {
     const std::uint64_t now = packed.frozen ? arenas_.frozen_version() : arenas_.version();
     if (packed.version == now) continue;
     const BoundStep& bound = bindings.step(packed.step);
+    lifetimes_.set_packing(packed.step, true);
     call_op(packed.step, "packing the weights of layer", [&] {
       profiler_.time_packing(packed.step, [&] {
         ops_[packed.step]->pack({.weights = bound.weights,
@@ -197,6 +206,7 @@ void StepRunner::pack(const Bindings& bindings) {
                                  .stream = &stream_});
       });
     });
+    lifetimes_.set_packing(packed.step, false);
     packed.version = now;
   }
 }
@@ -264,14 +274,17 @@ void StepRunner::run_forward_step(std::size_t s, const BatchView& slice, const S
                                   bool training) {
   const plan::Step& step = plan_.steps[s];
   if (step.slot != slot_) return;
-  if (step.copies) return run_copy(s, slice, bindings, training);
-  if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
+  lifetimes_.before(lifetimes_.forward(s));
+  if (step.copies)
+    run_copy(s, slice, bindings, training);
+  else if (slice.rows > 0 || (training && ops_[s]->runs_empty()))
     run_op(s, slice.rows, false, [&] {
       backend::OpArgs call = args(s, slice, in, bindings, training);
       add_fused_passes(call, s, slice, in, bindings, training);
       ops_[s]->forward(call);
     });
-  if (sync_ != nullptr) signal_forward(s, training);
+  if (sync_ != nullptr && !step.copies) signal_forward(s, training);
+  lifetimes_.after(lifetimes_.forward(s));
 }
 
 /// Adds the valid positions of the slice to the counts. Its forward has written the masks.
@@ -301,6 +314,7 @@ void StepRunner::count_ahead(const std::vector<BatchView>& micro_batches, const 
 void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const Bindings& bindings, bool training) {
   if (heartbeat_ != nullptr) heartbeat_->beat("the loss");
   const trace::Span span("layer", "losses and metrics");
+  lifetimes_.before(lifetimes_.losses());
   for (std::size_t i = 0; i < losses_.size() && slice.rows > 0; ++i) {
     if (!losses_[i]) continue;
     const plan::LossStep& loss = plan_.losses[i];
@@ -330,7 +344,7 @@ void StepRunner::run_losses(const BatchView& slice, const StepInputs& in, const 
 void StepRunner::begin(const BatchView& slice, int set) {
   if (!training_ || losses_.empty())
     throw Error(ErrorKind::kInternal, "a replica without loss or optimizer cannot train");
-  bind(slice, set, *training_);
+  bind(slice, set, plan::Mode::kTraining);
 }
 
 void StepRunner::forward(const BatchView& slice, const StepInputs& in) {
@@ -348,9 +362,12 @@ void StepRunner::forward(const BatchView& slice, const StepInputs& in) {
 void StepRunner::backward(const BatchView& slice, const StepInputs& in,
                           const std::function<void(const BackwardItem&)>& after_item) {
   const trace::Span span("pass", "backward");
-  for (const BackwardItem& item : plan_.backward) {
-    run_item(item, slice, in);
-    after_item(item);
+  lifetimes_.after(lifetimes_.losses());
+  for (std::size_t i = 0; i < plan_.backward.size(); ++i) {
+    lifetimes_.before(lifetimes_.backward(i));
+    run_item(plan_.backward[i], slice, in);
+    lifetimes_.after(lifetimes_.backward(i));
+    after_item(plan_.backward[i]);
   }
 }
 
@@ -399,7 +416,7 @@ void StepRunner::set_observer(std::function<void(std::size_t step, bool backward
 void StepRunner::evaluate(const BatchView& slice, int set) {
   if (losses_.empty()) throw Error(ErrorKind::kInternal, "a plan without a loss cannot evaluate");
   stage(slice, set);
-  bind(slice, set, *inference_);
+  bind(slice, set, plan::Mode::kInference);
   run_forward(slice, {}, *inference_, false, true);
   run_losses(slice, {}, *inference_, false);
   release(set);
@@ -408,7 +425,7 @@ void StepRunner::evaluate(const BatchView& slice, int set) {
 void StepRunner::predict(const BatchView& slice, const std::vector<void*>& outputs) {
   if (slice.rows == 0) return;
   stage(slice, 0);
-  bind(slice, 0, *inference_);
+  bind(slice, 0, plan::Mode::kInference);
   run_forward(slice, {}, *inference_, false, false);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (plan_.tensors[at(plan::root(plan_, predicted_[i]))].slot == slot_)

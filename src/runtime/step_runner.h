@@ -20,6 +20,7 @@
 #include "runtime/bindings.h"
 #include "runtime/device_batches.h"
 #include "runtime/layer_profiler.h"
+#include "runtime/lifetime_check.h"
 #include "runtime/mask_counts.h"
 #include "runtime/replica.h"
 #include "runtime/slot_sync.h"
@@ -106,7 +107,7 @@ class StepRunner {
 
   void copy_output(const plan::Tensor& tensor, const void* values, std::int64_t rows, void* to);
   /// Common beginning of all passes.
-  void bind(const BatchView& slice, int set, Bindings& bindings);
+  void bind(const BatchView& slice, int set, plan::Mode mode);
   void mask_labels(std::size_t i, std::int64_t rows);
   /// Packs the weights of ops again if they have changed.
   void pack(const Bindings& bindings);
@@ -174,6 +175,7 @@ class StepRunner {
   std::optional<StepBuffers> buffers_;
   std::vector<int> writer_;  ///< per tensor: the step that writes a parameter's gradient there, or kAbsent
   plan::MemoryPlan training_memory_, inference_memory_;
+  LifetimeCheck lifetimes_;  ///< of training_memory_ and inference_memory_
   std::unique_ptr<backend::Buffer> tensors_, packed_memory_;
   std::vector<Packed> packed_;  ///< for the steps that need one
   std::unique_ptr<backend::Buffer>

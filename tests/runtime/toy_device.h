@@ -72,6 +72,7 @@ class ToyDevice final : public backend::Device {
     const std::atomic<bool>* hanging = nullptr;
     std::atomic<int>* visits = nullptr;  ///< counts calls of ops
     std::chrono::milliseconds pause{};   ///< before each of them
+    std::string stale_reader{};          ///< layer whose backward reads its output, which its spec does not declare
     bool refuses_to_record = false;
     bool records = false;  ///< one step: its queued work runs during recording, and a replay does nothing
   };
@@ -199,6 +200,7 @@ class ToyDevice final : public backend::Device {
       while (fault->hangs) std::this_thread::sleep_for(std::chrono::seconds(1));
       throw Error(ErrorKind::kDevice, "injected");
     }
+    if (backward && switches_.stale_reader == step.name) stale_value_ = *static_cast<const float*>(args.outputs[0]);
     for (const void* input : args.inputs) check_readable(input, args.rows);
   }
   void check_readable(const void* p, std::int64_t rows) const {
@@ -227,6 +229,7 @@ class ToyDevice final : public backend::Device {
   const int index_;
   const Switches switches_;
   const backend::RuntimeOptions options_;
+  mutable volatile float stale_value_ = 0;
   bool entered_ = false;
   std::vector<std::pair<const char*, const char*>> ranges_;
   std::vector<const void*> host_ends_, recorded_ends_;

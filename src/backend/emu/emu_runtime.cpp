@@ -24,6 +24,7 @@
 #include "core/error.h"
 #include "core/floats.h"
 #include "core/format.h"
+#include "core/poisoning.h"
 
 namespace dptrain::backend::emu {
 namespace {
@@ -252,6 +253,10 @@ class EmuRuntime final : public gpu::Runtime {
     if (bytes == 0) return;
     check_device_memory("set_zero", device, bytes);
     queue("set_zero", stream, [=] { std::memset(device, 0, bytes); });
+  }
+
+  void set_poisoned(void* device, std::size_t bytes, bool poisoned, StreamHandle stream) override {
+    queue("set_poisoned", stream, [=] { dptrain::set_poisoned(device, bytes, poisoned); });
   }
 
   EventHandle make_event() override { return new EmuEvent{&device_, {}, nullptr}; }

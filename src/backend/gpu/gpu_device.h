@@ -39,6 +39,9 @@ class GpuDevice final : public Device {
   void copy_to_device(void* destination, const void* host, std::size_t bytes, Stream& stream) override;
   void copy_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
   void copy_between(void* destination, const void* source, std::size_t bytes, Stream& stream) override;
+  void set_poisoned(void* memory, std::size_t bytes, bool poisoned, Stream& stream) override {
+    runtime_->set_poisoned(memory, bytes, poisoned, stream.native());
+  }
   void queue_to_host(void* host, const void* source, std::size_t bytes, Stream& stream) override;
   const RuntimeOptions& options() const noexcept override { return options_; }
   bool reads_host_memory() const noexcept override { return false; }

@@ -51,6 +51,10 @@ class Runtime {
   virtual void copy_out(void* host, const void* device, std::size_t bytes, StreamHandle stream) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) = 0;  ///< also between devices
   virtual void set_zero(void* device, std::size_t bytes, StreamHandle stream) = 0;
+  /// Queued; as Device::set_poisoned. The default is for memory that AddressSanitizer cannot check.
+  virtual void set_poisoned(void* device, std::size_t bytes, bool poisoned, StreamHandle stream) {
+    static_cast<void>(device), static_cast<void>(bytes), static_cast<void>(poisoned), static_cast<void>(stream);
+  }
 
   virtual EventHandle make_event() = 0;
   virtual void destroy_event(EventHandle event) noexcept = 0;
