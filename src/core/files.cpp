@@ -224,78 +224,6 @@ bool is_written_directly(const std::string& path) {
          (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
-/// A file under its temporary name, locked until it is renamed or removed.
-class Temporary {
- public:
-  /// Empty `prefix`: opens the existing `path` itself.
-  Temporary(std::string path, const std::string& prefix) : path_(std::move(path)) {
-    if (prefix.empty())
-      fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    else
-      while (!create(prefix)) {
-      }
-    if (fd_ < 0) throw write_error(path_, system_error());
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (fd_ >= 0) close(fd_);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-    if (lock_ >= 0) close(lock_);
-  }
-
-  /// False with errno set.
-  bool write_all(const std::vector<std::span<const std::byte>>& parts) const {
-    for (std::span<const std::byte> bytes : parts)
-      while (!bytes.empty()) {
-        // Linux writes at most 0x7ffff000 bytes at once.
-        const ssize_t written = write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30U));
-        if (written < 0 && errno == EINTR) continue;
-        if (written == 0) errno = EIO;
-        if (written <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(written));
-      }
-    return true;
-  }
-  /// Syncs and closes: some file systems (NFS, quotas) report a full disk only here. False with errno set.
-  bool sync_and_close() {
-    const bool synced = fsync(fd_) == 0;
-    const int error = errno;
-    const bool closed = close(std::exchange(fd_, -1)) == 0;
-    if (!synced) errno = error;
-    return synced && closed;
-  }
-  bool take_name() {
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) return false;
-    temporary_.clear();
-    return true;
-  }
-
- private:
-  /// False: another writer has removed the file as a leftover, before it was locked.
-  bool create(const std::string& prefix) {
-    std::random_device random;
-    temporary_ = fmt::format("{}{}", prefix, std::uint64_t{random()} << 32U | random());
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0) temporary_.clear();
-    if (fd_ < 0) return true;
-    const bool taken = !lock_file(fd_) && (errno == EAGAIN || errno == EACCES);
-    struct stat info {};
-    const bool removed = fstat(fd_, &info) == 0 && info.st_nlink == 0;
-    if (!taken && !removed) {
-      lock_ = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-      return true;
-    }
-    close(std::exchange(fd_, -1));
-    unlink(temporary_.c_str());
-    return false;
-  }
-
-  std::string path_, temporary_;
-  int fd_ = -1;
-  int lock_ = -1;  ///< keeps the lock when `fd_` is closed
-};
-
 }  // namespace
 
 std::string target_of_temporary(const std::string& name) {
@@ -327,35 +255,98 @@ std::error_code create_folders(const std::string& folder) {
   return error;
 }
 
+AtomicFile::AtomicFile(std::string path, std::uint64_t expected) : path_(std::move(path)), expected_(expected) {
+  const fs::path target(path_);
+  folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
+  file_ = target.filename().string();
+  is_stream_ = is_written_directly(path_);
+  if (is_stream_) {
+    fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    remove_leftovers(folder_, file_);
+    // Before anything is written, because a full disk harms more than this file.
+    if (const auto free = free_bytes(folder_); free && *free < expected)
+      throw Error(ErrorKind::kWrite, no_space(path_, expected, free, "not enough space"));
+    while (!create()) {
+    }
+  }
+  if (fd_ < 0) throw write_error(path_, system_error());
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) close(fd_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (lock_ >= 0) close(lock_);
+}
+
+/// False: another writer has removed the file as a leftover, before it was locked.
+bool AtomicFile::create() {
+  std::random_device random;
+  temporary_ =
+      (fs::path(folder_) / fmt::format(".{}.tmp-{}", file_, std::uint64_t{random()} << 32U | random())).string();
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) temporary_.clear();
+  if (fd_ < 0) return true;
+  const bool taken = !lock_file(fd_) && (errno == EAGAIN || errno == EACCES);
+  struct stat info {};
+  const bool removed = fstat(fd_, &info) == 0 && info.st_nlink == 0;
+  if (!taken && !removed) {
+    lock_ = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    return true;
+  }
+  close(std::exchange(fd_, -1));
+  unlink(temporary_.c_str());
+  return false;
+}
+
+void AtomicFile::fail(int error) const {
+  errno = error;
+  const std::string reason = system_error();
+  if (!is_stream_ && (error == ENOSPC || error == EDQUOT || error == EFBIG))
+    throw Error(ErrorKind::kWrite, no_space(path_, std::max(size_, expected_), free_bytes(folder_), reason));
+  throw write_error(path_, reason);
+}
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    // Linux writes at most 0x7ffff000 bytes at once.
+    const ssize_t written = write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30U));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(written == 0 ? EIO : errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::replace_head(std::span<const std::byte> bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t written = pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(written == 0 ? EIO : errno);
+    done += static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  if (is_stream_) return;
+  // Some file systems (NFS, quotas) report a full disk only here.
+  const bool synced = fsync(fd_) == 0;
+  const int error = errno;
+  const bool closed = close(std::exchange(fd_, -1)) == 0;
+  if (!synced || !closed) fail(synced ? errno : error);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw write_error(path_, system_error());
+  temporary_.clear();
+  if (!sync_folder(folder_))
+    throw Error(ErrorKind::kWrite,
+                fmt::format("'{}' is written, but its folder could not be synced: {}", path_, system_error()));
+}
+
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {
-  const fs::path target(path);
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  const std::string file = target.filename().string();
   std::uint64_t bytes = 0;
   for (const auto& part : parts) bytes += part.size();
-
-  if (is_written_directly(path)) {
-    Temporary direct(path, "");
-    if (!direct.write_all(parts)) throw write_error(path, system_error());
-    return bytes;
-  }
-  remove_leftovers(folder, file);
-  // Before anything is written, because a full disk harms more than this file.
-  if (const auto free = free_bytes(folder.string()); free && *free < bytes)
-    throw Error(ErrorKind::kWrite, no_space(path, bytes, free, "not enough space"));
-
-  Temporary temporary(path, (folder / fmt::format(".{}.tmp-", file)).string());
-  if (!temporary.write_all(parts) || !temporary.sync_and_close()) {
-    const int error = errno;
-    const std::string reason = system_error();
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
-      throw Error(ErrorKind::kWrite, no_space(path, bytes, free_bytes(folder.string()), reason));
-    throw write_error(path, reason);
-  }
-  if (!temporary.take_name()) throw write_error(path, system_error());
-  if (!sync_folder(folder.string()))
-    throw Error(ErrorKind::kWrite,
-                fmt::format("'{}' is written, but its folder could not be synced: {}", path, system_error()));
+  AtomicFile file(path, bytes);
+  for (const auto& part : parts) file.append(part);
+  file.commit();
   return bytes;
 }
 

@@ -119,10 +119,39 @@ inline std::mutex& hdf5_mutex() {
 // Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
 // run at a time: the file of the last one remains. Between machines this requires file locks.
 
-/// Removes unlocked temporaries of killed processes. Writes the parts in order to a temporary file
-/// `.<file>.tmp-<random number>` in the folder, locked by F_OFD_SETLK. Then calls fsync, rename, fsync on the folder.
-/// Throws Error{kWrite}; the old file then stays unchanged. Writes pipes and devices directly. Returns the bytes
-/// written.
+/// A file that its path gets on commit(): until then `.<file>.tmp-<random number>` in the folder, locked by
+/// F_OFD_SETLK. Pipes and devices are written directly. All functions throw Error{kWrite}; the old file then stays
+/// unchanged. One thread.
+class AtomicFile {
+ public:
+  /// Removes unlocked temporaries of killed processes. Throws if the file system has less than `expected` bytes free.
+  explicit AtomicFile(std::string path, std::uint64_t expected = 0);
+  ~AtomicFile();  ///< without commit(): removes the temporary
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void append(std::span<const std::byte> bytes);
+  /// Replaces bytes at the beginning. Not for pipes.
+  void replace_head(std::span<const std::byte> bytes);
+  /// Calls fsync, rename, fsync on the folder. The last call.
+  void commit();
+  std::uint64_t size() const { return size_; }
+
+ private:
+  bool create();
+  [[noreturn]] void fail(int error) const;
+
+  const std::string path_;
+  const std::uint64_t expected_;
+  std::string folder_, file_;  ///< parts of the path
+  std::string temporary_;      ///< "": the path itself is open
+  std::uint64_t size_ = 0;
+  bool is_stream_ = false;  ///< a pipe or device
+  int fd_ = -1;
+  int lock_ = -1;  ///< keeps the lock when `fd_` is closed
+};
+
+/// Writes the parts in order as an AtomicFile. Returns the bytes written.
 std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 
 /// Makes the folder and those above it that are missing, and syncs the folders that they are entries of, so that a file

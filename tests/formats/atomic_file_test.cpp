@@ -70,6 +70,28 @@ TEST(AtomicFile, WritesThePartsInOrder) {
   EXPECT_THAT(folder.files(), ElementsAre("file"));
 }
 
+TEST(AtomicFile, GrowsUntilItIsComplete) {
+  const sample::Folder folder;
+  std::ofstream(folder / "file") << "old";
+  const std::string a = "0 rows:", b = "one", head = "2", c = "two";
+  {
+    AtomicFile file(folder / "file");
+    file.append(as_part(a));
+    EXPECT_THAT(folder.files(), ElementsAre(testing::StartsWith(".file.tmp-"), "file"));
+  }
+  EXPECT_THAT(folder.files(), ElementsAre("file")) << "the temporary stays without commit()";
+  AtomicFile file(folder / "file");
+  for (const std::string& part : {a, b, c}) file.append(as_part(part));
+  file.replace_head(as_part(head));
+  EXPECT_EQ(file.size(), 13U);
+  EXPECT_EQ(sample::bytes_of(folder / "file").size(), 3U) << "replaced before commit()";
+  file.commit();
+  const std::string expected = "2 rows:onetwo";
+  EXPECT_EQ(sample::bytes_of(folder / "file"),
+            std::vector<std::byte>(as_part(expected).begin(), as_part(expected).end()));
+  EXPECT_THAT(folder.files(), ElementsAre("file"));
+}
+
 TEST(AtomicFile, WritesToPipesAndDevices) {
   const sample::Folder folder;
   const std::string pipe = folder / "pipe", text = "through";
