@@ -327,4 +327,60 @@ void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std
   });
 }
 
+namespace {
+
+/// "<f4", the type with its byte order.
+std::string npy_type(DType type) {
+  switch (type) {
+    case DType::kF32: return "<f4";
+    case DType::kF64: return "<f8";
+    case DType::kU8: return "|u1";
+    case DType::kI8: return "|i1";
+    case DType::kI16: return "<i2";
+    case DType::kI32: return "<i4";
+    case DType::kF16:
+    case DType::kBf16: break;
+  }
+  throw Error(ErrorKind::kInternal, fmt::format("no .npy files of {} are written", name_of(type)));
+}
+
+/// Digits for which the header has space, so that it can be replaced when the number of rows is known.
+constexpr std::size_t kNpyRowDigits = 21;
+/// Elements begin at a multiple of this.
+constexpr std::size_t kNpyAlignment = 64;
+
+}  // namespace
+
+NpyWriter::NpyWriter(const std::string& path, DType type, const Shape& row) : file_(path), type_(type), row_(row) {
+  const std::string text = header();
+  file_.append(std::as_bytes(std::span(text)));
+  header_bytes_ = text.size();
+}
+
+std::int64_t NpyWriter::rows() const {
+  if (header_bytes_ == 0) return 0;
+  const std::uint64_t row = static_cast<std::uint64_t>(row_.elements()) * size_of(type_);
+  return static_cast<std::int64_t>((file_.size() - header_bytes_) / row);
+}
+
+std::string NpyWriter::header() const {
+  const std::string rows = std::to_string(this->rows());
+  std::string shape = rows + ",";
+  for (const std::int64_t extent : row_.dims()) shape += fmt::format(" {},", extent);
+  if (row_.rank() > 0) shape.pop_back();
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", npy_type(type_), shape);
+  // The same bytes as of numpy.save.
+  const std::size_t start = kNpyMagic.size() + 4, least = start + text.size() + kNpyRowDigits - rows.size() + 1;
+  const std::size_t length = least - start + kNpyAlignment - least % kNpyAlignment;
+  text.resize(length - 1, ' ');
+  return fmt::format("{}\x01{}{}{}{}\n", kNpyMagic, '\0', static_cast<char>(length & 0xFFU),
+                     static_cast<char>(length >> 8U), text);
+}
+
+void NpyWriter::finish() {
+  const std::string text = header();
+  file_.replace_head(std::as_bytes(std::span(text)));
+  file_.commit();
+}
+
 }  // namespace dptrain::data

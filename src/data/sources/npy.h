@@ -2,11 +2,14 @@
 
 // Arrays in NumPy's .npy format, versions 1.0 to 3.0 (numpy/lib/format.py): a magic number, a Python dictionary as the
 // header, then the elements. parse_npy() reads only the header and checks it against the file's size. Any thread.
+// NpyWriter writes version 1.0, row by row.
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "core/dtype.h"
 #include "core/files.h"
 #include "core/shape.h"
 
@@ -44,5 +47,27 @@ void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std
 void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, float* out);
 /// Only for arrays of integers. Throws for an integer outside int32.
 void read_npy(const NpyArray& array, std::int64_t first, std::int64_t count, std::int32_t* out);
+
+/// Writes an array whose number of rows is unknown until finish(), as an AtomicFile. One thread.
+///
+///   NpyWriter file("masks.npy", DType::kU8, {480, 640});
+///   file.append(rows);  // bytes of whole rows, in C order
+///   file.finish();
+class NpyWriter {
+ public:
+  /// Of float32, float64 or whole numbers. Throws Error{kWrite}, as all functions do.
+  NpyWriter(const std::string& path, DType type, const Shape& row);
+  void append(std::span<const std::byte> rows) { file_.append(rows); }
+  void finish();
+  std::int64_t rows() const;
+
+ private:
+  std::string header() const;
+
+  AtomicFile file_;
+  const DType type_;
+  const Shape row_;
+  std::uint64_t header_bytes_ = 0;
+};
 
 }  // namespace dptrain::data

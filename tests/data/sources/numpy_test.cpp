@@ -11,6 +11,7 @@
 #include "data/fixtures.h"
 #include "data/loader.h"
 #include "data/sources/npy.h"
+#include "support/folder.h"
 #include "support/test_data.h"
 
 namespace dptrain::data {
@@ -64,6 +65,44 @@ double expected_number(const std::string& type, int i) {
   if (type == "bool") return i % 3 == 0 ? 1 : 0;
   if (type[0] == 'u') return (3 * i) % (type == "u1" ? 256 : 1 << 30);
   return type[0] == 'f' ? (3 * i - 7) / 2.0 : 3 * i - 7;
+}
+
+TEST(Npy, WritesTheBytesOfNumpy) {
+  const dptrain::test::Folder folder;
+  for (const auto& [name, type] : {std::pair{"f4", DType::kF32}, std::pair{"u1", DType::kU8},
+                                   std::pair{"i2", DType::kI16}, std::pair{"f8", DType::kF64}}) {
+    const Bytes expected = numpy_file(name);
+    const std::size_t bytes = 5 * 6 * size_of(type);
+    const auto elements = std::as_bytes(std::span(expected)).last(bytes);
+    NpyWriter file(folder / "a.npy", type, {2, 3});
+    file.append(elements.first(bytes / 5));
+    file.append(elements.subspan(bytes / 5));
+    file.finish();
+    EXPECT_EQ(read_all(folder / "a.npy"), expected) << name;
+  }
+}
+
+TEST(Npy, WritesAnyNumberOfRowsAndAxes) {
+  const dptrain::test::Folder folder;
+  const auto written = [&](const Shape& row, std::size_t rows) {
+    NpyWriter file(folder / "a.npy", DType::kU8, row);
+    const std::vector<std::byte> bytes(rows * static_cast<std::size_t>(row.elements()));
+    file.append(bytes);
+    file.finish();
+    const Bytes found = read_all(folder / "a.npy");
+    EXPECT_EQ((found.size() - bytes.size()) % 64, 0U);
+    return found;
+  };
+  for (const std::size_t rows : {1U, 9U, 10U, 12'345U}) {
+    const NpyArray array = parse_array(written({2, 1, 3}, rows));
+    EXPECT_EQ(array.rows, static_cast<std::int64_t>(rows));
+    EXPECT_EQ(array.row, (Shape{2, 1, 3}));
+  }
+  EXPECT_EQ(parse_array(written({}, 7)).rows, 7);
+  const Bytes empty = written({4}, 0);
+  EXPECT_THAT(std::string(empty.begin(), empty.end()), HasSubstr("'shape': (0, 4), }"));
+  const Bytes scalars = written({}, 7);
+  EXPECT_THAT(std::string(scalars.begin(), scalars.end()), HasSubstr("'shape': (7,), }"));
 }
 
 TEST(Npy, EveryTypeAsNumpyWritesIt) {
