@@ -44,6 +44,11 @@ std::vector<float> Classes::probabilities(const float* row) const {
   return p;
 }
 
+std::int64_t Classes::class_of(const float* row) const {
+  if (kind_ == Kind::kBinary) return *row > (from_logits_ ? 0.0F : 0.5F) ? 1 : 0;
+  return argmax(row, row_width_);
+}
+
 std::vector<Classes> classes_of_outputs(const experiment::Experiment& experiment, const graph::Graph& graph,
                                         const ClassNames& names) {
   std::vector<Classes> all;

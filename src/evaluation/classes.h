@@ -30,6 +30,8 @@ class Classes {
 
   /// Class probabilities from the row of one position; applies softmax or sigmoid to logits. Requires known().
   std::vector<float> probabilities(const float* row) const;
+  /// The most probable class, the first one of equals. Requires known().
+  std::int64_t class_of(const float* row) const;
 
  private:
   enum class Kind { kValues, kSoftmax, kBinary };
