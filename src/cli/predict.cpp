@@ -1,11 +1,11 @@
-// dptrain predict: predictions of a checkpoint for samples without labels, as CSV.
+// dptrain predict: predictions of a checkpoint for samples without labels, as CSV, .npy files or masks.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +16,12 @@
 #include "cli/config_flags.h"
 #include "cli/device_flags.h"
 #include "cli/passthrough_columns.h"
+#include "cli/predict_output.h"
 #include "cli/processes.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/quantity.h"
 #include "core/text.h"
 #include "data/loader.h"
 #include "data/sources/predict.h"
@@ -29,83 +29,19 @@
 #include "experiment/model_side.h"
 #include "experiment/objectives.h"
 #include "session/session.h"
-#include "train/line_file.h"
 #include "train/model_source.h"
 #include "train/progress.h"
 
 namespace dptrain::cli {
 namespace {
 
-/// The columns that predict writes for one output of the model. Immutable; any thread.
-class PredictColumns {
- public:
-  /// `prefix`: start of the column names, "kind_" if the model has several outputs. `top`: number of most probable
-  /// classes per sample. `probabilities`: adds a column for each class. `scales`: one for each value of an output
-  /// without classes, or none. `classes` must outlive the object.
-  PredictColumns(const evaluation::Classes& classes, std::string prefix, std::int64_t top, bool probabilities,
-                 std::vector<data::LabelScale> scales)
-      : classes_(classes),
-        prefix_(std::move(prefix)),
-        top_(std::min(top, classes.count())),
-        probabilities_(probabilities),
-        scales_(std::move(scales)) {}
-
-  /// ",label,probability": each name after a comma.
-  std::string header() const {
-    std::string text;
-    const auto add = [&](const std::string& name) { text += "," + csv_field(prefix_ + name); };
-    if (!classes_.one_per_sample()) {
-      for (std::int64_t i = 0; i < classes_.width(); ++i)
-        add(classes_.width() == 1 ? "output" : fmt::format("output_{}", i));
-      return text;
-    }
-    add("label"), add("probability");
-    for (std::int64_t k = 2; k <= top_; ++k) add(fmt::format("label_{}", k)), add(fmt::format("probability_{}", k));
-    for (std::int64_t c = 0; probabilities_ && c < classes_.count(); ++c) add("p_" + classes_.name(c));
-    return text;
-  }
-
-  /// The fields for one sample's output.
-  std::string row(const float* output) const {
-    std::string text;
-    if (!classes_.one_per_sample()) {
-      for (std::size_t i = 0; i < static_cast<std::size_t>(classes_.width()); ++i) {
-        const float value =
-            scales_.empty() ? output[i] : static_cast<float>(output[i] * scales_[i].deviation + scales_[i].mean);
-        text += fmt::format(",{:.9g}", value);
-      }
-      return text;
-    }
-    const std::vector<float> p = classes_.probabilities(output);
-    std::vector<std::size_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0U);
-    const auto before = [&](std::size_t a, std::size_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; };
-    std::partial_sort(order.begin(), order.begin() + top_, order.end(), before);
-    for (std::int64_t k = 0; k < top_; ++k) {
-      const std::size_t c = order[static_cast<std::size_t>(k)];
-      text += fmt::format(",{},{:.9g}", csv_field(classes_.name(static_cast<std::int64_t>(c))), p[c]);
-    }
-    if (probabilities_)
-      for (const float value : p) text += fmt::format(",{:.9g}", value);
-    return text;
-  }
-
- private:
-  const evaluation::Classes& classes_;
-  const std::string prefix_;
-  const std::int64_t top_;
-  const bool probabilities_;
-  const std::vector<data::LabelScale> scales_;
-};
-
-struct PredictFlags {
+struct PredictFlags : OutputFlags {
   std::string source;
-  std::vector<std::string> inputs, keep;
-  std::optional<std::string> weights, output, on_error;
-  std::optional<std::int64_t> top, batch_size;
+  std::optional<std::string> weights, layer, on_error;
+  std::optional<std::int64_t> batch_size;
   DeviceFlags devices;
   ConfigFlags overrides;
-  bool probabilities = false, ema = false;
+  bool ema = false;
 };
 
 /// The samples of --input, as the data sets of the model define it.
@@ -142,30 +78,95 @@ std::string of_all(distributed::Processes* processes, std::string rows) {
   return processes == nullptr ? std::move(rows) : join(processes->gather(std::move(rows)), "");
 }
 
-/// Writes predictions to stdout batch by batch, or to a file once they are complete. Writes the header with the first
-/// rows, so that unreadable input prints only an error.
-class Output {
- public:
-  Output(std::optional<std::string> path, std::string header) : path_(std::move(path)), header_(std::move(header)) {}
-  void add(const std::string& rows) {
-    const std::string text = std::exchange(header_, {}) + rows;
-    if (path_)
-      text_ += text;
-    else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-      throw Error(ErrorKind::kWrite, "stdout: cannot write");
+/// The tensor of a layer, or of a call of a shared layer, with its name in `summary`. Throws Error{kUsage}.
+graph::Port find_layer(const graph::Graph& graph, const std::string& name) {
+  graph::StepNames names;
+  std::map<std::string, std::vector<std::string>> calls;  // of each layer
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const graph::Node& node = graph.nodes[n];
+    names[node.name] = static_cast<int>(n);
+    calls[graph::layer_of(graph, node).name].push_back(node.name);
   }
-  void finish() {
-    add("");  // only the header if there are no rows
-    if (path_)
-      train::write_text(*path_, text_);
-    else if (std::fflush(stdout) != 0)
-      throw Error(ErrorKind::kWrite, "stdout: cannot write");
+  for (const auto& [layer, nodes] : calls)
+    if (nodes.size() == 1) names.try_emplace(layer, names.at(nodes.front()));
+  if (const graph::Port port = graph::find_port(graph, names, name); port.node >= 0) return port;
+  std::vector<std::string> known;
+  for (const auto& [step, port] : names) known.push_back(step);
+  const auto shared = calls.find(name);
+  const std::string port_hint = graph::port_hint(graph, names, name);
+  const std::string advice = shared != calls.end() ? "; it is called as " + join(shared->second, ", ")
+                             : !port_hint.empty()  ? port_hint
+                                                   : did_you_mean(name, known);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--layer {}: the model has no such layer{}; `dptrain summary` lists them", name, advice));
+}
+
+/// What predict writes: the model's outputs, or the layer of --layer, whose tensor is `layer`.
+std::vector<PredictedOutput> predicted_outputs(const train::ModelSource& source, const std::string& layer_name,
+                                               const std::optional<graph::Port>& layer) {
+  const graph::Graph& graph = source.experiment.graph;
+  if (layer) {
+    const nn::OutputDef& tensor = graph::tensor_of(graph, *layer);
+    return {{.name = "",
+             .shape = tensor.shape,
+             .classes = evaluation::Classes({}, tensor.shape, {}),
+             .type = tensor.type,
+             .layer = layer_name}};
+  }
+  std::vector<evaluation::Classes> classes =
+      evaluation::classes_of_outputs(source.experiment, graph, source.class_names);
+  const std::vector<std::string> names = experiment::output_names(graph);
+  std::vector<PredictedOutput> outputs;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    outputs.push_back({.name = classes.size() > 1 ? names[i] : "",
+                       .shape = graph::tensor_of(graph, graph.outputs[i]).shape,
+                       .classes = std::move(classes[i])});
+  return outputs;
+}
+
+/// Sets the scales of outputs with a loss.
+void set_scales(const experiment::Experiment& experiment, const data::PredictSource& input,
+                std::vector<PredictedOutput>& outputs) {
+  const std::vector<std::string> names = experiment::output_names(experiment.graph);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (experiment.config.train.loss.find(names[i]) != nullptr)
+      outputs[i].scales = input.label_scales(outputs[i].classes.width());
+}
+
+/// The values of each output for a batch.
+class OutputBuffers {
+ public:
+  OutputBuffers(const std::vector<PredictedOutput>& outputs, std::int64_t rows) {
+    for (const PredictedOutput& output : outputs) {
+      row_bytes_.push_back(static_cast<std::size_t>(output.shape.elements()) * size_of(output.type));
+      buffers_.emplace_back(static_cast<std::size_t>(rows) * row_bytes_.back());
+    }
+  }
+  std::vector<void*> places() {
+    std::vector<void*> places;
+    for (std::vector<std::byte>& buffer : buffers_) places.push_back(buffer.data());
+    return places;
+  }
+  std::vector<const std::byte*> row(std::int64_t row) const {
+    std::vector<const std::byte*> values;
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      values.push_back(buffers_[i].data() + static_cast<std::size_t>(row) * row_bytes_[i]);
+    return values;
   }
 
  private:
-  const std::optional<std::string> path_;
-  std::string header_, text_;
+  std::vector<std::vector<std::byte>> buffers_;
+  std::vector<std::size_t> row_bytes_;
 };
+
+/// The kind of process 0, whose file system has the output.
+OutputKind agreed_kind(distributed::Processes* processes, const PredictFlags& flags,
+                       const std::vector<PredictedOutput>& outputs) {
+  if (processes == nullptr) return output_kind(flags.output, outputs);
+  const std::string own =
+      processes->is_first() ? std::to_string(static_cast<int>(output_kind(flags.output, outputs))) : "";
+  return static_cast<OutputKind>(std::stoi(processes->broadcast(own)));
+}
 
 int run(const PredictFlags& flags, const Context& context, distributed::Processes* processes) {
   const train::ModelSource source = train::open_model_source(flags.source, flags.weights, flags.overrides.overrides(),
@@ -174,10 +175,16 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     throw Error(
         ErrorKind::kUsage,
         fmt::format("predict needs weights: give a checkpoint in place of {}, or --weights FILE.h5", flags.source));
+  const std::optional<graph::Port> layer =
+      flags.layer ? std::optional(find_layer(source.experiment.graph, *flags.layer)) : std::nullopt;
+  std::vector<PredictedOutput> outputs = predicted_outputs(source, flags.layer.value_or(""), layer);
+  const OutputKind kind = agreed_kind(processes, flags, outputs);
+  check_output(kind, flags, outputs);
   session::SessionOptions options;
   options.devices = flags.devices.request();
   options.processes = processes;
   options.fitted_state = source.fitted_state;
+  if (layer) options.outputs = {*layer};
   const bool first = processes == nullptr || processes->is_first();
   options.training = options.wants_train = options.wants_validation = options.wants_data = false;
   if (flags.batch_size) options.global_batch = *flags.batch_size;
@@ -195,35 +202,21 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
   if (first && flags.output && std::filesystem::is_directory(flags.source))  // else stdout has the predictions
     log::info("weights from " + source.checkpoint);
 
-  const graph::Graph& graph = session.model().graph;
-  const std::vector<evaluation::Classes> classes =
-      evaluation::classes_of_outputs(source.experiment, graph, source.class_names);
-  std::int64_t most = 0;
-  for (const evaluation::Classes& one : classes)
-    if (one.one_per_sample()) most = std::max(most, one.count());
-  if (most == 0 && (flags.top || flags.probabilities))
-    throw Error(ErrorKind::kUsage,
-                "--top and --probabilities need an output with one class per sample; this model has none");
-  if (flags.top.value_or(1) > most && most > 0)
-    throw Error(ErrorKind::kUsage, fmt::format("--top {}: the model has {} classes", *flags.top, most));
-
-  std::vector<PredictColumns> columns;
-  std::vector<std::vector<float>> outputs;
-  std::vector<float*> places;
-  std::string answers;
-  const std::vector<std::string> names = experiment::output_names(graph);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    columns.emplace_back(classes[i], classes.size() > 1 ? names[i] + "_" : "", flags.top.value_or(1),
-                         flags.probabilities,
-                         input.label_scales && source.experiment.config.train.loss.find(names[i]) != nullptr
-                             ? input.label_scales(classes[i].width())
-                             : std::vector<data::LabelScale>());
-    answers += columns.back().header();
-    places.push_back(
-        outputs.emplace_back(static_cast<std::size_t>(session.global_batch() * classes[i].width())).data());
-  }
+  if (input.label_scales && !layer) set_scales(source.experiment, input, outputs);
+  OutputBuffers buffers(outputs, session.global_batch());
   std::shared_ptr<const data::Source> samples = input.next();  // throws before anything is printed
-  Output out(flags.output, input.key + passthrough_header(input.passthrough, input.key + answers) + answers + "\n");
+  const data::ModelSide model = experiment::input_side(session.model().graph);
+  const auto& transforms = session.experiment().config.data.transforms.eval;
+  const data::Pipeline pipeline({transforms.begin(), transforms.end()}, true);
+  const std::unique_ptr<PredictWriter> writer = make_writer(kind,
+                                                            {.flags = flags,
+                                                             .outputs = outputs,
+                                                             .input = input,
+                                                             .model = model,
+                                                             .pipeline = pipeline,
+                                                             .data = session.experiment().config.data,
+                                                             .is_first = first},
+                                                            samples.get());
   std::int64_t written = 0, before = 0;
   // No progress bar between rows on a terminal.
   const bool shows = first && !context.quiet && !context.json && (flags.output || isatty(STDOUT_FILENO) == 0);
@@ -233,18 +226,14 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
     const auto loader = open_input(join(flags.inputs, ", "), block, session);
     loader->seek(0, 0);
     for (data::Batch batch = loader->next(); batch.rows() > 0; batch = loader->next()) {
-      session.replicas().predict(batch.view(), {places.begin(), places.end()});
+      session.replicas().predict(batch.view(), buffers.places());
       std::string rows;
       for (std::int64_t r = 0; r < batch.own().count; ++r) {
         const std::int64_t index = batch.own_indices()[static_cast<std::size_t>(r)];
-        rows += csv_field(input.is_named() ? block->label_place(index) : std::to_string(before + index));
-        for (std::size_t k = 0; k < input.passthrough.size(); ++k)
-          rows += "," + csv_field(input.passthrough_field(index, k));
-        for (std::size_t i = 0; i < columns.size(); ++i) rows += columns[i].row(places[i] + r * classes[i].width());
-        rows += "\n";
+        writer->add({.block = *block, .index = index, .before = before}, buffers.row(r), rows);
       }
       rows = of_all(processes, std::move(rows));
-      if (first) out.add(rows);
+      if (first) writer->write(*block, rows);
       written += batch.rows();
       progress.draw({.done = std::min(written, input.samples),
                      .total = input.samples,
@@ -264,8 +253,8 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
   for (const data::BadSample& bad : input.take_bad_samples()) warn_about_bad(bad);
   progress.clear();
   if (!first) return 0;
-  out.finish();
-  if (flags.output) log::info(fmt::format("wrote {} ({})", *flags.output, counted(written, "row")));
+  const std::string result = writer->finish(written);
+  if (flags.output) log::info("wrote " + result);
   return 0;
 }
 
@@ -273,14 +262,17 @@ int run(const PredictFlags& flags, const Context& context, distributed::Processe
 
 void add_predict(App& app) {
   const auto flags = std::make_shared<PredictFlags>();
-  Command& command = app.command("predict", "classes, probabilities or values for samples without labels, as CSV");
+  Command& command =
+      app.command("predict", "classes, probabilities, values or masks for samples without labels, as CSV, .npy or PNG");
   command.describe(
       "Runs the checkpoint on images, clips, rows of tables, or every sample of a file of arrays, with the evaluation "
       "transforms, vocabularies and class names of the checkpoint. Folders are read recursively, sorted.");
   command.example("runs/fashion-mnist/001/checkpoints/best.h5 --input t10k-images-idx3-ubyte.gz --output preds.csv")
       .example("runs/flowers/001 --input photos --top 3")
       .example("runs/prices/001 --input new.csv --keep street,number --output priced.csv")
-      .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities");
+      .example("runs/flowers/001 --input rose.jpg --input tulip.png --probabilities")
+      .example("runs/roads/001 --input photos --output masks/")
+      .example("runs/flowers/001 --input photos --layer pool --output embeddings.npy");
   command.positional("CONFIG|CKPT", flags->source,
                      "a checkpoint, a run's folder (its best.h5, else model.h5 if it completed, else last.h5) or its "
                      "model.h5, or a config with --weights");
@@ -296,9 +288,16 @@ void add_predict(App& app) {
               "(default: as the data set of the checkpoint)")
       .option("--keep", "COLUMN", flags->keep,
               "columns of a table to copy next to the answers: names with commas between them, or all")
-      .option("--output", "FILE", flags->output, "the CSV file (default: stdout)")
+      .option("--output", "FILE|DIR", flags->output,
+              "a CSV file (default: stdout); a .npy file; or, for a model with a class at each position of an image, a "
+              "folder for a mask (PNG) of each image")
+      .flag("--overwrite", flags->overwrite, "replace masks in the folder")
       .integer("--top", "K", flags->top, "the K most probable classes")
-      .flag("--probabilities", flags->probabilities, "a column p_<class> for every class")
+      .flag("--probabilities", flags->probabilities,
+            "a column p_<class> for every class; .npy: probabilities in place of class numbers or logits")
+      .option(
+          "--layer", "NAME", flags->layer,
+          "write the values of this layer, named as in dptrain summary, to a .npy file, or as CSV if they are a row")
       .flag("--ema", flags->ema, "use the exponential moving averages of the weights")
       .integer("--batch-size", "N", flags->batch_size, "samples at a time (default: the config's)");
   flags->devices.add(command);

@@ -183,6 +183,10 @@ void Session::make_plan(const SessionOptions& options, const backend::Device& de
     plan_options.part = plan::Part::kHead;
     plan_options.border = cache_.prefix.border;
   }
+  if (!options.outputs.empty()) {
+    plan_options.part = plan::Part::kPrefix;
+    plan_options.border = options.outputs;
+  }
   plan_options.slots = devices_.placement;
   plan_options.sync_batchnorm = config.parallel.sync_batchnorm || (options.force_sync_batchnorm && !sharded);
   plan_ = std::make_unique<plan::Plan>(plan::make_plan(*model_, plan_options, device));

@@ -46,6 +46,8 @@ struct SessionOptions {
   double first_step_seconds = 600;  ///< devices with a driver: longest time without progress in the first step
   distributed::Processes* processes = nullptr;  ///< all processes of the run, if several; outlives the session
   bool device_datasets = true;                  ///< false: batches always contain floats (verify)
+  /// predict: tensors to compute instead of the model's outputs. Only without `training`.
+  std::vector<graph::Port> outputs{};
 };
 
 /// One pass over a data set.
