@@ -255,7 +255,8 @@ std::error_code create_folders(const std::string& folder) {
   return error;
 }
 
-AtomicFile::AtomicFile(std::string path, std::uint64_t expected) : path_(std::move(path)), expected_(expected) {
+AtomicFile::AtomicFile(std::string path, std::uint64_t expected, Durability durability)
+    : path_(std::move(path)), expected_(expected), durability_(durability) {
   const fs::path target(path_);
   folder_ = target.has_parent_path() ? target.parent_path().string() : ".";
   file_ = target.filename().string();
@@ -263,7 +264,7 @@ AtomicFile::AtomicFile(std::string path, std::uint64_t expected) : path_(std::mo
   if (is_stream_) {
     fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    remove_leftovers(folder_, file_);
+    if (durability_ == Durability::kSynced) remove_leftovers(folder_, file_);
     // Before anything is written, because a full disk harms more than this file.
     if (const auto free = free_bytes(folder_); free && *free < expected)
       throw Error(ErrorKind::kWrite, no_space(path_, expected, free, "not enough space"));
@@ -330,21 +331,22 @@ void AtomicFile::replace_head(std::span<const std::byte> bytes) {
 void AtomicFile::commit() {
   if (is_stream_) return;
   // Some file systems (NFS, quotas) report a full disk only here.
-  const bool synced = fsync(fd_) == 0;
+  const bool syncs = durability_ == Durability::kSynced, synced = !syncs || fsync(fd_) == 0;
   const int error = errno;
   const bool closed = close(std::exchange(fd_, -1)) == 0;
   if (!synced || !closed) fail(synced ? errno : error);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) throw write_error(path_, system_error());
   temporary_.clear();
-  if (!sync_folder(folder_))
+  if (syncs && !sync_folder(folder_))
     throw Error(ErrorKind::kWrite,
                 fmt::format("'{}' is written, but its folder could not be synced: {}", path_, system_error()));
 }
 
-std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {
+std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts,
+                               Durability durability) {
   std::uint64_t bytes = 0;
   for (const auto& part : parts) bytes += part.size();
-  AtomicFile file(path, bytes);
+  AtomicFile file(path, bytes, durability);
   for (const auto& part : parts) file.append(part);
   file.commit();
   return bytes;

@@ -119,13 +119,17 @@ inline std::mutex& hdf5_mutex() {
 // Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
 // run at a time: the file of the last one remains. Between machines this requires file locks.
 
+/// kRenamed: without fsync, and temporaries of killed processes stay. For many files of a folder, of which a user can
+/// write a lost one again: fsync of each, and a search of the folder before each, would take most of the time.
+enum class Durability { kSynced, kRenamed };
+
 /// A file that its path gets on commit(): until then `.<file>.tmp-<random number>` in the folder, locked by
 /// F_OFD_SETLK. Pipes and devices are written directly. All functions throw Error{kWrite}; the old file then stays
 /// unchanged. One thread.
 class AtomicFile {
  public:
   /// Removes unlocked temporaries of killed processes. Throws if the file system has less than `expected` bytes free.
-  explicit AtomicFile(std::string path, std::uint64_t expected = 0);
+  explicit AtomicFile(std::string path, std::uint64_t expected = 0, Durability durability = Durability::kSynced);
   ~AtomicFile();  ///< without commit(): removes the temporary
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -133,7 +137,7 @@ class AtomicFile {
   void append(std::span<const std::byte> bytes);
   /// Replaces bytes at the beginning. Not for pipes.
   void replace_head(std::span<const std::byte> bytes);
-  /// Calls fsync, rename, fsync on the folder. The last call.
+  /// Calls fsync, rename, fsync on the folder; for kRenamed only rename. The last call.
   void commit();
   std::uint64_t size() const { return size_; }
 
@@ -143,6 +147,7 @@ class AtomicFile {
 
   const std::string path_;
   const std::uint64_t expected_;
+  const Durability durability_;
   std::string folder_, file_;  ///< parts of the path
   std::string temporary_;      ///< "": the path itself is open
   std::uint64_t size_ = 0;
@@ -152,7 +157,8 @@ class AtomicFile {
 };
 
 /// Writes the parts in order as an AtomicFile. Returns the bytes written.
-std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
+std::uint64_t write_atomically(const std::string& path, const std::vector<std::span<const std::byte>>& parts,
+                               Durability durability = Durability::kSynced);
 
 /// Makes the folder and those above it that are missing, and syncs the folders that they are entries of, so that a file
 /// in it survives a power failure.

@@ -155,6 +155,20 @@ TEST(AtomicFile, RemovesTemporariesWithoutAWriter) {
   EXPECT_THAT(folder.files(), UnorderedElementsAre("last.h5", ".best.h5.tmp-18", ".last.h5.tmp-x"));
 }
 
+/// A search of the folder before each of many files takes quadratic time.
+TEST(AtomicFile, OnlyRenamesOneOfManyFiles) {
+  const sample::Folder folder;
+  const std::string text = "x";
+  std::ofstream(folder / ".file.tmp-17") << "half a file";
+  synced().clear();
+  EXPECT_EQ(write_atomically(folder / "file", {as_part(text)}, Durability::kRenamed), 1U);
+  EXPECT_THAT(synced(), ElementsAre());
+  EXPECT_THAT(folder.files(), UnorderedElementsAre("file", ".file.tmp-17"));
+  write_atomically(folder / "file", {as_part(text)});
+  EXPECT_THAT(synced(), testing::SizeIs(2));
+  EXPECT_THAT(folder.files(), ElementsAre("file"));
+}
+
 /// Threads have the same process id, as processes in two containers may have.
 TEST(AtomicFile, SupportsConcurrentWritersOfOnePath) {
   const sample::Folder folder;

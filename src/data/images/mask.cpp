@@ -289,7 +289,7 @@ void write_mask(const std::filesystem::path& path, std::span<const std::uint8_t>
   const int written =
       png_image_write_to_memory(&image, bytes.data(), &size, 0, classes.data(), 0, colors.front().data());
   if (written == 0) throw Error(ErrorKind::kInternal, fmt::format("{}: {}", path.string(), image.message));
-  write_atomically(path.string(), {std::span<const std::byte>(bytes).first(size)});
+  write_atomically(path.string(), {std::span<const std::byte>(bytes).first(size)}, Durability::kRenamed);
 }
 
 }  // namespace dptrain::data
