@@ -106,9 +106,8 @@ std::string LabelWriter::map_problem(std::int64_t index) const {
   const std::string place = source_->label_place(index, which_);
   const auto size = [](const Shape& shape) { return fmt::format("{}x{}", shape[0], shape[1]); };
   const Shape picture = source_->peek_shape(index);
-  const bool same = picture.rank() != 3 || (map.shape[0] == picture[0] && map.shape[1] == picture[1]);
-  const bool turned = picture.rank() == 3 && map.shape[0] == picture[1] && map.shape[1] == picture[0];  // EXIF
-  if (!same && !turned) return fmt::format("{}: {}, its picture is {}", place, size(map.shape), size(picture));
+  if (picture.rank() == 3 && (map.shape[0] != picture[0] || map.shape[1] != picture[1]))
+    return fmt::format("{}: {}, its picture is {}", place, size(map.shape), size(picture));
   const ImageView view = view_of(map);
   for (std::int64_t i = 0; i < map.shape.elements(); ++i) {
     const float value = value_of(view, i);
