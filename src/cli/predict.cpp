@@ -90,15 +90,16 @@ graph::Port find_layer(const graph::Graph& graph, const std::string& name) {
   for (const auto& [layer, nodes] : calls)
     if (nodes.size() == 1) names.try_emplace(layer, names.at(nodes.front()));
   if (const graph::Port port = graph::find_port(graph, names, name); port.node >= 0) return port;
+  if (const auto shared = calls.find(name); shared != calls.end())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--layer {}: the model calls this layer several times; name one call: {}", name,
+                            join(shared->second, ", ")));
   std::vector<std::string> known;
   for (const auto& [step, port] : names) known.push_back(step);
-  const auto shared = calls.find(name);
-  const std::string port_hint = graph::port_hint(graph, names, name);
-  const std::string advice = shared != calls.end() ? "; it is called as " + join(shared->second, ", ")
-                             : !port_hint.empty()  ? port_hint
-                                                   : did_you_mean(name, known);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("--layer {}: the model has no such layer{}; `dptrain summary` lists them", name, advice));
+  std::string advice = graph::port_hint(graph, names, name);
+  if (advice.empty()) advice = did_you_mean(name, known);
+  if (advice.empty()) advice = "; `dptrain summary` lists the layers";
+  throw Error(ErrorKind::kUsage, fmt::format("--layer {}: the model has no such layer{}", name, advice));
 }
 
 /// What predict writes: the model's outputs, or the layer of --layer, whose tensor is `layer`.

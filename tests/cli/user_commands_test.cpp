@@ -213,6 +213,55 @@ TEST_F(Commands, PredictResizesWithAFlag) {
           "data.transforms.eval.+={Resizing: {height: 6, width: 6}}"});
 }
 
+TEST_F(Commands, PredictWritesMasksArraysAndLayers) {
+  here_.write("map.yaml",
+              "dptrain: 1\n"
+              "model:\n"
+              "  blocks: {pair: {layers: [{Conv2D: {name: conv, filters: 4, kernel_size: 3, padding: same}}]}}\n"
+              "  shared: {twice: {Conv2D: {filters: 4, kernel_size: 1}}}\n"
+              "  layers:\n"
+              "    - Input: {shape: [6, 6, 1]}\n"
+              "    - pair: {name: first}\n"
+              "    - twice: {name: once}\n"
+              "    - twice: {name: again}\n"
+              "    - Conv2D: {name: classes, filters: 3, kernel_size: 1, activation: softmax}\n"
+              "data:\n"
+              "  train: {Synthetic: {samples: 20}}\n"
+              "  transforms: {train: [], eval: [{Resizing: {height: 6, width: 6}}]}\n"
+              "train: {epochs: 1, batch_size: 10, optimizer: sgd, loss: sparse_categorical_crossentropy}\n");
+  expect(0, "", {"fit", "map.yaml", "--run-dir", "run", "--cpus", "1"});
+  here_.write("new/a.pgm", "P5\n8 7\n255\n" + std::string(56, 'x'));
+  here_.write("new/b/c.pgm", "P5\n3 9\n255\n" + std::string(27, 'y'));
+  const auto predict = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"predict", "run", "--input", "new", "--cpus", "1"});
+    return words;
+  };
+  expect(0, "wrote masks/ (2 masks)", predict({"--output", "masks/"}));
+  const auto size = [&](const char* name) { return here_.read(name).substr(16, 8); };
+  EXPECT_EQ(size("masks/a.png"), std::string("\0\0\0\x08\0\0\0\x07", 8));
+  EXPECT_EQ(size("masks/b/c.png"), std::string("\0\0\0\x03\0\0\0\x09", 8));
+  expect(2, "2 of 2 masks exist already (masks/a.png, masks/b/c.png); add --overwrite", predict({"--output", "masks"}));
+  expect(0, "wrote masks (2 masks)", predict({"--output", "masks", "--overwrite"}));
+
+  expect(0, "wrote all.npy (2 rows)", predict({"--output", "all.npy"}));
+  EXPECT_NE(here_.read("all.npy").find("'descr': '|u1', 'fortran_order': False, 'shape': (2, 6, 6), }"),
+            std::string::npos);
+  expect(0, "", predict({"--output", "p.npy", "--probabilities"}));
+  expect(0, "", predict({"--output", "classes.npy", "--layer", "classes"}));
+  EXPECT_EQ(here_.read("classes.npy"), here_.read("p.npy"));
+  for (const char* const layer : {"first/conv", "once", "again", "input_layer"}) {
+    expect(0, "", predict({"--output", "layer.npy", "--layer", layer}));
+    EXPECT_NE(here_.read("layer.npy")
+                  .find(std::string("'<f4', 'fortran_order': False, 'shape': (2, 6, 6, ") +
+                        (std::string(layer) == "input_layer" ? "1" : "4") + "), }"),
+              std::string::npos)
+        << layer;
+  }
+  expect(2, "--layer clases: the model has no such layer; did you mean 'classes'?", predict({"--layer", "clases"}));
+  expect(2, "--layer twice: the model calls this layer several times; name one call: once, again",
+         predict({"--layer", "twice"}));
+}
+
 TEST_F(Commands, HelpMentionsRepeatableOnce) {
   for (const char* const command : {"predict", "fit", "eval"})
     EXPECT_EQ(
