@@ -35,7 +35,7 @@
 namespace dptrain::cli {
 namespace {
 
-struct PredictFlags : OutputFlags {
+struct PredictFlags : PredictOutputFlags {
   std::string source;
   std::optional<std::string> weights, layer, on_error;
   std::optional<std::int64_t> batch_size;

@@ -337,7 +337,7 @@ std::string describe(const PredictedOutput& output) {
   return fmt::format("{} positions of {}", Shape(std::move(dims)).str(), counted(output.classes.count(), "class"));
 }
 
-void check_csv(const OutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
+void check_csv(const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
   for (const PredictedOutput& output : outputs) {
     if (!output.layer.empty() && output.shape.rank() > 1)
       refuse(fmt::format("--layer {}: a row of CSV cannot contain an output of the shape {}; give --output {}.npy",
@@ -351,7 +351,7 @@ void check_csv(const OutputFlags& flags, const std::vector<PredictedOutput>& out
   }
 }
 
-void check_masks(const OutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
+void check_masks(const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
   if (flags.probabilities)
     refuse(fmt::format("--output {}: masks contain no probabilities; give --output FILE.npy", *flags.output));
   for (const PredictedOutput& output : outputs)
@@ -392,7 +392,7 @@ OutputKind output_kind(const std::optional<std::string>& path, const std::vector
   return OutputKind::kMasks;
 }
 
-void check_output(OutputKind kind, const OutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
+void check_output(OutputKind kind, const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
   bool classes = false, class_of_sample = false;
   std::int64_t most = 0;
   for (const PredictedOutput& output : outputs) {

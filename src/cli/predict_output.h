@@ -35,7 +35,7 @@ struct PredictedOutput {
 };
 
 /// The flags of predict that concern its output.
-struct OutputFlags {
+struct PredictOutputFlags {
   std::optional<std::string> output{};  ///< absent: stdout
   std::vector<std::string> inputs{}, keep{};
   std::optional<std::int64_t> top{};
@@ -47,7 +47,7 @@ struct OutputFlags {
 OutputKind output_kind(const std::optional<std::string>& path, const std::vector<PredictedOutput>& outputs);
 
 /// Throws Error{kUsage} if the flags do not fit the kind or the outputs.
-void check_output(OutputKind kind, const OutputFlags& flags, const std::vector<PredictedOutput>& outputs);
+void check_output(OutputKind kind, const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs);
 
 /// A sample of a block of data::PredictSource.
 struct PredictedSample {
@@ -69,7 +69,7 @@ class PredictWriter {
 
 /// All members must outlive the writer.
 struct WriterSetting {
-  const OutputFlags& flags;
+  const PredictOutputFlags& flags;
   const std::vector<PredictedOutput>& outputs;
   const data::PredictSource& input;
   const data::ModelSide& model;
