@@ -62,7 +62,8 @@ int run(const EvalFlags& flags, const Context& context, distributed::Processes* 
   if (processes == nullptr || processes->is_first())
     gates.emplace(flags.gates, evaluation.source().experiment, evaluation.on());
   session::Session& session = evaluation.open();
-  evaluation::check_names(assertions, evaluation::result_names(session.plan(), evaluation.classes()));
+  evaluation::check_names(assertions, evaluation::result_names(session.plan(), evaluation.classes()),
+                          evaluation::class_score_names(session.plan(), evaluation.classes()));
   if (gates) gates->check(session.plan(), evaluation.classes());
   evaluation.load_weights();
 
@@ -82,8 +83,9 @@ int run(const EvalFlags& flags, const Context& context, distributed::Processes* 
   log::info("wrote " + join(evaluation::write_numbers(evaluated, folder), ", "));
   if (const std::vector<std::string> drawn = evaluation::write_pictures(evaluated, folder); !drawn.empty())
     log::info("drew " + join(drawn, ", "));
-  std::vector<evaluation::Verdict> verdicts =
-      evaluation::verdicts_of(assertions, evaluation::result_values(evaluation_result));
+  std::vector<std::pair<std::string, double>> values = evaluation::result_values(evaluation_result);
+  std::ranges::move(evaluation::class_score_values(evaluation_result), std::back_inserter(values));
+  std::vector<evaluation::Verdict> verdicts = evaluation::verdicts_of(assertions, values);
   if (gates->present())
     std::ranges::move(gates->verdicts(evaluated, session.plan(), session.model().parameters()),
                       std::back_inserter(verdicts));
@@ -115,7 +117,8 @@ void add_eval(App& app) {
       .choice("--data", {"real", "synthetic"}, flags->data, "synthetic: generated data in place of the data set")
       .flag("--ema", flags->request.ema, "use the exponential moving averages of the weights")
       .option("--output", "DIR", flags->output, "folder for eval.json, confusion.csv and the pictures")
-      .option("--assert", "EXPR", flags->assertions, "exit 7 unless this holds, as in 'accuracy>=0.90' or 'f1>=0.9'");
+      .option("--assert", "EXPR", flags->assertions,
+              "exit 7 unless this holds, as in 'accuracy>=0.90' or 'recall of cat>=0.9'");
   add_gate_flags(command, flags->gates);
   flags->overrides.add_batch(command);
   flags->overrides.add(command);

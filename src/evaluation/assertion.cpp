@@ -52,7 +52,8 @@ Assertion parse_assertion(const std::string& text) {
   assertion.comparison = found->second;
   assertion.bound =
       parse_number<double>(trim(rest.substr(std::string_view(found->first).size()))).value_or(std::nan(""));
-  const bool one_word = assertion.name.find_first_of(" \t") == std::string::npos;
+  const bool of_class = assertion.name.find(" of ") != std::string::npos;
+  const bool one_word = of_class || assertion.name.find_first_of(" \t") == std::string::npos;
   if (assertion.name.empty() || !one_word || std::isnan(assertion.bound)) refuse(text);
   return assertion;
 }
@@ -63,12 +64,17 @@ std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts) {
   return assertions;
 }
 
-void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names) {
+void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names,
+                 const std::vector<std::string>& more) {
+  std::vector<std::string> known = names;
+  known.insert(known.end(), more.begin(), more.end());
   for (const Assertion& assertion : assertions) {
-    if (std::ranges::find(names, assertion.name) == names.end())
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--assert '{}': there is no '{}' among {}{}", assertion.text, assertion.name,
-                              join(names, ", "), did_you_mean(assertion.name, names)));
+    if (std::ranges::find(known, assertion.name) == known.end())
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("--assert '{}': there is no '{}' among {}{}{}", assertion.text, assertion.name, join(names, ", "),
+                      more.empty() ? "" : fmt::format(" and the scores of classes, such as '{}'", more.front()),
+                      did_you_mean(assertion.name, known)));
   }
 }
 

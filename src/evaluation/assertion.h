@@ -26,8 +26,10 @@ struct Assertion {
 Assertion parse_assertion(const std::string& text);
 std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts);
 
-/// Throws Error{kUsage} for a name that is not in `names`, and lists them. Call it before the run starts.
-void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names);
+/// Throws Error{kUsage} for a name that is neither in `names`, which it lists, nor in `more`. Call it before the run
+/// starts.
+void check_names(const std::vector<Assertion>& assertions, const std::vector<std::string>& names,
+                 const std::vector<std::string>& more = {});
 /// Evaluates each assertion like a gate without an interval.
 std::vector<Verdict> verdicts_of(const std::vector<Assertion>& assertions,
                                  const std::vector<std::pair<std::string, double>>& values);

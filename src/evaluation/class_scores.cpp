@@ -42,6 +42,18 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
+/// Whether the scores are those of an output with several positions.
+bool has_iou(const std::vector<ClassScore>& scores) {
+  return std::ranges::any_of(scores, [](const ClassScore& score) { return score.iou.has_value(); });
+}
+
+nlohmann::ordered_json json_of(const ClassScore& score, bool with_iou) {
+  nlohmann::ordered_json json{
+      {"precision", or_null(score.precision)}, {"recall", or_null(score.recall)}, {"f1", or_null(score.f1)}};
+  if (with_iou) json["iou"] = or_null(score.iou);
+  return json;
+}
+
 }  // namespace
 
 std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& classes) {
@@ -58,52 +70,64 @@ std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& 
                       .precision = share(right, predicted),
                       .recall = share(right, support),
                       .f1 = share(2 * right, predicted + support)});
+    if (classes.positions() > 1) scores.back().iou = share(right, predicted + support - right);
   }
   return scores;
 }
 
 ClassScore macro_average(const std::vector<ClassScore>& scores) {
   ClassScore mean{.name = "mean"};
-  double precision = 0, recall = 0, f1 = 0, classes = 0;
+  double precision = 0, recall = 0, f1 = 0, iou = 0, classes = 0;
   for (const ClassScore& score : scores) {
     if (score.support == 0) continue;
     mean.support += score.support;
     precision += score.precision.value_or(0);
     recall += score.recall.value_or(0);
     f1 += score.f1.value_or(0);
+    iou += score.iou.value_or(0);
     ++classes;
   }
   if (classes == 0) return mean;
   mean.precision = precision / classes;
   mean.recall = recall / classes;
   mean.f1 = f1 / classes;
+  if (has_iou(scores)) mean.iou = iou / classes;
   return mean;
+}
+
+std::vector<std::pair<std::string, std::optional<double>>> named_scores(const ClassScore& score,
+                                                                        const Classes& classes) {
+  std::vector<std::pair<std::string, std::optional<double>>> named{
+      {"precision", score.precision}, {"recall", score.recall}, {"f1", score.f1}};
+  if (classes.positions() > 1) named.emplace_back("iou", score.iou);
+  return named;
 }
 
 std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most) {
   std::vector<ClassScore> rows = scores.size() > most ? std::vector<ClassScore>{} : scores;
   rows.push_back(macro_average(scores));
+  const bool with_iou = has_iou(scores);
   std::size_t width = 5;
   for (const ClassScore& row : rows) width = std::max(width, row.name.size());
-  std::string text = fmt::format("{:<{}}  precision  recall      f1  support\n", "class", width);
+  std::string text =
+      fmt::format("{:<{}}  precision  recall      f1{}  support\n", "class", width, with_iou ? "     iou" : "");
   for (const ClassScore& row : rows)
-    text += fmt::format("{:<{}}  {:>9}  {:>6}  {:>6}  {:>7}\n", row.name, width, shown(row.precision),
-                        shown(row.recall), shown(row.f1), row.support);
+    text +=
+        fmt::format("{:<{}}  {:>9}  {:>6}  {:>6}{}  {:>7}\n", row.name, width, shown(row.precision), shown(row.recall),
+                    shown(row.f1), with_iou ? fmt::format("  {:>6}", shown(row.iou)) : "", row.support);
   return text;
 }
 
 nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores) {
+  const bool with_iou = has_iou(scores);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const ClassScore& score : scores)
-    list.push_back({{"name", score.name},
-                    {"precision", or_null(score.precision)},
-                    {"recall", or_null(score.recall)},
-                    {"f1", or_null(score.f1)},
-                    {"support", score.support}});
-  const ClassScore mean = macro_average(scores);
-  return {
-      {"classes", list},
-      {"macro", {{"precision", or_null(mean.precision)}, {"recall", or_null(mean.recall)}, {"f1", or_null(mean.f1)}}}};
+  for (const ClassScore& score : scores) {
+    nlohmann::ordered_json one{{"name", score.name}};
+    one.update(json_of(score, with_iou));
+    one["support"] = score.support;
+    list.push_back(std::move(one));
+  }
+  return {{"classes", list}, {"macro", json_of(macro_average(scores), with_iou)}};
 }
 
 }  // namespace dptrain::evaluation

@@ -1,11 +1,12 @@
 #pragma once
 
-// Confusion matrices, and precision, recall and F1 of each class. eval prints the scores and writes them to eval.json;
-// it writes the matrix as confusion.csv. Functions are pure; Confusion: main thread.
+// Confusion matrices, and precision, recall, F1 and IoU of each class. eval prints the scores and writes them to
+// eval.json; it writes the matrix as confusion.csv. Functions are pure; Confusion: main thread.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -38,11 +39,13 @@ class Confusion {
 
 struct ClassScore {
   std::string name;
-  std::int64_t support = 0;           ///< samples of the class
+  std::int64_t support = 0;           ///< samples or positions of the class
   std::optional<double> precision{};  ///< correct fraction of its predictions; none: it was never predicted
   std::optional<double> recall{};     ///< correct fraction of its samples; none: it has no samples
   /// 2 correct / (predicted + support); none if both are zero.
   std::optional<double> f1{};
+  /// Of outputs with several positions: correct / (predicted + support - correct); none if that is zero.
+  std::optional<double> iou{};
 };
 
 std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& classes);
@@ -51,11 +54,15 @@ std::vector<ClassScore> class_scores(const Confusion& confusion, const Classes& 
 /// zero_division=0, except that it leaves out classes that are only predicted.
 ClassScore macro_average(const std::vector<ClassScore>& scores);
 
+/// The scores with their names, "precision", "recall", "f1" and, if `classes` has several positions, "iou".
+std::vector<std::pair<std::string, std::optional<double>>> named_scores(const ClassScore& score,
+                                                                        const Classes& classes);
+
 /// A table of all classes with the averages last; only the averages for more than `most` classes.
 std::string scores_table(const std::vector<ClassScore>& scores, std::size_t most = 60);
 
-/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}};
-/// undefined scores are null.
+/// {"classes": [{"name", "precision", "recall", "f1", "support"}, ...], "macro": {"precision", "recall", "f1"}}, with
+/// "iou" in each if there are several positions; undefined scores are null.
 nlohmann::ordered_json scores_json(const std::vector<ClassScore>& scores);
 
 }  // namespace dptrain::evaluation

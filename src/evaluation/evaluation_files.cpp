@@ -34,7 +34,8 @@ plot::ClassBar bar_of(const ClassScore& score) {
           .samples = score.support,
           .precision = score.precision,
           .recall = score.recall,
-          .f1 = score.f1};
+          .f1 = score.f1,
+          .iou = score.iou};
 }
 
 plot::Drawing draw_confusion(const std::string& title, const Confusion& confusion, const Classes& classes) {
@@ -196,9 +197,8 @@ std::string score_name(const std::string& output, const std::string& score) {
   return output.empty() ? score : output + "_" + score;
 }
 
-const std::vector<std::string>& score_names() {
-  static const std::vector<std::string> names{"precision", "recall", "f1"};
-  return names;
+std::string class_score_name(const std::string& output, const std::string& score, const std::string& name) {
+  return fmt::format("{}{}{} of {}", output, output.empty() ? "" : ": ", score, name);
 }
 
 std::string evaluation_json(const EvaluatedModel& evaluated) {

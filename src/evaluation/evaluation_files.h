@@ -27,8 +27,8 @@ std::string default_set(const experiment::Experiment& experiment);
 
 /// "kind_f1" for an output named "kind", "f1" for one without a name.
 std::string score_name(const std::string& output, const std::string& score);
-/// "precision", "recall", "f1": the averages over the classes, in the order of ClassScore.
-const std::vector<std::string>& score_names();
+/// "recall of road", or "kind: recall of road" for an output named "kind".
+std::string class_score_name(const std::string& output, const std::string& score, const std::string& name);
 
 /// The text of eval.json.
 std::string evaluation_json(const EvaluatedModel& evaluated);

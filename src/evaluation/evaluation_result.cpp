@@ -1,7 +1,6 @@
 #include "evaluation/evaluation_result.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +19,13 @@ std::int64_t label_of(const void* labels, std::int64_t row, nn::LabelKind kind, 
   const float* values = static_cast<const float*>(labels) + row * classes.row_width();
   if (classes.row_width() == 1) return *values >= 0.5F ? 1 : 0;
   return argmax(values, classes.row_width());
+}
+
+/// Whether a position has the class that the loss ignores.
+bool is_ignored(const plan::LossStep& loss, const void* labels, std::int64_t row, std::int64_t width) {
+  if (!loss.ignore_class) return false;
+  if (loss.labels == nn::LabelKind::kClass) return static_cast<const std::int32_t*>(labels)[row] == *loss.ignore_class;
+  return static_cast<const float*>(labels)[row * width] < 0;
 }
 
 /// Collects the answers of one output.
@@ -53,10 +59,9 @@ struct Gathered {
     const std::int64_t each = classes->positions();
     for (std::int64_t row = sample * each; row < (sample + 1) * each; ++row) {
       if (loss->has_mask_tensor() && mask[static_cast<std::size_t>(row)] == 0) continue;
-      const std::int64_t expected = label_of(batch.labels(label), row, loss->labels, *classes);
-      if (loss->ignore_class == expected) continue;
+      if (is_ignored(*loss, batch.labels(label), row, classes->row_width())) continue;
       const std::vector<float> p = classes->probabilities(output.data() + row * classes->row_width());
-      found.label = expected;
+      found.label = label_of(batch.labels(label), row, loss->labels, *classes);
       found.answer = argmax(p.data(), classes->count());
       found.probability = p[static_cast<std::size_t>(found.answer)];
       found.loss += class_loss(p[static_cast<std::size_t>(found.label)]);
@@ -70,14 +75,20 @@ struct Gathered {
 
   bool add_values(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample,
                   WorstSample& found) const {
-    if (loss->labels != nn::LabelKind::kDense || loss->masked()) return false;
-    const std::int64_t width = classes->width();
+    if (loss->labels != nn::LabelKind::kDense || loss->has_mask_tensor()) return false;
+    const std::int64_t width = classes->width(), each = classes->row_width();
     const float* const answers = output.data() + sample * width;
     const float* const labels = static_cast<const float*>(batch.labels(label)) + sample * width;
-    for (std::int64_t i = 0; i < width; ++i) found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
-    found.loss /= static_cast<double>(width);
+    std::int64_t counted = 0;
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (is_ignored(*loss, labels, i / each, each)) continue;
+      found.loss += std::abs(static_cast<double>(answers[i]) - labels[i]);
+      ++counted;
+    }
+    if (counted == 0) return false;
+    found.loss /= static_cast<double>(counted);
     if (!std::isfinite(found.loss)) found.loss = std::numeric_limits<double>::max();  // largest, and valid in JSON
-    if (width > static_cast<std::int64_t>(WorstSample::kMaxValues)) return true;
+    if (loss->ignore_class || width > static_cast<std::int64_t>(WorstSample::kMaxValues)) return true;
     found.values = static_cast<std::size_t>(width);
     std::copy_n(labels, width, found.labels.begin());
     std::copy_n(answers, width, found.answers.begin());
@@ -185,8 +196,8 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
 std::vector<std::string> result_names(const plan::Plan& plan, const std::vector<Classes>& classes) {
   std::vector<std::string> known = session::sum_names(plan);
   for (const plan::LossStep& loss : plan.losses)
-    for (const std::string& score : score_names())
-      if (classes[static_cast<std::size_t>(loss.output)].known()) known.push_back(score_name(loss.name, score));
+    if (const Classes& one = classes[static_cast<std::size_t>(loss.output)]; one.known())
+      for (const auto& [score, value] : named_scores({}, one)) known.push_back(score_name(loss.name, score));
   return known;
 }
 
@@ -194,14 +205,32 @@ std::vector<std::pair<std::string, double>> result_values(const EvaluationResult
   std::vector<std::pair<std::string, double>> values = evaluation_result.values;
   for (const OutputResult& output : evaluation_result.outputs) {
     if (!output.confusion) continue;
-    const ClassScore mean = macro_average(output.scores);
-    const std::array averages{mean.precision, mean.recall, mean.f1};
-    for (std::size_t i = 0; i < averages.size(); ++i) {
-      const std::string name = score_name(output.name, score_names()[i]);
+    for (const auto& [score, mean] : named_scores(macro_average(output.scores), output.classes)) {
+      const std::string name = score_name(output.name, score);
       if (std::ranges::none_of(values, [&](const auto& value) { return value.first == name; }))
-        values.emplace_back(name, averages[i].value_or(std::nan("")));
+        values.emplace_back(name, mean.value_or(std::nan("")));
     }
   }
+  return values;
+}
+
+std::vector<std::string> class_score_names(const plan::Plan& plan, const std::vector<Classes>& classes) {
+  std::vector<std::string> names;
+  for (const plan::LossStep& loss : plan.losses) {
+    const Classes& one = classes[static_cast<std::size_t>(loss.output)];
+    for (std::int64_t c = 0; one.known() && c < one.count(); ++c)
+      for (const auto& [score, value] : named_scores({}, one))
+        names.push_back(class_score_name(loss.name, score, one.name(c)));
+  }
+  return names;
+}
+
+std::vector<std::pair<std::string, double>> class_score_values(const EvaluationResult& evaluation_result) {
+  std::vector<std::pair<std::string, double>> values;
+  for (const OutputResult& output : evaluation_result.outputs)
+    for (const ClassScore& one : output.scores)
+      for (const auto& [score, value] : named_scores(one, output.classes))
+        values.emplace_back(class_score_name(output.name, score, one.name), value.value_or(std::nan("")));
   return values;
 }
 

@@ -52,10 +52,14 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
 
 // The values of an evaluation result that --assert and gates may name. Pure functions.
 
-/// Losses, metrics and, with classes, the averages "precision", "recall" and "f1". `classes`: one for each output.
+/// Losses, metrics and, with classes, the averages of named_scores(). `classes`: one for each output.
 std::vector<std::string> result_names(const plan::Plan& plan, const std::vector<Classes>& classes);
 /// The result_names() with their values. An undefined average is NaN; a metric of the same name takes precedence.
 std::vector<std::pair<std::string, double>> result_values(const EvaluationResult& evaluation_result);
+/// "recall of road" or, if the output has a name, "kind: recall of road", and so on for all scores of all classes.
+std::vector<std::string> class_score_names(const plan::Plan& plan, const std::vector<Classes>& classes);
+/// The class_score_names() with their values, NaN if undefined.
+std::vector<std::pair<std::string, double>> class_score_values(const EvaluationResult& evaluation_result);
 /// Names of the metrics whose value is the proportion of samples that are right.
 std::vector<std::string> sample_shares(const plan::Plan& plan);
 

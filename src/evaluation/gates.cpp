@@ -13,6 +13,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "evaluation/assertion.h"
 #include "evaluation/evaluation_result.h"
 #include "experiment/run_files.h"
 #include "train/line_file.h"
@@ -30,7 +31,8 @@ std::string of_output(const std::string& output, const std::string& what) {
 void append(std::vector<Verdict>& all, std::vector<Verdict> more) { std::ranges::move(more, std::back_inserter(all)); }
 
 bool needs_classes(const experiment::GatesSection& section) {
-  return section.class_recall || section.class_precision || !section.classes.classes.empty() || section.pairs();
+  return section.class_recall || section.class_precision || section.class_iou || !section.classes.classes.empty() ||
+         section.pairs();
 }
 
 Json json_of(const Verdict& verdict) {
@@ -86,19 +88,24 @@ void Gates::check(const plan::Plan& plan, const std::vector<Classes>& classes) c
       diagnostics.error(limit.mark, fmt::format("gates: there is no '{}' among {}{}", name, join(names, ", "),
                                                 did_you_mean(name, names)));
   std::vector<std::string> known;
-  bool has_classes = false, pairs = false;
+  bool has_classes = false, pairs = false, maps = false;
   for (const plan::LossStep& loss : plan.losses) {
     const Classes& one = classes[static_cast<std::size_t>(loss.output)];
     has_classes = has_classes || one.known();
     pairs = pairs || one.one_per_sample();
+    maps = maps || (one.known() && one.positions() > 1);
     for (std::int64_t c = 0; one.known() && c < one.count(); ++c) known.push_back(one.name(c));
   }
   if (needs_classes(*section_) && !has_classes)
     diagnostics.error({},
-                      "gates: class_recall, class_precision, classes, drop and class_drop need an output with "
-                      "classes; this model has none");
+                      "gates: class_recall, class_precision, class_iou, classes, drop and class_drop need an output "
+                      "with classes; this model has none");
   else if (section_->pairs() && !pairs)
     diagnostics.error({}, "gates: drop and class_drop need an output with one class per sample; this model has none");
+  else if (section_->limits_iou() && !maps)
+    diagnostics.error({},
+                      "gates: class_iou and the iou of classes need an output with a class per position; this "
+                      "model has none");
   for (std::size_t i = 0; has_classes && i < section_->classes.classes.size(); ++i) {
     const std::string& name = section_->classes.classes[i].first;
     if (std::ranges::find(known, name) == known.end())
@@ -130,10 +137,9 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
     else
       append(of_values, check_limit(name, value, limit));
   }
-  const auto add = [&](const OutputResult& output, const std::string& name, const std::optional<double>& score,
+  const auto add = [&](const OutputResult& output, const std::string& gate, const std::optional<double>& score,
                        double count, const std::optional<experiment::Limit>& limit) {
     if (!limit) return;
-    const std::string gate = of_output(output.name, name);
     if (count == 0) {  // no samples
       notes_.push_back(gate + ": skipped, because it has no samples");
       return;
@@ -149,10 +155,15 @@ std::vector<Verdict> Gates::check_limits(const EvaluatedModel& evaluated, const 
       std::int64_t predicted = 0;
       for (std::int64_t label = 0; label < output.classes.count(); ++label)
         predicted += output.confusion->count(label, static_cast<std::int64_t>(c));
-      add(output, "recall of " + score.name, score.recall, static_cast<double>(score.support),
+      const auto support = static_cast<double>(score.support);
+      add(output, class_score_name(output.name, "recall", score.name), score.recall, support,
           limit_of(*section_, score.name, &experiment::ClassLimits::recall, section_->class_recall));
-      add(output, "precision of " + score.name, score.precision, static_cast<double>(predicted),
+      add(output, class_score_name(output.name, "precision", score.name), score.precision,
+          static_cast<double>(predicted),
           limit_of(*section_, score.name, &experiment::ClassLimits::precision, section_->class_precision));
+      if (output.classes.positions() > 1)
+        add(output, class_score_name(output.name, "iou", score.name), score.iou, support,
+            limit_of(*section_, score.name, &experiment::ClassLimits::iou, section_->class_iou));
     }
   if (!section_->confidence && !of_shares.empty())
     notes_.push_back(

@@ -154,7 +154,8 @@ const Schema& schema_of(const ClassLimits&) {
   static const Schema schema =
       Schema::of<ClassLimits>("gates.classes")
           .key(key("recall", &ClassLimits::recall).doc("share of the class's samples that are found"))
-          .key(key("precision", &ClassLimits::precision).doc("share of right predictions of the class"));
+          .key(key("precision", &ClassLimits::precision).doc("share of right predictions of the class"))
+          .key(key("iou", &ClassLimits::iou).doc("intersection over union of the class, of labels that are maps"));
   return schema;
 }
 
@@ -166,7 +167,7 @@ struct Value<NamedClasses> {
     return read_named(node, reader, [&](const Node::Entry& entry) {
       ClassLimits& limits = out.classes.emplace_back(entry.key, ClassLimits{}).second;
       out.marks.push_back(entry.mark);
-      if (!entry.value.is_map()) return reader.expected(entry.value, "{recall: ..., precision: ...}"), false;
+      if (!entry.value.is_map()) return reader.expected(entry.value, "{recall: ..., precision: ..., iou: ...}"), false;
       return schema_of(limits).read(entry.value, entry.mark, reader, &limits);
     });
   }
@@ -215,12 +216,14 @@ const config::Schema& gates_schema() {
                    .at_least(0.5)
                    .below(1))
           .key(key("metrics", &S::metrics)
-                   .doc("limits of metrics, by the names that eval prints, and of precision, recall and f1 (means over "
-                        "classes)"))
+                   .doc("limits of metrics, by the names that eval prints, and of precision, recall, f1 and iou (means "
+                        "over classes)"))
           .key(key("class_recall", &S::class_recall)
                    .doc("limit of the recall of every class that `classes` does not name"))
           .key(key("class_precision", &S::class_precision)
                    .doc("limit of the precision of every class that `classes` does not name"))
+          .key(key("class_iou", &S::class_iou)
+                   .doc("limit of the intersection over union of every class that `classes` does not name"))
           .key(key("classes", &S::classes).doc("limits of single classes, by name"))
           .key(key("baseline", &S::baseline)
                    .doc("folder of a run to compare with, or several of one training with other seeds"))

@@ -3,6 +3,7 @@
 // The section `gates` of a config, or the contents of a --gates file: limits for a model (docs/reference/gates.md).
 // Plain values.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct NamedLimits {
 };
 
 struct ClassLimits {
-  std::optional<Limit> recall{}, precision{};
+  std::optional<Limit> recall{}, precision{}, iou{};
 };
 struct NamedClasses {
   std::vector<std::pair<std::string, ClassLimits>> classes{};
@@ -55,7 +56,7 @@ enum class ComparisonMode { kTrainings, kModels };
 struct GatesSection {
   std::optional<double> confidence;  ///< none: compares the values themselves
   NamedLimits metrics;
-  std::optional<Limit> class_recall, class_precision;  ///< limits of each class that `classes` omits
+  std::optional<Limit> class_recall, class_precision, class_iou;  ///< limits of each class that `classes` omits
   NamedClasses classes;
   std::vector<config::Path> baseline;  ///< run folders
   std::vector<config::Path> runs;      ///< further run folders of the same training as the evaluated one
@@ -65,6 +66,11 @@ struct GatesSection {
   std::optional<SizeLimit> size;
   std::optional<config::Path> junit;
 
+  /// Whether the gates limit the IoU of a class.
+  bool limits_iou() const {
+    return class_iou ||
+           std::ranges::any_of(classes.classes, [](const auto& one) { return one.second.iou.has_value(); });
+  }
   /// Whether the gates need a baseline's answers.
   bool pairs() const { return drop.has_value() || class_drop.has_value(); }
 };

@@ -17,6 +17,12 @@ constexpr std::size_t kMaxClasses = 60, kWorstClasses = 40;
 constexpr double kMatrixMargin = 24, kMatrixTop = 66, kMaxClassName = 170, kMinOpacity = 0.07, kScaleHeight = 78,
                  kMinWidth = 420;
 
+/// With commas; in millions where they would not fit into a column, as the positions of many maps.
+std::string short_count(std::int64_t count) {
+  constexpr std::int64_t kMillions = 10'000'000;
+  return count < kMillions ? with_commas(count) : fmt::format("{} M", with_commas(count / 1'000'000));
+}
+
 double cell_size(std::size_t classes) { return classes <= 12 ? 54 : classes <= 20 ? 42 : classes <= 40 ? 22 : 16; }
 
 /// All classes, or those with the most mistakes, in their order.
@@ -115,7 +121,7 @@ class MatrixDrawing {
                         name_ + 0.01);
       if (sums_ > 0)
         out.add({TextItem{.at = {left_ + side_ + sums_ - 4, top_ + middle + 0.36 * font_},
-                          .text = with_commas(samples_of(shown_[i])),
+                          .text = short_count(samples_of(shown_[i])),
                           .ink = Ink::kMuted,
                           .size = std::min(11.5, font_),
                           .anchor = Anchor::kEnd},
@@ -247,9 +253,11 @@ class BarsDrawing {
     out_.add_fitting(
         {.at = {left_ - 12, base}, .text = bar.name, .size = kBarFont, .anchor = Anchor::kEnd, .bold = bold},
         name_ + 0.01);
-    words({out_.width() - kBarsMargin, base}, with_commas(bar.samples), Ink::kMuted, Anchor::kEnd);
-    const std::string title = fmt::format("{}: precision {}, recall {}, F1 {}, {}", bar.name, number(bar.precision),
-                                          number(bar.recall), number(bar.f1), counted(bar.samples, "sample"));
+    words({out_.width() - kBarsMargin, base}, short_count(bar.samples), Ink::kMuted, Anchor::kEnd);
+    const std::string iou = bar.iou ? fmt::format(", IoU {:.4f}", *bar.iou) : "";
+    const std::string title =
+        fmt::format("{}: precision {}, recall {}, F1 {}{}, {}", bar.name, number(bar.precision), number(bar.recall),
+                    number(bar.f1), iou, counted(bar.samples, bar.iou ? "position" : "sample"));
     if (!bar.f1)
       words({left_ + 6, base}, "neither a sample nor a prediction", Ink::kMuted, Anchor::kStart);
     else {

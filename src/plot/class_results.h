@@ -26,6 +26,7 @@ struct ClassBar {
   std::string name;
   std::int64_t samples = 0;
   std::optional<double> precision{}, recall{}, f1{};  ///< from 0 to 1; nothing if the divisor is zero
+  std::optional<double> iou{};                        ///< only if the samples are positions of maps
 };
 
 /// The classes in their order, and `mean` below them and as a line. With more than 60 classes, only the 40 with the

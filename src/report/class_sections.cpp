@@ -37,7 +37,24 @@ std::string mistakes(const OutputRecord& output) {
                     element("span", "answer", escaped(output.classes[one.answer].name)), with_commas(one.count),
                     fmt::format("{:.1f} %", 100 * static_cast<double>(one.count) / samples)});
   }
-  return table({{"label"}, {"answer"}, {"samples", true}, {"share of the label", true}}, rows);
+  return table(
+      {{"label"}, {"answer"}, {output.macro.iou ? "positions" : "samples", true}, {"share of the label", true}}, rows);
+}
+
+/// The IoU of each class of a map, the smallest first; "" for other outputs.
+std::string ious(const OutputRecord& output) {
+  constexpr std::size_t kMax = 60;
+  if (!output.macro.iou) return "";
+  std::vector<plot::ClassBar> classes = output.classes;
+  std::ranges::stable_sort(classes, {}, [](const plot::ClassBar& one) { return one.iou.value_or(2); });
+  if (classes.size() > kMax) classes.resize(kMax);
+  classes.push_back(output.macro);
+  std::vector<std::vector<std::string>> rows;
+  const auto text = [](const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; };
+  for (const plot::ClassBar& one : classes)
+    rows.push_back({escaped(one.name), text(one.iou), text(one.f1), with_commas(one.samples)});
+  return element("h3", "", "Intersection over union") + "\n" +
+         table({{"class"}, {"IoU", true}, {"F1", true}, {"positions", true}}, rows);
 }
 
 std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord& output) {
@@ -45,10 +62,10 @@ std::string classes_html(const EvaluationRecord& evaluation, const OutputRecord&
   const std::string what = heading(evaluation, output);
   const std::string bars =
       figure(plot::class_bars("", output.classes, output.macro, kBarsWidth), "scores of classes of " + what);
-  if (output.counts.empty()) return bars;
+  if (output.counts.empty()) return bars + ious(output);
   plot::ConfusionCounts counts{.title = "", .names = {}, .counts = output.counts};
   for (const plot::ClassBar& one : output.classes) counts.names.push_back(one.name);
-  const std::string table = element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
+  const std::string table = ious(output) + element("h3", "", "The most frequent mistakes") + "\n" + mistakes(output);
   return element(
              "div", "side",
              figure(plot::confusion_matrix(counts), "confusion matrix of " + what) + element("div", "", bars + table)) +

@@ -41,7 +41,8 @@ plot::ClassBar bar_of(const Json& json) {
           .samples = json.value("support", std::int64_t{0}),
           .precision = optional_of<double>(json, "precision"),
           .recall = optional_of<double>(json, "recall"),
-          .f1 = optional_of<double>(json, "f1")};
+          .f1 = optional_of<double>(json, "f1"),
+          .iou = optional_of<double>(json, "iou")};
 }
 
 /// The counts of a confusion.csv with `classes` classes; empty for any other table.

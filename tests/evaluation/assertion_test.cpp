@@ -32,6 +32,16 @@ TEST(Assertion, ReadsNameOperatorAndNumber) {
   EXPECT_EQ(parse_assertion("mae>2").comparison, Comparison::kAbove);
 }
 
+TEST(Assertion, NamesTheScoreOfAClass) {
+  const Assertion a = parse_assertion("iou of stop sign>=0.5");
+  EXPECT_EQ(a.name, "iou of stop sign");
+  EXPECT_DOUBLE_EQ(a.bound, 0.5);
+  EXPECT_NO_THROW(check_names({a}, {"loss"}, {"recall of road", "iou of stop sign"}));
+  EXPECT_EQ(refused_assertion([&] { check_names({parse_assertion("iou of rod>=0.5")}, {"loss"}, {"iou of road"}); }),
+            "--assert 'iou of rod>=0.5': there is no 'iou of rod' among loss and the scores of classes, such as "
+            "'iou of road'; did you mean 'iou of road'?");
+}
+
 TEST(Assertion, RejectsInvalidConditions) {
   for (const char* wrong : {"", "accuracy", ">=0.9", "accuracy>=", "accuracy>=high", "accuracy=0.9", "accuracy=>0.9",
                             "a b>1", "accuracy>=0.9x", "accuracy>=nan", "accuracy>=0.9 0.8", "accuracy!0.9"})

@@ -75,5 +75,43 @@ TEST(ClassScores, TableAndJson) {
   EXPECT_DOUBLE_EQ(json["macro"]["f1"], 0.5 / 3);
 }
 
+/// Positions of maps. No wall occurs, and one was predicted.
+struct Streets {
+  Classes classes{
+      nn::loss_family().make(nn::CategoricalCrossentropySpec{}), {2, 2, 4}, {"road", "tree", "wall", "sky"}};
+  Confusion confusion{4};
+
+  Streets() {
+    for (const auto& [label, predicted] : {std::pair{0, 0}, {0, 0}, {0, 0}, {0, 1}, {1, 1}, {1, 0}, {1, 2}})
+      confusion.add(label, predicted);
+  }
+};
+
+TEST(ClassScores, IntersectionOverUnionOfMaps) {
+  const Streets streets;
+  const std::vector<ClassScore> scores = class_scores(streets.confusion, streets.classes);
+  EXPECT_DOUBLE_EQ(scores[0].iou.value(), 3.0 / (4 + 4 - 3));
+  EXPECT_DOUBLE_EQ(scores[1].iou.value(), 1.0 / (3 + 2 - 1));
+  EXPECT_DOUBLE_EQ(scores[2].iou.value(), 0) << "predicted, but it does not occur";
+  EXPECT_FALSE(scores[3].iou.has_value()) << "neither there nor predicted";
+  EXPECT_DOUBLE_EQ(macro_average(scores).iou.value(), (0.6 + 0.25) / 2) << "of the classes that occur";
+  EXPECT_EQ(scores_table(scores),
+            "class  precision  recall      f1     iou  support\n"
+            "road      0.7500  0.7500  0.7500  0.6000        4\n"
+            "tree      0.5000  0.3333  0.4000  0.2500        3\n"
+            "wall      0.0000       -  0.0000  0.0000        0\n"
+            "sky            -       -       -       -        0\n"
+            "mean      0.6250  0.5417  0.5750  0.4250        7\n");
+  const auto json = scores_json(scores);
+  EXPECT_EQ(json["classes"][1]["iou"], 0.25);
+  EXPECT_TRUE(json["classes"][3]["iou"].is_null());
+  EXPECT_DOUBLE_EQ(json["macro"]["iou"], 0.425);
+  EXPECT_EQ(named_scores(scores[1], streets.classes).back(),
+            (std::pair<std::string, std::optional<double>>("iou", 0.25)));
+  const Animals animals;
+  EXPECT_EQ(named_scores({}, animals.classes).size(), 3U) << "one class per sample: no IoU";
+  EXPECT_FALSE(scores_json(class_scores(animals.confusion, animals.classes))["macro"].contains("iou"));
+}
+
 }  // namespace
 }  // namespace dptrain::evaluation

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "evaluation/evaluation_files.h"
+#include "evaluation/gates.h"
 #include "session/session.h"
 #include "support/folder.h"
 #include "train/line_file.h"
@@ -145,6 +147,93 @@ TEST_F(EvaluationResultTest, IsWrittenAsFiles) {
   EXPECT_TRUE(json["outputs"]["kind"]["worst"][0].contains("probability"));
   EXPECT_THAT(train::read_text(folder / "predicted-size.csv"),
               testing::StartsWith("sample,label_1,answer_1,label_2,answer_2\n0,"));
+}
+
+constexpr const char* kMap = R"(dptrain: 1
+name: map
+model:
+  layers:
+    - Input: {name: x, shape: [6, 6, 1]}
+    - Dense: {units: 3, activation: softmax}
+data:
+  train: {Synthetic: {samples: 8, ignore_class: 1}}
+  validation: {Synthetic: {samples: 21, ignore_class: 1, class_names: [road, gap, sky]}}
+train: {epochs: 1, batch_size: 8, loss: sparse_categorical_crossentropy, metrics: [accuracy]}
+)";
+
+TEST(EvaluationOfMaps, LeavesOutTheIgnoredClassOfTheDataSet) {
+  session::SessionOptions options;
+  options.devices.threads = 1;
+  options.training = options.wants_train = false;
+  const experiment::Experiment experiment = experiment::load_experiment_text(kMap, "map.yaml", {});
+  session::Session session(experiment, options);
+  const std::vector<Classes> classes = classes_of_outputs(experiment, session.model().graph, session.class_names());
+  EXPECT_THAT(result_names(session.plan(), classes),
+              testing::ElementsAre("loss", "accuracy", "precision", "recall", "f1", "iou"));
+  EXPECT_THAT(class_score_names(session.plan(), classes), testing::Contains("iou of sky"));
+  const EvaluationResult result =
+      *evaluate(session, classes, "validation", train::ProgressMode::kOff, [] { return true; });
+  const OutputResult& output = result.outputs.front();
+  std::int64_t right = 0, counted = 0;
+  for (std::int64_t label = 0; label < 3; ++label)
+    for (std::int64_t answer = 0; answer < 3; ++answer) {
+      const std::int64_t count = output.confusion->count(label, answer);
+      EXPECT_TRUE(label != 1 || count == 0) << "ignored";
+      counted += count;
+      right += label == answer ? count : 0;
+    }
+  EXPECT_GT(counted, 0);
+  EXPECT_LT(counted, 21 * 36);
+  EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(counted), value_of(result, "accuracy"), 1e-6);
+  std::int64_t positions = 0;
+  for (const WorstSample& sample : output.worst) positions += sample.positions;
+  EXPECT_EQ(positions, counted);
+  double sum = 0, of_sky = 0;
+  for (const auto& [name, value] : class_score_values(result)) {
+    if (name == "iou of road" || name == "iou of sky") sum += value;
+    if (name == "iou of sky") of_sky = value;
+  }
+  EXPECT_THAT(result_values(result), testing::Contains(testing::Pair("iou", testing::DoubleNear(sum / 2, 1e-12))));
+
+  const test::Folder folder;
+  const std::string checkpoint = "best.h5";
+  const EvaluatedModel evaluated{experiment, checkpoint, result, session.source("validation")};
+  write_numbers(evaluated, folder.path());
+  write_pictures(evaluated, folder.path());
+  EXPECT_THAT(folder.files(),
+              testing::UnorderedElementsAre("eval.json", "confusion.csv", "confusion.svg", "scores.svg", "worst.svg"));
+  const auto json = nlohmann::json::parse(train::read_text(folder / "eval.json"));
+  EXPECT_EQ(json["classes"][2]["iou"], of_sky);
+  EXPECT_THAT(train::read_text(folder / "confusion.csv"), testing::HasSubstr("\ngap,0,0,0\n"));
+
+  const std::string file = folder / "gates.yaml";
+  train::write_text(file,
+                    "class_iou: {at_most: -1}\nclasses: {sky: {iou: {at_least: 0}}}\nmetrics: {iou: {at_least: 2}}\n");
+  GateOptions gate_options;
+  gate_options.file = file;
+  Gates gates(gate_options, experiment, "validation");
+  gates.check(session.plan(), classes);
+  std::vector<std::string> verdicts;
+  for (const Verdict& verdict : gates.verdicts(evaluated, session.plan(), 6))
+    verdicts.push_back(verdict.gate + (verdict.failed ? " failed" : " ok"));
+  EXPECT_THAT(verdicts, testing::UnorderedElementsAre("iou failed", "iou of road failed", "iou of sky ok"))
+      << "the class without positions is skipped";
+}
+
+TEST_F(EvaluationResultTest, GatesOfIoUNeedMaps) {
+  const test::Folder folder;
+  const std::string file = folder / "gates.yaml";
+  for (const char* const text : {"class_iou: {at_least: 0}\n", "classes: {'1': {iou: {at_least: 0}}}\n"}) {
+    train::write_text(file, text);
+    try {
+      GateOptions gate_options;
+      gate_options.file = file;
+      Gates(gate_options, experiment_, "validation").check(session_.plan(), classes_);
+      FAIL() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("need an output with a class per position")) << text;
+    }
+  }
 }
 
 }  // namespace

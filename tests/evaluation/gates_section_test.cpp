@@ -35,7 +35,8 @@ TEST(GatesSection, KeepsLocationsAndReadsBack) {
   ASSERT_EQ(read("metrics:\n"
                  "  accuracy: {at_least: 0.9}\n"
                  "class_recall: {at_least: 70%}\n"
-                 "classes: {Shirt: {recall: {at_least: 0.5}}}\n"
+                 "class_iou: {at_least: 60%}\n"
+                 "classes: {Shirt: {recall: {at_least: 0.5}, iou: {at_least: 0.4}}}\n"
                  "baseline: [good, better]\n"
                  "confidence: 0.95\n"
                  "drop: 0.01\n"
@@ -44,6 +45,9 @@ TEST(GatesSection, KeepsLocationsAndReadsBack) {
             "");
   EXPECT_EQ(section.metrics.limits[0].second.mark.str(), "gates.yaml:2:3");
   EXPECT_EQ(section.class_recall->at_least, 0.7);
+  EXPECT_EQ(section.class_iou->at_least, 0.6);
+  EXPECT_EQ(section.classes.classes.front().second.iou->at_least, 0.4);
+  EXPECT_TRUE(section.limits_iou());
   EXPECT_EQ(section.baseline[0].value, "/here/good");
   EXPECT_EQ(section.size->file->bytes, 1U << 20);
   const config::Node written = config::Value<experiment::GatesSection>::write(section);

@@ -109,6 +109,27 @@ TEST(Page, ShowsTheClassesOfEachOutput) {
   EXPECT_THAT(section.substr(0, section.find("</section>")), Not(HasSubstr("<details"))) << "nothing is folded";
 }
 
+TEST(Page, ShowsTheIoUOfMaps) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/eval.json",
+             R"({"checkpoint": "best.h5", "on": "validation", "n": 2, "loss": 0.6, "classes": [
+      {"name": "sky", "precision": 1.0, "recall": 0.5, "f1": 0.66, "iou": 0.5, "support": 20000000},
+      {"name": "<road>", "precision": 0.25, "recall": 0.5, "f1": 0.33, "iou": 0.2, "support": 20},
+      {"name": "none", "precision": null, "recall": null, "f1": null, "iou": null, "support": 0}],
+      "macro": {"precision": 0.6, "recall": 0.5, "f1": 0.5, "iou": 0.35}})");
+  runs.write("001/confusion.csv", "label,sky,<road>,none\nsky,10000000,10000000,0\n<road>,10,10,0\nnone,0,0,0\n");
+  const std::string page = page_of({folder});
+  EXPECT_EQ(markup_error(page), "");
+  EXPECT_THAT(page, HasSubstr("Intersection over union"));
+  EXPECT_LT(page.find("<td>&lt;road&gt;</td>"), page.find("<td>sky</td>")) << "the smallest first";
+  EXPECT_THAT(page, HasSubstr("0.3500")) << "the mean";
+  EXPECT_THAT(page, HasSubstr("sky: precision 1.0000, recall 0.5000, F1 0.6600, IoU 0.5000, 20,000,000 positions"));
+  EXPECT_THAT(page, HasSubstr(">20 M</text>"));
+  runs.evaluate("001", "cat", "dog");
+  EXPECT_THAT(page_of({folder}), Not(HasSubstr("Intersection over union"))) << "one class per sample";
+}
+
 TEST(Page, HasNoExternalResources) {
   const Runs runs;
   const std::string folder = runs.whole("001");
