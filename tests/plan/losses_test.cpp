@@ -97,6 +97,50 @@ layers:
   }
 }
 
+/// Options of a loss of maps whose data set ignores a class.
+PlanOptions ignoring(const std::string& loss, const std::vector<std::string>& metrics = {},
+                     nn::LabelKind labels = nn::LabelKind::kDense) {
+  PlanOptions options = options_for(loss, metrics, labels);
+  options.objectives.front().ignore_class = 255;
+  return options;
+}
+
+TEST(PlanLosses, TheIgnoredClassOfADataSetMasksAllLossesOfClasses) {
+  const graph::Model maps = model_of("layers: [Input: {shape: [4, 5, 2]}, Dense: {units: 3, activation: softmax}]");
+  const graph::Model single = model_of("layers: [Input: {shape: [4, 5, 2]}, Dense: {units: 1, activation: sigmoid}]");
+  const auto loss_of = [&](const graph::Model& model, const std::string& loss) {
+    const Plan plan = make_plan(model, ignoring(loss, {"accuracy"}), FusingCapabilities());
+    EXPECT_EQ(plan.losses.front().ignore_class, 255) << loss;
+    EXPECT_EQ(plan.losses.front().masked_positions, 20) << loss;
+    EXPECT_TRUE(plan.losses.front().metrics.front().masked) << loss;
+    return plan.losses.front();
+  };
+  for (const char* const loss :
+       {"categorical_crossentropy", "categorical_focal_crossentropy", "Dice: {axis: [3]}", "Tversky: {axis: [-1]}"})
+    EXPECT_TRUE(loss_of(maps, loss).averages_valid()) << loss << " has a number per position";
+  EXPECT_TRUE(loss_of(single, "binary_crossentropy").averages_valid());
+  EXPECT_TRUE(loss_of(single, "binary_focal_crossentropy").averages_valid());
+  for (const char* const loss : {"Dice: {axis: [1, 2, 3]}", "Dice: {axis: [1, 2]}", "Tversky: {axis: [2]}"})
+    EXPECT_FALSE(loss_of(maps, loss).averages_valid()) << loss << " is a mean over samples";
+}
+
+TEST(PlanLosses, AnIgnoredClassRefusesR2Score) {
+  const graph::Model model = model_of("layers: [Input: {shape: [4]}, Dense: {units: 1, activation: sigmoid}]");
+  try {
+    make_plan(model, ignoring("binary_crossentropy", {"R2Score"}), FusingCapabilities());
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("R2Score: cannot leave out the samples of the ignored class 255"));
+  }
+}
+
+TEST(PlanLosses, WeighsTheTwoClassesOfEachPosition) {
+  const graph::Model model = model_of("layers: [Input: {shape: [4, 5, 2]}, Dense: {units: 1, activation: sigmoid}]");
+  PlanOptions options = options_for("binary_crossentropy", {}, nn::LabelKind::kDense);
+  options.objectives.front().class_weights = {1, 2};
+  EXPECT_EQ(make_plan(model, options, FusingCapabilities()).losses.front().class_weights.size(), 2U);
+}
+
 TEST(PlanLosses, EveryOutputHasItsLoss) {
   const Plan plan = make_plan(model_of(kTwoOutputs), two_losses(), FusingCapabilities());
   ASSERT_EQ(plan.losses.size(), 2U);
