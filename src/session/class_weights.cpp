@@ -39,6 +39,15 @@ template <class Add>
 void for_each_class(const ClassWeightContext& context, std::int64_t index, std::vector<float>& row, const Add& add) {
   const data::Source& source = context.labels;
   if (source.label_type(context.which) == data::LabelType::kClass) return add(source.label_class(index, context.which));
+  if (source.label_type(context.which) == data::LabelType::kMap) {
+    data::Array map;
+    source.read_label_map(index, map, context.which);
+    for (std::int64_t i = 0; i < map.shape.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      add(map.type == DType::kU8 ? map.u8[at] : std::isfinite(map.f32[at]) ? std::lrint(map.f32[at]) : -1);
+    }
+    return;
+  }
   source.label_values(index, row.data(), context.which);
   const std::size_t width = row.size() / static_cast<std::size_t>(context.positions);
   for (auto value = row.begin(); width > 0 && value != row.end(); value += static_cast<std::ptrdiff_t>(width))
