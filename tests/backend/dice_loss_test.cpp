@@ -43,6 +43,28 @@ TEST(DiceLoss, PerLine) {
              mean_over_rows([](Row p, Row y) { return dice_of(p, y, [](std::size_t) { return true; }); }, 4));
 }
 
+TEST(DiceLoss, SkipsMaskedPositions) {
+  for (const std::vector<std::int64_t>& axis : {std::vector<std::int64_t>{1, 2, 3}, {1, 2}, {2}}) {
+    LossCase c = dice_case(axis);
+    for (std::size_t i = 0; i < 11 * 6; ++i) {  // samples without the first and the last of six positions
+      c.mask.push_back(i % 6 == 0 || i % 6 == 5 ? 0 : 1);
+      if (c.mask.back() == 0) c.rows[2 * i] = c.rows[2 * i + 1] = -1;
+    }
+    const auto counts = [](std::size_t i) { return i / 2 != 0 && i / 2 != 5; };
+    check_loss(c, random_values(11 * 12, 0.05, 0.95, 42), c.rows, [&](Row p, Row y) {
+      if (axis.size() == 3) return dice_of(p, y, counts);
+      // Positions are [3, 2]: with axis 2 a sum has the two positions of a line, of one channel.
+      double sum = 0;
+      const std::size_t lines = axis.size() == 2 ? 1 : 3;
+      for (std::size_t line = 0; line < lines; ++line)
+        for (const std::size_t channel : {0U, 1U})
+          sum += dice_of(p, y,
+                         [&](std::size_t i) { return counts(i) && i % 2 == channel && (lines == 1 || i / 4 == line); });
+      return sum / static_cast<double>(2 * lines);
+    });
+  }
+}
+
 TEST(TverskyLoss, WeighsMissedLabelsAndWrongPredictions) {
   const double alpha = 0.3, beta = 0.8;
   LossCase c = dice_case({1, 2});

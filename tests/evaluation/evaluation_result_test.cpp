@@ -2,6 +2,8 @@
 
 #include "evaluation/evaluation_result.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -218,6 +220,40 @@ TEST(EvaluationOfMaps, LeavesOutTheIgnoredClassOfTheDataSet) {
     verdicts.push_back(verdict.gate + (verdict.failed ? " failed" : " ok"));
   EXPECT_THAT(verdicts, testing::UnorderedElementsAre("iou failed", "iou of road failed", "iou of sky ok"))
       << "the class without positions is skipped";
+}
+
+/// Labels of two classes, of which the second is ignored, and labels that are rows because a transform mixes them.
+TEST(EvaluationOfMaps, LeavesOutIgnoredRows) {
+  session::SessionOptions options;
+  options.devices.threads = 1;
+  options.training = options.wants_train = false;
+  experiment::Overrides sigmoid, mixed;
+  sigmoid.sets = {"train.loss=binary_crossentropy", "data.validation.Synthetic.class_names=[road, gap]"};
+  mixed.sets = {"train.loss=categorical_crossentropy", "data.transforms={train: [{MixUp: {}}]}"};
+  std::string single = kMap;
+  single.replace(single.find("units: 3, activation: softmax"), 29, "units: 1, activation: sigmoid");
+  for (const bool is_single : {true, false}) {
+    const experiment::Experiment experiment = is_single ? experiment::load_experiment_text(single, "map.yaml", sigmoid)
+                                                        : experiment::load_experiment_text(kMap, "map.yaml", mixed);
+    session::Session session(experiment, options);
+    ASSERT_EQ(session.plan().losses.front().labels, nn::LabelKind::kDense);
+    const std::vector<Classes> classes = classes_of_outputs(experiment, session.model().graph, session.class_names());
+    const EvaluationResult result =
+        *evaluate(session, classes, "validation", train::ProgressMode::kOff, [] { return true; });
+    const Confusion& confusion = *result.outputs.front().confusion;
+    std::int64_t counted = 0, right = 0;
+    for (std::int64_t label = 0; label < classes.front().count(); ++label)
+      for (std::int64_t answer = 0; answer < classes.front().count(); ++answer) {
+        EXPECT_TRUE(label != 1 || confusion.count(label, answer) == 0) << "ignored";
+        counted += confusion.count(label, answer);
+        right += label == answer ? confusion.count(label, answer) : 0;
+      }
+    EXPECT_GT(counted, 0);
+    EXPECT_LT(counted, 21 * 36);
+    EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(counted), value_of(result, "accuracy"), 1e-6);
+    EXPECT_TRUE(std::isfinite(value_of(result, "loss")));
+    EXPECT_FALSE(result.outputs.front().worst.empty());
+  }
 }
 
 TEST_F(EvaluationResultTest, GatesOfIoUNeedMaps) {
