@@ -71,7 +71,7 @@ namespace {
 /// Whether labels have values for each position of an image that are not classes, which transforms cannot move; the
 /// frames of a clip do not count.
 bool has_image_values(const plan::Objective& objective, const graph::Graph& graph) {
-  if (nn::loss_type(objective.loss).reads != nn::Reads::kValues) return false;
+  if (nn::compares_classes(objective.loss)) return false;
   const graph::Port& port = graph.outputs[static_cast<std::size_t>(objective.output)];
   const std::int64_t positions = nn::MetricSubject{.output = graph::tensor_of(graph, port).shape}.positions();
   return positions > 1 && std::ranges::any_of(input_side(graph).input_shapes, [&](const Shape& input) {

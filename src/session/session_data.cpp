@@ -24,7 +24,7 @@ namespace {
 
 /// [H, W] of an output whose positions are pixels with a class each; rank 0 for other outputs.
 Shape label_map(const config::Typed& loss, const Shape& output) {
-  if (output.rank() != 3 || nn::loss_type(loss).reads == nn::Reads::kValues) return {};
+  if (output.rank() != 3 || !nn::compares_classes(loss)) return {};
   return {output[0], output[1]};
 }
 
