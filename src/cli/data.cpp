@@ -54,8 +54,8 @@ std::shared_ptr<const data::Source> open_folder(const std::string& path) {
 }
 
 /// Opens the data sets of a folder, a data file or a config, without a plan or a device. A folder contains images, or
-/// clips if most of its files are. Sub-folders are classes, or train with val or test; without any there are no
-/// classes. `only`: the role to open, for a config. Throws Error{kUsage, kData}.
+/// clips if most of its files are. Sub-folders are classes, pictures and masks, or train with val or test; without any
+/// there are no classes. `only`: the role to open, for a config. Throws Error{kUsage, kData}.
 DataSets open_data_sets(const std::string& path, const experiment::Overrides& overrides,
                         const std::optional<std::string>& only) {
   DataSets found;
@@ -253,6 +253,14 @@ int run_stats(const DataCommandFlags& flags) {
           of.empty() ? set.name : set.name + " " + of,
           data::data_stats(*set.source, input, pipeline, has_columns(data, *set.source, input)), values));
     }
+  for (const NamedSet& set : data.sets)
+    for (int which = 0; which < set.source->labels(); ++which) {
+      if (set.source->label_type(which) != data::LabelType::kMap) continue;
+      const std::string label = set.source->label_name(which);
+      print_fitted(data::pixel_classes_report(label.empty() ? set.name : set.name + " " + label,
+                                              data::count_pixel_classes(*set.source, which),
+                                              set.source->class_names(which)));
+    }
   return 0;
 }
 
@@ -307,7 +315,8 @@ void add_data(App& app) {
   command.describe(
       "scan reads every sample: counts per class, formats, sizes, and every damaged file with place and reason; exit 3 "
       "if there is one. stats prints mean and deviation per channel, ready for a Normalization, and the "
-      "sizes of images; for a table the contents and the encoding of its columns. preview draws samples as training "
+      "sizes of images; the pixels of each class in masks; for a table the contents and the encoding of its columns. "
+      "preview draws samples as training "
       "reads them in several epochs (a clip as a row of frames), and prints the rows of a table without images.");
   command.example("scan flowers/train")
       .example("stats configs/flowers_cnn.yaml")

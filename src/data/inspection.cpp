@@ -1,6 +1,7 @@
 #include "data/inspection.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "core/activity.h"
 #include "core/error.h"
@@ -78,6 +80,20 @@ void read_input(const Source& source, std::int64_t index, int input, Array& imag
   source.read_exact(index, input, DType::kI32, ids.data());
 }
 
+/// Reads the masks. Throws SampleError if the size of one differs from that of the picture.
+void inspect_masks(const Source& source, std::int64_t index, const SampleInfo& seen) {
+  thread_local Array mask;
+  for (int which = 0; which < source.labels(); ++which) {
+    if (source.label_type(which) != LabelType::kMap) continue;
+    source.read_label_map(index, mask, which);
+    if (seen.height >= 0 && (mask.shape[0] != seen.height || mask.shape[1] != seen.width))
+      throw SampleError({.file = source.label_map_place(index, which),
+                         .byte = -1,
+                         .reason = fmt::format("the mask has {} x {} pixels, its picture {} x {}; expected equal sizes",
+                                               mask.shape[1], mask.shape[0], seen.width, seen.height)});
+  }
+}
+
 /// `pictures`: the samples are image files; `columns`: rows of a table, or texts.
 SampleInfo inspect_sample(const Source& source, std::int64_t index, bool pictures, bool columns) {
   thread_local Array image;
@@ -96,6 +112,7 @@ SampleInfo inspect_sample(const Source& source, std::int64_t index, bool picture
       columns ? read_input(source, index, input, image) : source.read(index, input, image);
       if (image.shape.rank() == 2 || image.shape.rank() == 3) seen.height = image.shape[0], seen.width = image.shape[1];
     }
+    inspect_masks(source, index, seen);
   } catch (const SampleError& error) {
     seen.damaged = true;
     seen.bad = error.sample();
@@ -207,6 +224,9 @@ std::string scan_report(const std::string& name, const DataScan& scan) {
 
 namespace {
 
+/// Bound of class numbers in masks of floats, which hold integers up to it.
+constexpr float kMaxClassNumber = 0x1p24F;
+
 struct Channel {
   double mean = 0, squares = 0;  // squares: sum of squared deviations from the mean
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -307,6 +327,52 @@ DataStats data_stats(const Source& source, int input, const Pipeline& pipeline, 
   std::sort(stats.heights.begin(), stats.heights.end());
   std::sort(stats.widths.begin(), stats.widths.end());
   return stats;
+}
+
+PixelClasses count_pixel_classes(const Source& source, int which) {
+  PixelClasses found{.masks = source.size()};
+  std::mutex mutex;
+  for_each_sample("counting classes", source.size(), [&](std::int64_t index) {
+    thread_local Array mask;
+    std::map<std::int64_t, std::int64_t> counts;
+    try {
+      source.read_label_map(index, mask, which);
+    } catch (const SampleError&) {
+      const std::lock_guard lock(mutex);
+      ++found.unreadable;
+      return;
+    }
+    if (mask.type == DType::kU8) {
+      std::array<std::int64_t, 256> bytes{};
+      for (const std::uint8_t value : mask.u8) ++bytes[value];
+      for (std::size_t v = 0; v < bytes.size(); ++v)
+        if (bytes[v] > 0) counts[static_cast<std::int64_t>(v)] = bytes[v];
+    } else {
+      for (const float value : mask.f32)
+        if (std::abs(value) < kMaxClassNumber) ++counts[std::lrint(value)];
+    }
+    const std::lock_guard lock(mutex);
+    for (const auto& [label, count] : counts) found.counts[label] += count, found.pixels += count;
+  });
+  return found;
+}
+
+std::string pixel_classes_report(const std::string& name, const PixelClasses& found,
+                                 const std::vector<std::string>& class_names) {
+  std::string text = fmt::format("{}: {} masks{}, {} pixels\n", name, with_commas(found.masks),
+                                 found.unreadable == 0 ? "" : fmt::format(" ({} cannot be read)", found.unreadable),
+                                 with_commas(found.pixels));
+  std::map<std::int64_t, std::int64_t> counts = found.counts;
+  for (std::size_t c = 0; c < class_names.size(); ++c) counts.try_emplace(static_cast<std::int64_t>(c), 0);
+  const std::size_t width = class_names.empty() ? 0 : column_width(class_names);
+  for (const auto& [label, count] : counts) {
+    const bool named = label >= 0 && std::cmp_less(label, class_names.size());
+    text +=
+        fmt::format("  class {:>3} {:<{}} {:>15}  {:>6.2f} %\n", label,
+                    named ? class_names[static_cast<std::size_t>(label)] : "", width, with_commas(count),
+                    found.pixels == 0 ? 0.0 : 100.0 * static_cast<double>(count) / static_cast<double>(found.pixels));
+  }
+  return text;
 }
 
 std::string stats_report(const std::string& name, const DataStats& stats, const std::string& values) {

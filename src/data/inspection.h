@@ -51,6 +51,20 @@ struct DataStats {
 /// steps; other samples have one. Throws Error{kData} if no sample is readable or the number of channels differs.
 DataStats data_stats(const Source& source, int input, const Pipeline& pipeline, bool columns = false);
 
+/// Pixels of each class in the masks of a label.
+struct PixelClasses {
+  std::int64_t masks = 0, unreadable = 0;
+  std::int64_t pixels = 0;
+  std::map<std::int64_t, std::int64_t> counts{};  ///< by class number
+};
+
+/// Reads the masks of label `which`, a kMap. Masks that cannot be read are counted only.
+PixelClasses count_pixel_classes(const Source& source, int which);
+
+/// A line per class: number, name, pixels, share.
+std::string pixel_classes_report(const std::string& name, const PixelClasses& found,
+                                 const std::vector<std::string>& class_names);
+
 /// The last line is the Normalization.
 std::string stats_report(const std::string& name, const DataStats& stats, const std::string& values);
 

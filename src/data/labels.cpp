@@ -60,7 +60,7 @@ LabelWriter::LabelWriter(std::shared_ptr<const Source> source, LabelForm form)
     if (form_.map.rank() == 2) return;
     throw Error(ErrorKind::kData, fmt::format("{}: labels are a class for each pixel, but the output '{}' has no axes "
                                               "[height, width, classes] or its loss is not over classes",
-                                              source_->label_place(0, which_), form_.output));
+                                              place(0), form_.output));
   }
   if (one_class_ && positions > 1)
     throw Error(
@@ -103,17 +103,17 @@ std::string LabelWriter::map_problem(std::int64_t index) const {
   } catch (const SampleError&) {
     return "";
   }
-  const std::string place = source_->label_place(index, which_);
+  const std::string file = place(index);
   const auto size = [](const Shape& shape) { return fmt::format("{}x{}", shape[0], shape[1]); };
   const Shape picture = source_->peek_shape(index);
   if (picture.rank() == 3 && (map.shape[0] != picture[0] || map.shape[1] != picture[1]))
-    return fmt::format("{}: {}, its picture is {}", place, size(map.shape), size(picture));
+    return fmt::format("{}: {}, its picture is {}", file, size(map.shape), size(picture));
   const ImageView view = view_of(map);
   for (std::int64_t i = 0; i < map.shape.elements(); ++i) {
     const float value = value_of(view, i);
     if (is_ignored(value) || (value >= 0 && value < static_cast<float>(map_classes()) && value == std::floor(value)))
       continue;
-    return fmt::format("{}: label {} at row {}, column {}", place, shortest(value), i / map.shape[1], i % map.shape[1]);
+    return fmt::format("{}: label {} at row {}, column {}", file, shortest(value), i / map.shape[1], i % map.shape[1]);
   }
   return "";
 }
@@ -160,8 +160,8 @@ void LabelWriter::check_size(const ImageView& map, std::int64_t index) const {
   throw Error(ErrorKind::kData,
               fmt::format("{}: the label map is {}x{} after the transforms, but the output '{}' has {}x{} positions; "
                           "write `Resizing: {{height: {}, width: {}}}` in data.transforms, or change the model",
-                          source_->label_place(index, which_), map.shape[0], map.shape[1], form_.output, form_.map[0],
-                          form_.map[1], form_.map[0], form_.map[1]));
+                          place(index), map.shape[0], map.shape[1], form_.output, form_.map[0], form_.map[1],
+                          form_.map[0], form_.map[1]));
 }
 
 void LabelWriter::write_map(const ImageView& map, std::int64_t index, std::byte* out) const {
@@ -206,7 +206,7 @@ std::int32_t LabelWriter::whole_class(float value, std::int64_t index) const {
     throw Error(
         ErrorKind::kData,
         fmt::format("{}: label {} is not a class; expected a whole number in 0..{} (the model has {}{}){}",
-                    source_->label_place(index, which_), shortest(value), classes - 1, counted(classes, "output"),
+                    place(index), shortest(value), classes - 1, counted(classes, "output"),
                     form_.positions > 1 ? " at each position" : "",
                     form_.positions > 1 ? "; to leave out such positions set ignore_class of the data set" : ""));
   return static_cast<std::int32_t>(value);

@@ -71,6 +71,9 @@ class LabelWriter {
   /// One output at each position distinguishes two classes.
   std::int64_t map_classes() const { return std::max<std::int64_t>(classes_each(), 2); }
   bool is_ignored(float value) const { return form_.ignored && value == static_cast<float>(*form_.ignored); }
+  std::string place(std::int64_t index) const {
+    return map_ ? source_->label_map_place(index, which_) : source_->label_place(index, which_);
+  }
   std::string map_problem(std::int64_t index) const;
   void check_size(const ImageView& map, std::int64_t index) const;
   std::int64_t checked_class(std::int64_t index) const;

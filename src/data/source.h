@@ -133,6 +133,8 @@ class Source {
   virtual void read_label_map(std::int64_t index, Array& out, int which = 0) const;
   /// kMap: the shape [H, W, 1] from the file's header; rank 0 if unknown.
   virtual Shape peek_label_map(std::int64_t /*index*/, int /*which*/ = 0) const { return {}; }
+  /// kMap: the path of the label's file, for messages. Default: label_place().
+  virtual std::string label_map_place(std::int64_t index, int which = 0) const { return label_place(index, which); }
   /// For messages about a label: "labels.gz, item 17", or the path of the sample's file.
   virtual std::string label_place(std::int64_t index, int which = 0) const = 0;
   /// The sample's index in the whole data set, before Split and `take`.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/text.h"
+#include "data/inspection.h"
 
 namespace dptrain::session {
 namespace {
@@ -39,15 +40,6 @@ template <class Add>
 void for_each_class(const ClassWeightContext& context, std::int64_t index, std::vector<float>& row, const Add& add) {
   const data::Source& source = context.labels;
   if (source.label_type(context.which) == data::LabelType::kClass) return add(source.label_class(index, context.which));
-  if (source.label_type(context.which) == data::LabelType::kMap) {
-    data::Array map;
-    source.read_label_map(index, map, context.which);
-    for (std::int64_t i = 0; i < map.shape.elements(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      add(map.type == DType::kU8 ? map.u8[at] : std::isfinite(map.f32[at]) ? std::lrint(map.f32[at]) : -1);
-    }
-    return;
-  }
   source.label_values(index, row.data(), context.which);
   const std::size_t width = row.size() / static_cast<std::size_t>(context.positions);
   for (auto value = row.begin(); width > 0 && value != row.end(); value += static_cast<std::ptrdiff_t>(width))
@@ -57,19 +49,30 @@ void for_each_class(const ClassWeightContext& context, std::int64_t index, std::
       add(std::max_element(value, value + static_cast<std::ptrdiff_t>(width)) - value);
 }
 
+/// Calls `add` with each class of the training set and its number of positions.
+template <class Add>
+void for_each_count(const ClassWeightContext& context, const Add& add) {
+  const data::Source& source = context.labels;
+  if (source.label_type(context.which) == data::LabelType::kMap) {
+    for (const auto& [label, count] : data::count_pixel_classes(source, context.which).counts) add(label, count);
+    return;
+  }
+  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width(context.which))));
+  for (std::int64_t i = 0; i < source.size(); ++i)
+    for_each_class(context, i, row, [&](std::int64_t label) { add(label, 1); });
+}
+
 std::vector<float> balanced(const experiment::ClassWeight& setting, const ClassWeightContext& context,
                             std::size_t classes) {
   const data::Source& source = context.labels;
   if (source.label_type(context.which) == data::LabelType::kNone) fail(setting, "the data set has no labels");
-  std::vector<float> row(static_cast<std::size_t>(std::max<std::int64_t>(1, source.label_width(context.which))));
   std::vector<std::int64_t> counts(classes, 0);
   std::int64_t positions = 0;
-  for (std::int64_t i = 0; i < source.size(); ++i)
-    for_each_class(context, i, row, [&](std::int64_t label) {
-      if (label < 0 || label >= static_cast<std::int64_t>(classes) || context.ignored == label) return;
-      ++counts[static_cast<std::size_t>(label)];
-      ++positions;
-    });
+  for_each_count(context, [&](std::int64_t label, std::int64_t count) {
+    if (label < 0 || label >= static_cast<std::int64_t>(classes) || context.ignored == label) return;
+    counts[static_cast<std::size_t>(label)] += count;
+    positions += count;
+  });
   const auto occurring = classes - static_cast<std::size_t>(std::ranges::count(counts, 0));
   std::vector<float> weights(classes, 1.0F);
   for (std::size_t c = 0; c < classes; ++c)

@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return data::Window{image[0] / 4, image[1] / 4, (image[0] + 1) / 2, (image[1] + 1) / 2};
     };
   static data::Array out;  // reused, as in a worker
+  out.type = DType::kU8;   // as decode_image() sets it
   const data::ImageBytes file{data + 1, size - 1};
   const bool is_mask = (data[0] & 3U) == 3;
   data::MaskReading reading;

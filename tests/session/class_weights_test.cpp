@@ -85,6 +85,25 @@ TEST(ClassWeights, BalancedCountsPositionsWithoutTheIgnoredClass) {
               ElementsAre(6.0F / 10, 3.0F, 1.0F));
 }
 
+/// Maps of two pixels.
+class MapLabels final : public Labels {
+ public:
+  using Labels::Labels;
+  data::LabelType label_type(int) const override { return data::LabelType::kMap; }
+  void read_label_map(std::int64_t index, data::Array& out, int) const override {
+    out.shape = Shape{1, 2, 1};
+    out.type = DType::kU8;
+    out.u8 = {static_cast<std::uint8_t>(label_class(index, 0) / 1000),
+              static_cast<std::uint8_t>(label_class(index, 0) % 1000)};
+  }
+};
+
+TEST(ClassWeights, BalancedCountsPixelsOfMaps) {
+  const MapLabels labels({0, 1, 255, 255000});  // class 0 five times, class 1 once, 255 twice
+  EXPECT_THAT(class_weights(kBalanced, {.labels = labels, .outputs = 3, .positions = 2, .ignored = 255}),
+              ElementsAre(6.0F / 10, 3.0F, 1.0F));
+}
+
 TEST(ClassWeights, BalancedIsSamplesByClassesTimesCount) {
   const std::vector<std::int64_t> classes{0, 0, 0, 1, 2, 2};
   for (const std::int64_t width : {0, 3})

@@ -39,6 +39,28 @@ const RegisteredEncoder kImageColumn = encoder_def<ImageSpec, ImageColumn>(
         .key(key("exif", static_cast<Exif ImageSpec::*>(&ImageReading::exif))
                  .doc("rotate: turn photos upright by their EXIF orientation; ignore: as stored")));
 
+class MaskColumn final : public FileEncoder {
+ public:
+  explicit MaskColumn(const MaskSpec& spec) : reading_(mask_reading(spec, spec.ignore_class)) {}
+
+  const char* what() const override { return "a mask"; }
+  Shape extents() const override { return {0, 0, 1}; }
+  Shape peek(const std::string& path) const override { return peek_mask(path); }
+  void read(const std::string& path, const ReadHint&, Array& out) const override { read_mask(path, reading_, out); }
+  std::string describe() const override {
+    return reading_.colors.empty() ? "masks of class numbers"
+                                   : fmt::format("masks of {} colors", reading_.colors.size());
+  }
+
+ private:
+  MaskReading reading_;
+};
+
+const RegisteredEncoder kMaskColumn = encoder_def<MaskSpec, MaskColumn>(
+    table::ColumnType::kText,
+    with_mask_keys<MaskSpec>(config::Schema::of<MaskSpec>("Mask").doc(
+        "path -> class of each pixel, read as by the data set `ImageMasks`; the column is a label by itself")));
+
 class VideoColumn final : public FileEncoder {
  public:
   explicit VideoColumn(const ClipReading& reading) : reading_(reading) {}

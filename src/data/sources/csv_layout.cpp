@@ -62,6 +62,7 @@ Json to_json(const CsvLayout& layout) {
   for (const auto& label : layout.labels) {
     labels.push_back({{"name", label.name}, {"columns", label.columns}, {"classes", label.classes}});
     if (label.integers) labels.back()["integers"] = true;
+    if (label.mask) labels.back()["mask"] = Json::parse(config::to_json(label.mask.write(true)));
   }
   Json json{{"data_set", kKind},
             {"separator", std::string(1, layout.dialect.separator)},
@@ -106,7 +107,8 @@ CsvLayout from_json(const Json& json) {
     layout.labels.push_back({.name = label.at("name").get<std::string>(),
                              .columns = label.at("columns").get<Words>(),
                              .classes = label.at("classes").get<Words>(),
-                             .integers = label.value("integers", false)});
+                             .integers = label.value("integers", false),
+                             .mask = label.contains("mask") ? encoder_of(label.at("mask")) : config::Typed()});
   if (const auto numbers = json.find("numbers"); numbers != json.end())
     for (const auto& [name, format] : numbers->items()) layout.numbers[name] = format_of(format);
   return layout;
@@ -121,7 +123,8 @@ const CsvLayout::Column& CsvLayout::column(const std::string& name) const {
 }
 
 bool CsvLayout::has_file_columns() const {
-  return std::ranges::any_of(columns, [](const Column& column) { return reads_files(column.encoder); });
+  return std::ranges::any_of(columns, [](const Column& column) { return reads_files(column.encoder); }) ||
+         std::ranges::any_of(labels, [](const Label& label) { return static_cast<bool>(label.mask); });
 }
 
 std::string CsvLayout::text() const { return to_json(*this).dump(); }

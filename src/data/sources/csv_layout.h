@@ -23,7 +23,11 @@ struct CsvLayout {
     std::vector<std::string> columns;  ///< one column of words, or columns of numbers
     std::vector<std::string> classes;  ///< the words in the order of their classes; empty: numbers
     bool integers = false;             ///< one column of class numbers; `classes` are their names, if there are any
-    bool is_of_numbers() const { return integers || classes.empty(); }
+    config::Typed mask{};              ///< MaskSpec of a column of masks; `classes` are their names, if there are any
+    table::ColumnType column_type() const {
+      if (mask) return table::ColumnType::kText;
+      return integers || classes.empty() ? table::ColumnType::kNumber : table::ColumnType::kCategory;
+    }
   };
   table::Dialect dialect;                              ///< dialect of the training files
   std::map<std::string, table::NumberFormat> numbers;  ///< by column, if the format is not 1234.5
@@ -32,7 +36,7 @@ struct CsvLayout {
   std::vector<Label> labels;
 
   const Column& column(const std::string& name) const;
-  /// Whether a column contains paths of files.
+  /// Whether a column of inputs or labels contains paths of files.
   bool has_file_columns() const;
   std::string text() const;
   /// Parses text(). Throws Error{kCheckpoint} for invalid text and for the text of another type of data set.

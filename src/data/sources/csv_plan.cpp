@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "data/encoders/encoder.h"
+#include "data/encoders/files.h"
 #include "data/encoders/lookup.h"
 #include "data/table/sniffer.h"
 
@@ -155,11 +156,43 @@ Names label_vocabulary(const std::string& name, const config::Typed& encoder) {
   return words;
 }
 
-/// Determines whether label columns are numbers or words: by the encoder in `columns`, else by the loss, else by their
-/// fields.
+/// The column's encoder Mask in the config, or null.
+const MaskSpec* mask_of(const CSVSpec& spec, const std::string& column) {
+  const auto encoder = spec.columns.find(column);
+  return encoder == spec.columns.end() ? nullptr : encoder->second.get_if<MaskSpec>();
+}
+
+/// The encoder with the data set's ignore_class.
+config::Typed with_ignore_class(const CSVSpec& spec, MaskSpec mask) {
+  mask.ignore_class = spec.ignore_class;
+  return encoder_family().make(std::move(mask));
+}
+
+void plan_mask(const CSVSpec& spec, const MaskSpec& mask, CsvLayout::Label& label, DetectedColumns& columns) {
+  const std::string& name = label.columns.front();
+  if (label.columns.size() > 1)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("labels has several columns, but '{}' contains masks; a mask is the only column of its "
+                            "label",
+                            printable(name)));
+  if (const std::string error = check_mask_colors(mask, spec.ignore_class); !error.empty())
+    throw Error(ErrorKind::kUsage, fmt::format("column '{}': {}", printable(name), error));
+  const Names& class_names = spec.class_names.names_of(label.name);
+  label.classes = mask.classes.entries.empty() ? class_names : mask.classes.names();
+  if (!class_names.empty() && label.classes != class_names)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("class_names and the classes of '{}' differ; write one of them", printable(name)));
+  columns.use(name, "labels").type = table::ColumnType::kText;
+  label.mask = with_ignore_class(spec, mask);
+}
+
+/// Determines whether label columns are masks, numbers or words: by the encoder in `columns`, else by the loss, else by
+/// their fields.
 void plan_label(const CSVSpec& spec, LabelUse use, CsvLayout::Label& label, DetectedColumns& columns) {
   const bool alone = label.columns.size() == 1;
   const Names& class_names = spec.class_names.names_of(label.name);
+  for (const std::string& name : label.columns)
+    if (const MaskSpec* const mask = mask_of(spec, name)) return plan_mask(spec, *mask, label, columns);
   for (const std::string& name : label.columns) {
     table::Column& column = columns.use(name, "labels");
     const auto encoder = spec.columns.find(name);
@@ -204,7 +237,8 @@ void plan_labels(const CSVSpec& spec, const ModelSide& model, CsvLayout& layout,
     label.name = group.name;
     label.columns = group.columns;
     plan_label(spec, model.label_use(group.name), label, columns);
-    any = any || label.integers || columns.at(group.columns.front(), "labels").type == table::ColumnType::kCategory;
+    any = any || label.integers || label.mask ||
+          columns.at(group.columns.front(), "labels").type == table::ColumnType::kCategory;
   }
   if (!any && !spec.class_names.empty())
     throw Error(ErrorKind::kUsage, "class_names are names of classes, but the labels are numbers; remove class_names");
@@ -218,6 +252,10 @@ void fail_on_difference(const std::string& key, const std::string& now) {
 
 std::string label_text(const std::string& output, const Names& columns) {
   return (output.empty() ? "" : output + ": ") + printable(join(columns, ", "));
+}
+
+std::string mask_text(const config::Typed& encoder) {
+  return encoder ? config::to_json(encoder.write(true)) : "without a Mask";
 }
 
 void check_labels(const CSVSpec& spec, const CsvLayout& layout, FittedUse use) {
@@ -235,6 +273,10 @@ void check_labels(const CSVSpec& spec, const CsvLayout& layout, FittedUse use) {
     const Names& names = spec.class_names.names_of(label.name);
     if (!names.empty() && !label.classes.empty() && names != label.classes) fail("class_names", names, label.classes);
     const auto encoder = spec.columns.find(label.columns.front());
+    const std::string mask = mask_text(label.mask);
+    if (encoder != spec.columns.end() && (label.mask || encoder->second.get_if<MaskSpec>() != nullptr) &&
+        mask_text(encoder->second) != mask)
+      fail("columns", {mask_text(encoder->second)}, {mask});
     const auto* const lookup = encoder == spec.columns.end() ? nullptr : encoder->second.get_if<StringLookupSpec>();
     if (lookup == nullptr || lookup->vocabulary.empty() || lookup->vocabulary == label.classes) continue;
     // Older versions ignored the vocabulary of a label.
@@ -314,6 +356,12 @@ CsvPlan plan_from_detection(const CSVSpec& spec, const ModelSide& model, const s
     columns.use(name, "inputs");
     if (!seen.insert(name).second) continue;
     const auto configured = spec.columns.find(name);
+    if (mask_of(spec, name) != nullptr)
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("the column '{0}' is an input, but Mask is for labels; write `labels: {0}`, or read it as "
+                      "an input with `columns: {{{0}: {{Image: {{color_mode: grayscale}}}}}}`",
+                      printable(name)));
     if (configured != spec.columns.end() && is_ignored(configured->second))
       throw Error(ErrorKind::kUsage, fmt::format("inputs names the column '{}', which `columns` ignores", name));
     plan.layout.columns.push_back({.name = name, .form = {}, .encoder = {}, .fitted_state = {}});
@@ -366,9 +414,10 @@ CsvPlan plan_as_fitted(const CSVSpec& spec, const ModelSide& model, const std::v
   for (const CsvLayout::Column& column : layout.columns)
     want(column.name, column_type_of(column.encoder), column.form, spec.missing_columns);
   if (!with_labels || model.fits_labels()) layout.labels.clear();
-  for (const CsvLayout::Label& label : layout.labels)
-    for (const std::string& name : label.columns)
-      want(name, label.is_of_numbers() ? table::ColumnType::kNumber : table::ColumnType::kCategory, {}, false);
+  for (CsvLayout::Label& label : layout.labels) {
+    for (const std::string& name : label.columns) want(name, label.column_type(), {}, false);
+    if (label.mask) label.mask = with_ignore_class(spec, label.mask.as<MaskSpec>());
+  }
   if (fits_labels) {
     plan_labels(spec, model, layout, columns);
     store_formats(schema, layout);

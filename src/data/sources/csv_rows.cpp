@@ -83,6 +83,7 @@ class LabelReader {
   LabelReader(const CSVSpec& spec, const ModelSide& model, CsvRows& rows)
       : model_(model), rows_(rows), table_(rows.table) {
     for (CsvLayout::Label& label : rows.layout.labels) {
+      if (label.mask) continue;
       const int column = column_of(label.columns.front());
       if (type_of(column) != table::ColumnType::kCategory) {
         for (const std::string& name : label.columns)
@@ -117,7 +118,9 @@ class LabelReader {
     std::size_t of_words = 0;
     for (const CsvLayout::Label& label : rows_.layout.labels) {
       LabelColumn column{.name = label.name, .place = rows_.place};
-      if (label.integers)
+      if (label.mask)
+        column.type = LabelType::kMap;
+      else if (label.integers)
         put_integers(label, column);
       else if (label.classes.empty())
         put_values(label, column);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -88,17 +89,23 @@ class CsvSamples final : public CsvBase {
       check_files(input);
       inputs_.push_back(std::move(input));
     }
+    for (const CsvLayout::Label& label : rows_->layout.labels) {
+      std::optional<CsvFeature>& mask = masks_.emplace_back();
+      if (label.mask)
+        mask.emplace(
+            rows_,
+            CsvLayout::Column{.name = label.columns.front(), .form = {}, .encoder = label.mask, .fitted_state = "{}"});
+    }
     const std::string text = layout.text();
     fingerprint_ = fmt::format("{} as {:016x}", rows_->fingerprint, hash_bytes(text.data(), text.size()));
   }
 
   /// Checks that some of the files that columns name exist, and adds their hash to the fingerprint.
   void check_file_columns() {
-    for (const Input& input : inputs_)
-      if (input.files() != nullptr) {
-        input.features.front().require_files();
-        fingerprint_ += fmt::format(", files {:016x}", hash_of_named_files(*rows_, input.features.front()));
-      }
+    for (const CsvFeature* const column : file_columns()) {
+      column->require_files();
+      fingerprint_ += fmt::format(", files {:016x}", hash_of_named_files(*rows_, *column));
+    }
   }
 
   int inputs() const override { return static_cast<int>(inputs_.size()); }
@@ -128,8 +135,8 @@ class CsvSamples final : public CsvBase {
   }
   std::string cache_key() const override {
     std::string key = CsvBase::cache_key();
-    for (const Input& input : inputs_)
-      if (input.files() != nullptr) key += fmt::format(", files {:016x}", stamps_of(*rows_, input.features.front()));
+    for (const CsvFeature* const column : file_columns())
+      key += fmt::format(", files {:016x}", stamps_of(*rows_, *column));
     return key;
   }
   void read(std::int64_t index, int input, Array& out, const ReadHint& hint) const override {
@@ -139,6 +146,15 @@ class CsvSamples final : public CsvBase {
     out.type = DType::kF32;
     out.f32.resize(static_cast<std::size_t>(of.floats));
     write_floats(of, rows_->row_of(index), out.f32.data());
+  }
+  void read_label_map(std::int64_t index, Array& out, int which) const override {
+    mask(which).read(rows_->row_of(index), {}, out);
+  }
+  Shape peek_label_map(std::int64_t index, int which) const override {
+    return mask(which).files()->peek(mask(which).path(rows_->row_of(index)));
+  }
+  std::string label_map_place(std::int64_t index, int which) const override {
+    return mask(which).path(rows_->row_of(index));
   }
   bool can_read_exact(int input, DType type) const override {
     return type == DType::kI32 ? at(input).ids > 0 : type == DType::kF32 && at(input).floats > 0;
@@ -205,6 +221,16 @@ class CsvSamples final : public CsvBase {
     const FileEncoder* files() const { return features.front().files(); }
   };
   const Input& at(int input) const { return inputs_[static_cast<std::size_t>(input)]; }
+  const CsvFeature& mask(int which) const { return masks_[static_cast<std::size_t>(which)].value(); }
+  /// Columns of paths, of inputs and labels.
+  std::vector<const CsvFeature*> file_columns() const {
+    std::vector<const CsvFeature*> columns;
+    for (const Input& input : inputs_)
+      if (input.files() != nullptr) columns.push_back(&input.features.front());
+    for (const std::optional<CsvFeature>& mask : masks_)
+      if (mask) columns.push_back(&*mask);
+    return columns;
+  }
 
   static void check_files(const Input& input) {
     for (const CsvFeature& feature : input.features)
@@ -268,6 +294,7 @@ class CsvSamples final : public CsvBase {
   }
 
   std::vector<Input> inputs_;
+  std::vector<std::optional<CsvFeature>> masks_;  ///< of each label that is a mask
 };
 
 /// `is_whole`: the rows are a data set, not a block of a stream.

@@ -14,6 +14,7 @@
 #include "data/sources/class_folders.h"
 #include "data/sources/file_list.h"
 #include "data/sources/hash.h"
+#include "data/sources/image_masks.h"
 #include "data/video/clip_list.h"
 
 namespace dptrain::data {
@@ -102,10 +103,11 @@ PredictSource predict_images(const ImageFolderSpec* spec, const PredictFiles& fi
   return whole_source(open_images(files.paths, options), "file");
 }
 
-/// Opens any folder that does not contain clips.
+/// Opens any folder that contains neither clips nor masks.
 std::shared_ptr<const Source> open_folder(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored) || has_clip_files(path)) return nullptr;
+  if (find_mask_folders(path)) return nullptr;
   return open_folder_as<ImageFolderSpec>(path, open_images);
 }
 

@@ -273,6 +273,15 @@ class JoinSource final : public Source {
   void label_values(std::int64_t index, float* out, int which) const override {
     label(which).source->label_values(index, out, label(which).which);
   }
+  void read_label_map(std::int64_t index, Array& out, int which) const override {
+    label(which).source->read_label_map(index, out, label(which).which);
+  }
+  Shape peek_label_map(std::int64_t index, int which) const override {
+    return label(which).source->peek_label_map(index, label(which).which);
+  }
+  std::string label_map_place(std::int64_t index, int which) const override {
+    return label(which).source->label_map_place(index, label(which).which);
+  }
   const float* all_label_values(int which) const override {
     return label(which).source->all_label_values(label(which).which);
   }

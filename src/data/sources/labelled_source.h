@@ -21,7 +21,7 @@ struct LabelColumn {
   std::string name{};   ///< as in `labels: {name: file}`; "" if unnamed
   std::string place{};  ///< file or array, for messages
   LabelType type = LabelType::kNone;
-  std::int64_t width = 0;               ///< kValues: floats per sample; kClass: 1
+  std::int64_t width = 0;               ///< kValues: floats per sample; kClass: 1; kMap: 0
   std::vector<std::int32_t> classes{};  ///< kClass
   std::vector<float> values{};          ///< kValues: [samples, width]
 

@@ -121,7 +121,8 @@ void check_class_names(const config::Typed& spec, const ModelSide& model) {
   if (model.outputs.size() != 1) return;
   const std::string output = model.output_names.empty() ? "" : model.output_names.front();
   const auto names = static_cast<std::int64_t>(common(spec).class_names.names_of(output).size());
-  const std::int64_t width = model.outputs.front().elements();
+  const Shape& shape = model.outputs.front();  // classes are the last axis
+  const std::int64_t width = shape.rank() > 0 ? shape.back() : 1;
   if (names > 0 && width > 1 && names != width)
     fail_at(
         spec, ErrorKind::kUsage,
@@ -134,7 +135,8 @@ void check_class_names(const config::Typed& spec, const Source& source) {
   std::vector<std::string> labels, of_classes;
   for (int which = 0; which < source.labels(); ++which) {
     labels.push_back(source.label_name(which));
-    if (source.label_type(which) == LabelType::kClass) of_classes.push_back(labels.back());
+    const LabelType type = source.label_type(which);
+    if (type == LabelType::kClass || type == LabelType::kMap) of_classes.push_back(labels.back());
   }
   if (!given.has_named_output()) {
     if (!given.empty() && of_classes.size() > 1)

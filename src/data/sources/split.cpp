@@ -117,7 +117,10 @@ SplitIndices split_indices(const Source& whole, const std::vector<std::int64_t>&
                            bool stratified, std::uint64_t seed, std::uint32_t stream) {
   const std::size_t count = held_count(whole, candidates, fraction);
   if (stratified && whole.label_type() != LabelType::kClass)
-    throw Error(ErrorKind::kData, "stratified needs labels that are classes, found rows of values or none");
+    throw Error(ErrorKind::kData, fmt::format("stratified needs one class for each sample, found {}; remove stratified",
+                                              whole.label_type() == LabelType::kMap      ? "masks"
+                                              : whole.label_type() == LabelType::kValues ? "rows of values"
+                                                                                         : "no labels"));
 
   std::map<std::int64_t, std::vector<std::int64_t>> groups;
   for (const std::int64_t index : candidates) groups[stratified ? whole.label_class(index) : 0].push_back(index);

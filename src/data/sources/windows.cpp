@@ -76,6 +76,9 @@ class Windows final : public Source {
                   fmt::format("a window of {} steps with its label needs {} steps, but the series has {} from {} to {}",
                               spec.sequence_length, span() + 1, std::max<std::int64_t>(0, end - spec.start_index),
                               spec.start_index, end));
+    for (int which = 0; which < series_->labels(); ++which)
+      if (series_->label_type(which) == LabelType::kMap)
+        throw Error(ErrorKind::kUsage, "the series has masks as labels; expected numbers or classes");
     size_ = (room - 1) / spec.sequence_stride + 1;
     for (int input = 0; input < series_->inputs(); ++input) shapes_.push_back(window_shape(input, model));
     set_columns();

@@ -51,6 +51,9 @@ class WrappedSource : public Source {
   Shape peek_label_map(std::int64_t index, int which) const override {
     return wrapped_->peek_label_map(at(index), which);
   }
+  std::string label_map_place(std::int64_t index, int which) const override {
+    return wrapped_->label_map_place(at(index), which);
+  }
   std::string label_place(std::int64_t index, int which) const override {
     return wrapped_->label_place(at(index), which);
   }

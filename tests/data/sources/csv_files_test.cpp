@@ -259,5 +259,83 @@ TEST(ModelSideTransforms, ApplyToImagesIfPresent) {
   EXPECT_TRUE(model.is_transformed(1));
 }
 
+class CsvMasksTest : public CsvFilesTest {
+ protected:
+  CsvMasksTest() {
+    write_plain(folder_.file("img/m1.png"), png_mask(20, 30, 8, Bytes(600, 1)));
+    write_plain(folder_.file("img/m2.png"), png_mask(12, 14, 8, Bytes(168, 2)));
+    write("m.csv", "photo,mask,age\nimg/a/1.jpg,img/m1.png,3\nimg/a/2.png,\"" + folder_.file("img/m2.png") + "\",4\n");
+  }
+  static std::string masks(const std::string& mask, const std::string& more = "") {
+    return "CSV: {file: FOLDERm.csv, inputs: photo, labels: mask, columns: {photo: Image, mask: " + mask + "}" + more +
+           "}";
+  }
+  static Bytes read_map(const Source& source, std::int64_t index) {
+    Array mask;
+    source.read_label_map(index, mask);
+    return mask.u8;
+  }
+};
+
+TEST_F(CsvMasksTest, AColumnOfMasksIsALabel) {
+  const auto source = open(masks("Mask", ", class_names: [a, b, c]")).train;
+  ASSERT_EQ(source->labels(), 1);
+  EXPECT_EQ(source->label_name(0), "");
+  EXPECT_EQ(source->label_type(), LabelType::kMap);
+  EXPECT_EQ(source->label_width(), 0);
+  EXPECT_THAT(source->class_names(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(source->peek_label_map(0), (Shape{20, 30, 1}));
+  EXPECT_EQ(source->label_map_place(0), folder_.file("img/m1.png"));
+  EXPECT_EQ(read_map(*source, 0), Bytes(600, 1));
+  EXPECT_EQ(read_map(*source, 1), Bytes(168, 2));
+  EXPECT_EQ(open(masks("Mask", ", take: 1")).train->label_type(), LabelType::kMap);
+}
+
+TEST_F(CsvMasksTest, ColorsAreSavedWithTheModel) {
+  write_plain(folder_.file("img/m1.png"), png_bytes({1, 3, 3, {1, 1, 1, 2, 2, 2, 3, 3, 3}}));
+  write("m.csv", "photo,mask\nimg/a/1.jpg,img/m1.png\n");
+  const std::string yaml =
+      masks("{Mask: {classes: {one: \"#010101\", two: \"#020202\"}, ignore_colors: \"#030303\"}}", ", ignore_class: 7");
+  const Sources sources = open(yaml);
+  EXPECT_THAT(read_map(*sources.train, 0), ElementsAre(0, 1, 7));
+  EXPECT_THAT(sources.train->class_names(), ElementsAre("one", "two"));
+  ModelSide model;
+  model.fitted_state = sources.fitted_state;
+  EXPECT_THAT(read_map(*open(yaml, model).train, 0), ElementsAre(0, 1, 7));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(masks("Mask"), model); }), HasSubstr("the config's columns are"));
+  EXPECT_THAT(error_of(ErrorKind::kUsage, [&] { open(masks("Mask", ", class_names: [a]"), model); }),
+              HasSubstr("the model was trained with"));
+}
+
+TEST_F(CsvMasksTest, FingerprintAndCacheKeyFollowTheMasks) {
+  const auto before = open(masks("Mask")).train;
+  write_plain(folder_.file("img/m2.png"), png_mask(12, 14, 8, Bytes(168, 0)));
+  EXPECT_NE(open(masks("Mask")).train->fingerprint(), before->fingerprint());
+  EXPECT_NE(open(masks("Mask")).train->cache_key(), before->cache_key());
+}
+
+TEST_F(CsvMasksTest, ErrorsNameTheRow) {
+  write("m.csv", "photo,mask\nimg/a/1.jpg,img/m1.png\nimg/a/2.png,\nimg/a/2.png,img/a/1.jpg\n");
+  const auto source = open(masks("Mask", ", on_error: skip")).train;
+  ASSERT_EQ(source->size(), 3);
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { read_map(*source, 1); }),
+              HasSubstr("m.csv:3: column 'mask': found nothing, expected the path of a mask"));
+  EXPECT_THAT(error_of(ErrorKind::kData, [&] { read_map(*source, 2); }),
+              HasSubstr("a JPEG image; expected a PNG, because JPEG changes"));
+  EXPECT_TRUE(source->bad_samples()->skips());
+}
+
+TEST_F(CsvMasksTest, RejectsMasksThatAreNoLabel) {
+  const auto refusal = [&](const std::string& yaml) { return error_of(ErrorKind::kUsage, [&] { open(yaml); }); };
+  EXPECT_THAT(refusal("CSV: {file: FOLDERm.csv, inputs: mask, labels: age, columns: {mask: Mask}}"),
+              HasSubstr("the column 'mask' is an input, but Mask is for labels; write `labels: mask`"));
+  EXPECT_THAT(refusal("CSV: {file: FOLDERm.csv, inputs: photo, labels: [age, mask], columns: {photo: Image, mask: "
+                      "Mask}}"),
+              HasSubstr("a mask is the only column of its label"));
+  EXPECT_THAT(refusal(masks("{Mask: {ignore_colors: \"#000000\"}}")), HasSubstr("list the color of each class"));
+  EXPECT_THAT(refusal(masks("{Mask: {classes: {a: \"#000000\"}}}", ", class_names: [b]")),
+              HasSubstr("class_names and the classes of 'mask' differ"));
+}
+
 }  // namespace
 }  // namespace dptrain::data

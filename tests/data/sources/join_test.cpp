@@ -56,6 +56,27 @@ constexpr const char* kTableAndImages =
     "Join: {of: {facts: {CSV: {file: FOLDERt.csv, inputs: age, labels: kind, sample_weight: weight}}, image: {Numpy: "
     "{inputs: FOLDERimages.npy}}}}";
 
+TEST_F(JoinTest, ForwardsMasks) {
+  for (const char* name : {"photos", "masks"}) std::filesystem::create_directories(folder_.file(name));
+  for (std::uint8_t i = 0; i < 4; ++i) {
+    write_plain(folder_.file("photos/" + std::to_string(i) + ".png"), png_bytes(gradient(2, 3)));
+    write_plain(folder_.file("masks/" + std::to_string(i) + ".png"), png_mask(2, 3, 8, Bytes(6, i)));
+  }
+  const auto source = open(
+                          "Join: {of: {facts: {CSV: {file: FOLDERt.csv, inputs: age}}, photo: {ImageMasks: {images: "
+                          "FOLDERphotos, masks: FOLDERmasks, class_names: [a, b, c, d]}}}}")
+                          .train;
+  ASSERT_EQ(source->labels(), 1);
+  EXPECT_EQ(source->label_type(), LabelType::kMap);
+  EXPECT_EQ(source->label_width(), 0);
+  EXPECT_EQ(source->class_names().size(), 4U);
+  EXPECT_EQ(source->peek_label_map(3), (Shape{2, 3, 1}));
+  EXPECT_EQ(source->label_map_place(3), folder_.file("masks/3.png"));
+  Array mask;
+  source->read_label_map(3, mask);
+  EXPECT_EQ(mask.u8, Bytes(6, 3));
+}
+
 TEST_F(JoinTest, JoinsRowsByIndex) {
   const Sources sources = open(kTableAndImages, "Split: {fraction: 0.25, shuffle: false}");
   const Source& train = *sources.train;

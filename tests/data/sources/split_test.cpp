@@ -88,7 +88,7 @@ TEST(SplitIndices, RejectsInvalidArguments) {
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { split_indices(source, all(10), 0.96, false, 0, 1); }),
             "fraction 0.96 of 10 samples leaves one of the parts empty");
   EXPECT_EQ(error_of(ErrorKind::kData, [&] { split_indices(source, all(10), 0.5, true, 0, 1); }),
-            "stratified needs labels that are classes, found rows of values or none");
+            "stratified needs one class for each sample, found no labels; remove stratified");
 }
 
 Typed synthetic(std::int64_t samples, std::optional<std::int64_t> take = {}) {
