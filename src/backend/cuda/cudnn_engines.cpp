@@ -54,7 +54,7 @@ Candidate read_candidate(CudnnDescriptor config, std::string rank) {
   return candidate;
 }
 
-std::vector<Candidate> list_candidates(const ConvGraph& graph, const DeviceProperties& device,
+std::vector<Candidate> list_candidates(const CudnnGraph& graph, const DeviceProperties& device,
                                        cudnnBackendHeurMode_t mode) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph)
@@ -71,7 +71,7 @@ std::vector<Candidate> list_candidates(const ConvGraph& graph, const DevicePrope
 }
 
 /// Empty if cuDNN refuses to list any; the reason is recorded.
-std::vector<Candidate> propose(const ConvGraph& graph, const DeviceProperties& device, cudnnBackendHeurMode_t mode,
+std::vector<Candidate> propose(const CudnnGraph& graph, const DeviceProperties& device, cudnnBackendHeurMode_t mode,
                                Rejections& rejections) {
   try {
     return list_candidates(graph, device, mode);
@@ -182,7 +182,7 @@ std::optional<std::int64_t> find_preferred(std::span<const PreferredEngine> tabl
   return found == table.end() ? std::nullopt : std::optional(found->engine);
 }
 
-std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
+std::vector<EnginePlan> find_engines(std::shared_ptr<const CudnnGraph> graph, const DeviceProperties& device,
                                      const EngineQuery& query, Rejections& rejections) {
   std::vector<EnginePlan> plans;
   const auto add = [&](std::vector<Candidate> candidates) {

@@ -28,7 +28,7 @@ struct EngineName {
 };
 
 struct EnginePlan {
-  std::shared_ptr<const ConvGraph> graph;  ///< the graph that the engine computes
+  std::shared_ptr<const CudnnGraph> graph;  ///< the graph that the engine computes
   EngineName name;
   std::string rank;               ///< position in the heuristics' list: "A0", "F3"
   bool runtime_compiled = false;  ///< compiled by NVRTC in half a second
@@ -98,7 +98,7 @@ std::optional<std::int64_t> find_preferred(std::span<const PreferredEngine> tabl
                                            std::size_t version);
 
 /// Plans of the preferred engine, then in the heuristics' order; empty if no engine is left.
-std::vector<EnginePlan> find_engines(std::shared_ptr<const ConvGraph> graph, const DeviceProperties& device,
+std::vector<EnginePlan> find_engines(std::shared_ptr<const CudnnGraph> graph, const DeviceProperties& device,
                                      const EngineQuery& query, Rejections& rejections);
 
 }  // namespace dptrain::backend::cuda

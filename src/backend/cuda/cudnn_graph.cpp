@@ -15,15 +15,6 @@ using Sizes = std::array<std::int64_t, 4>;  // N, C, H, W, or K, C, R, S
 // The tensor between convolution and bias.
 constexpr std::int64_t kSum = 10;
 
-cudnnDataType_t cudnn_type(DType type) {
-  switch (type) {
-    case DType::kF32: return CUDNN_DATA_FLOAT;
-    case DType::kBf16: return CUDNN_DATA_BFLOAT16;
-    case DType::kF16: return CUDNN_DATA_HALF;
-    default: throw Error(ErrorKind::kInternal, fmt::format("a convolution in {}", name_of(type)));
-  }
-}
-
 CudnnDescriptor make_window(const ConvProblem& p) {
   CudnnDescriptor window(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   window.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2})
@@ -77,7 +68,7 @@ class GraphBuilder {
   GraphBuilder(const ConvProblem& problem, ConvPass pass)
       : problem_(problem), pass_(pass), type_(cudnn_type(problem.type)) {}
 
-  ConvGraph build(const FusedOps& fused) {
+  CudnnGraph build(const FusedOps& fused) {
     graph_.fused = fused;
     const Sizes output{problem_.rows, problem_.out_channels, problem_.out_h, problem_.out_w};
     const CudnnDescriptor& sum = fused.bias ? inside(kSum, output) : tensor(kY, output);
@@ -136,10 +127,19 @@ class GraphBuilder {
   const ConvProblem& problem_;
   ConvPass pass_;
   cudnnDataType_t type_;
-  ConvGraph graph_;
+  CudnnGraph graph_;
 };
 
 }  // namespace
+
+cudnnDataType_t cudnn_type(DType type) {
+  switch (type) {
+    case DType::kF32: return CUDNN_DATA_FLOAT;
+    case DType::kBf16: return CUDNN_DATA_BFLOAT16;
+    case DType::kF16: return CUDNN_DATA_HALF;
+    default: throw Error(ErrorKind::kInternal, fmt::format("a cuDNN tensor in {}", name_of(type)));
+  }
+}
 
 std::string_view name_of(ConvPass pass) noexcept {
   switch (pass) {
@@ -150,8 +150,8 @@ std::string_view name_of(ConvPass pass) noexcept {
   return "";
 }
 
-std::shared_ptr<const ConvGraph> make_conv_graph(const ConvProblem& problem, ConvPass pass, const FusedOps& fused) {
-  return std::make_shared<const ConvGraph>(
+std::shared_ptr<const CudnnGraph> make_conv_graph(const ConvProblem& problem, ConvPass pass, const FusedOps& fused) {
+  return std::make_shared<const CudnnGraph>(
       GraphBuilder(problem, pass).build(pass == ConvPass::kForward ? fused : FusedOps{}));
 }
 

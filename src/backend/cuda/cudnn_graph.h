@@ -14,6 +14,9 @@
 
 namespace dptrain::backend::cuda {
 
+/// Throws Error{kInternal} for types other than float32 and the 16-bit types.
+cudnnDataType_t cudnn_type(DType type);
+
 enum class ConvPass { kForward, kData, kWeights };
 std::string_view name_of(ConvPass pass) noexcept;  ///< "forward", "data", "weights"
 
@@ -27,16 +30,18 @@ struct FusedOps {
 /// Tensors of a plan, by number. In the data pass kX is dx and kY is dy; in the weights pass kFilter is dfilter.
 enum ConvTensor : std::int64_t { kX = 1, kFilter = 2, kBias = 3, kY = 4 };
 
-/// Must outlive its plans: cuDNN does not document whether descriptors copy the descriptors that they refer to.
-struct ConvGraph {
-  std::deque<CudnnDescriptor> parts;  ///< tensors and windows that the operations refer to
+/// Operations of a convolution or of attention (cudnn_attention.h). It must outlive its plans: cuDNN does not document
+/// whether descriptors copy the descriptors that they refer to.
+struct CudnnGraph {
+  std::deque<CudnnDescriptor> parts;  ///< tensors and others that the operations refer to
   std::vector<CudnnDescriptor> operations;
   CudnnDescriptor graph;
   FusedOps fused;
 };
 
 /// Only forward uses `fused`. Throws Error{kDevice} if the sizes of the problem are inconsistent.
-std::shared_ptr<const ConvGraph> make_conv_graph(const gpu::ConvProblem& problem, ConvPass pass, const FusedOps& fused);
+std::shared_ptr<const CudnnGraph> make_conv_graph(const gpu::ConvProblem& problem, ConvPass pass,
+                                                  const FusedOps& fused);
 
 /// "bfloat16 [256, 56, 56, 64] -> [256, 28, 28, 128], filter 3x3, strides 2x2, padding (0, 1), (0, 1)": for messages.
 std::string describe(const gpu::ConvProblem& problem);

@@ -1,5 +1,7 @@
 #include "backend/cuda/cudnn_pass.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/error.h"
@@ -25,8 +27,16 @@ std::string CudnnPass::name() const {
 }
 
 void CudnnPass::run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream) {
-  if (!plan_->plan) throw Error(ErrorKind::kInternal, "a convolution planned without a device cannot run");
-  if (!pack_ || memory != packed_for_) pack(memory);
+  const std::array<TensorAddress, 4> all{
+      {{kX, memory.x}, {kFilter, memory.filter}, {kY, memory.y}, {kBias, memory.bias}}};
+  run(handle, std::span(all).first(fused().bias ? 4 : 3), memory.workspace, stream);
+}
+
+void CudnnPass::run(CudnnHandle& handle, std::span<const TensorAddress> tensors, void* workspace,
+                    gpu::StreamHandle stream) {
+  if (!plan_->plan) throw Error(ErrorKind::kInternal, "a pass planned without a device cannot run");
+  if (!pack_ || workspace != packed_workspace_ || !std::ranges::equal(tensors, packed_tensors_))
+    pack(tensors, workspace);
   const cudnnHandle_t raw = handle.on(stream);
   const auto execute = [&] { return cudnn().execute(raw, (remade_ ? remade_ : plan_->plan).raw(), pack_.raw()); };
   check_cudnn(executed_ ? execute() : first_execution(execute, [&] { remake(raw); }),
@@ -49,19 +59,20 @@ void CudnnPass::remake(cudnnHandle_t handle) {
   remade_ = std::move(made);
 }
 
-void CudnnPass::pack(const ConvMemory& memory) {
-  std::vector<std::int64_t> tensors{kX, kFilter, kY};
-  std::vector<const void*> pointers{memory.x, memory.filter, memory.y};
-  if (fused().bias) {
-    tensors.push_back(kBias);
-    pointers.push_back(memory.bias);
+void CudnnPass::pack(std::span<const TensorAddress> tensors, void* workspace) {
+  std::vector<std::int64_t> numbers;
+  std::vector<const void*> pointers;
+  for (const TensorAddress& tensor : tensors) {
+    numbers.push_back(tensor.tensor);
+    pointers.push_back(tensor.address);
   }
   pack_ = CudnnDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack_.set_all(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const std::int64_t>(tensors))
+  pack_.set_all(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const std::int64_t>(numbers))
       .set_pointers(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers)
-      .set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::array<const void*, 1>{memory.workspace})
+      .set_pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::array<const void*, 1>{workspace})
       .finalize();
-  packed_for_ = memory;
+  packed_tensors_.assign(tensors.begin(), tensors.end());
+  packed_workspace_ = workspace;
 }
 
 }  // namespace dptrain::backend::cuda

@@ -1,10 +1,12 @@
 #pragma once
 
-// A convolution pass with its chosen engine. Belongs to one replica and its thread.
+// A pass of a convolution or of attention with its chosen engine. Belongs to one replica and its thread.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/cuda/cudnn_engines.h"
 
@@ -26,15 +28,21 @@ class CudnnHandle {
   gpu::StreamHandle stream_ = nullptr;  ///< avoids repeated calls of set_stream
 };
 
-/// Addresses of the tensors; bias may be null if the plan has none.
+/// A tensor of the graph, by number, and its address; on the host for tensors by value, which must remain there.
+struct TensorAddress {
+  std::int64_t tensor = 0;
+  const void* address = nullptr;
+
+  bool operator==(const TensorAddress&) const = default;
+};
+
+/// Addresses of the tensors of a convolution; bias may be null if the plan has none.
 struct ConvMemory {
   const void* x = nullptr;
   const void* filter = nullptr;
   const void* bias = nullptr;
   const void* y = nullptr;
   void* workspace = nullptr;
-
-  bool operator==(const ConvMemory&) const = default;
 };
 
 /// Whether the status is CUDNN_STATUS_BAD_PARAM or one of its subtypes.
@@ -63,17 +71,19 @@ class CudnnPass {
   std::string name() const;
 
   /// Queues the pass. Throws Error{kDevice}; Error{kInternal} if it was planned without a device.
+  void run(CudnnHandle& handle, std::span<const TensorAddress> tensors, void* workspace, gpu::StreamHandle stream);
   void run(CudnnHandle& handle, const ConvMemory& memory, gpu::StreamHandle stream);
 
  private:
-  void pack(const ConvMemory& memory);
+  void pack(std::span<const TensorAddress> tensors, void* workspace);
   void remake(cudnnHandle_t handle);
 
-  std::shared_ptr<const EnginePlan> plan_;  ///< shared by equal convolutions
+  std::shared_ptr<const EnginePlan> plan_;  ///< shared by equal problems
   CudnnDescriptor remade_;                  ///< the plan made from a handle, if plan_ did not execute
   bool executed_ = false;
-  ConvMemory packed_for_;
-  CudnnDescriptor pack_;  ///< cuDNN's variant pack of the pointers; remade when they change
+  std::vector<TensorAddress> packed_tensors_;
+  void* packed_workspace_ = nullptr;
+  CudnnDescriptor pack_;  ///< cuDNN's variant pack of these pointers; remade when they change
 };
 
 }  // namespace dptrain::backend::cuda

@@ -295,7 +295,7 @@ void CudnnTuner::store(PlanCache& cache, const std::string& key, const EnginePla
                   cache_path_));
 }
 
-std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
+std::optional<EnginePlan> CudnnTuner::choose(const std::shared_ptr<const CudnnGraph>& graph, const std::string& key,
                                              const gpu::ConvProblem& problem, const DeviceProperties& device,
                                              EngineQuery query, Rejections& rejections) {
   // Planning may take a second of compilation, so it is done without the lock of the cache.

@@ -69,7 +69,7 @@ class CudnnTuner {
   /// The fastest engine of the problem's graph, stored under the key; nullopt without engines. Uses a valid entry of
   /// the cache, else measures the first eight engines of find_engines (32 for less aligned addresses). Without memory
   /// for tensors and workspaces it stores and returns the first engine. Warns of the first engine with another result.
-  std::optional<EnginePlan> choose(const std::shared_ptr<const ConvGraph>& graph, const std::string& key,
+  std::optional<EnginePlan> choose(const std::shared_ptr<const CudnnGraph>& graph, const std::string& key,
                                    const gpu::ConvProblem& problem, const DeviceProperties& device, EngineQuery query,
                                    Rejections& rejections);
   /// The first plan that runs on tensors of the problem's alignment; nullopt if none does.

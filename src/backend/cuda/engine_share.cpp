@@ -75,7 +75,7 @@ std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan, bool w
                                                            .plan = with_text ? text_of(plan) : ""});
 }
 
-EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
+EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const CudnnGraph> graph,
                            const DeviceProperties& device, EngineQuery query) {
   if (auto plan = read_plan(engine, device)) {
     plan->graph = std::move(graph);

@@ -118,7 +118,7 @@ std::shared_ptr<const SharedEngine> shared_engine(const EnginePlan& plan, bool w
 /// The plan of `graph`, which must be that of the engine's problem with engine.fused. It is read from cuDNN's text,
 /// which needs no compilation. If there is none, or cuDNN rejects it here, the engine is planned by name. `query`: that
 /// of the GPU that planned it. Throws Error{kDevice} if this GPU does not have the engine.
-EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const ConvGraph> graph,
+EnginePlan recreate_engine(const SharedEngine& engine, std::shared_ptr<const CudnnGraph> graph,
                            const DeviceProperties& device, EngineQuery query);
 
 }  // namespace dptrain::backend::cuda
