@@ -23,9 +23,10 @@ struct RuntimeOptions {
   bool bfloat16_products = false;  ///< CPUs, from `compute`: factors rounded to bfloat16, all else float32
   bool deterministic = true;
   bool tf32 = true;                                        ///< GPUs: float32 products may be rounded to TF32.
-  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one convolution's workspace.
+  std::uint64_t workspace_limit = std::uint64_t{1} << 30;  ///< GPUs: bytes of one op's workspace of cuDNN.
   bool autotune = false;                 ///< GPUs: time convolution engines instead of using the heuristics.
   bool bn_unbiased_running_var = false;  ///< moving variance from N / (N - 1), as in tf-keras and cuDNN.
+  bool cudnn_attention = false;          ///< GPUs: cuDNN computes attention in 16 bits where possible
   /// CPUs: timings, and the record of choices (backend/conv_choices.h). Null: choose by rule, without a record.
   std::shared_ptr<ConvChoices> conv_choices{};
   bool any_threads = false;  ///< CPUs: same bits with any number of threads; some gradients then use one thread

@@ -421,7 +421,11 @@ const Schema& schema_of(const experiment::RuntimeSection&) {
           .key(key("tf32", &S::tf32)
                    .doc("GPUs: whether float32 products can use TF32 (10 bits of mantissa, sums in float32); false is "
                         "several times slower"))
-          .key(key("workspace_limit", &S::workspace_limit).doc("GPUs: largest workspace of a convolution"))
+          .key(key("workspace_limit", &S::workspace_limit)
+                   .doc("GPUs: largest workspace of a convolution or of cuDNN's attention"))
+          .key(key("cudnn_attention", &S::cudnn_attention)
+                   .doc("GPUs: whether cuDNN computes MultiHeadAttention in 16 bits, without dropout and masks except "
+                        "the causal one; `summary --plan` prints which layers it computes, and the reason for others"))
           .key(key("autotune", &S::autotune)
                    .doc("GPUs: choice of cuDNN engines; heuristic: cuDNN's first choice; time: the fastest of the "
                         "first eight, measured once and stored; auto: time in `fit`, `bench`, `sweep` and `verify`, "

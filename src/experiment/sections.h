@@ -176,6 +176,7 @@ struct RuntimeSection {
   bool bn_unbiased_running_var = false;
   bool tf32 = true;
   config::ByteSize workspace_limit{std::uint64_t{1} << 30};
+  bool cudnn_attention = false;
   Autotune autotune = Autotune::kHeuristic;
   backend::Graphs cuda_graphs = backend::Graphs::kAuto;
   Resident resident = Resident::kAuto;

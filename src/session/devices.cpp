@@ -148,6 +148,7 @@ backend::RuntimeOptions runtime_options(const experiment::ConfigFile& config,
           .workspace_limit = config.runtime.workspace_limit.bytes,
           .autotune = autotune == experiment::Autotune::kTime || (autotune == experiment::Autotune::kAuto && training),
           .bn_unbiased_running_var = config.runtime.bn_unbiased_running_var,
+          .cudnn_attention = config.runtime.cudnn_attention,
           .conv_choices = std::move(conv_choices),
           .any_threads = config.parallel.virtual_shards.has_value()};
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backend/dropout_reference.h"
@@ -60,9 +61,10 @@ Tensor attention(const MultiHeadAttentionSpec& spec, bool training, const std::v
   return y;
 }
 
-void check_attention(const MultiHeadAttentionSpec& spec, std::vector<Shape> inputs) {
+void check_attention(const MultiHeadAttentionSpec& spec, std::vector<Shape> inputs, bool cudnn_attention = false) {
   Case c;
   c.layer = layer(spec);
+  c.options.cudnn_attention = cudnn_attention;
   c.inputs = std::move(inputs);
   c.rows = 2;
   c.tolerance = 1e-5;
@@ -114,6 +116,58 @@ TEST(MultiHeadAttentionOp, DropsWeights) {
   MultiHeadAttentionSpec spec = heads_of(2, 3);
   spec.dropout = 0.4F;
   check_attention(spec, {{5, 4}});
+}
+
+TEST(MultiHeadAttentionOp, InAnEngine) {
+  MultiHeadAttentionSpec spec = heads_of(2, 8);
+  for (const bool causal : {false, true}) {
+    spec.use_causal_mask = causal;
+    check_attention(spec, {{5, 4}}, true);
+    check_attention(spec, {{3, 4}, {5, 2}}, true);
+  }
+  spec.value_dim = 16;
+  check_attention(spec, {{5, 4}, {3, 2}, {3, 3}}, true);
+}
+
+/// Shapes of several tiles. Repeats its bits.
+TEST(MultiHeadAttentionOp, AnEngineEqualsTheKernels) {
+  Case c;
+  MultiHeadAttentionSpec spec = heads_of(2, 32);
+  c.rows = 1;
+  for (const DType type : {DType::kBf16, DType::kF16})
+    for (const bool causal : {false, true}) {
+      spec.use_causal_mask = causal;
+      c.layer = layer(spec);
+      c.inputs = {{133, 8}, {259, 6}};
+      const Devices kernels = gpus({.compute = type}), engines = gpus({.compute = type, .cudnn_attention = true});
+      for (std::size_t i = 0; i < engines.size(); ++i) {
+        SCOPED_TRACE(engines[i]->description() + ", " + std::string(name_of(type)) + (causal ? ", causal" : ""));
+        const auto found = train(*engines[i], c), expected = train(*kernels[i], c);
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          if (k == 6) continue;  // the gradient of the key's bias is zero but for rounding
+          expect_near_in_norm(found[k], {expected[k].begin(), expected[k].end()}, 4 * norm_tolerance(type),
+                              "result " + std::to_string(k));
+        }
+        EXPECT_EQ(found, train(*engines[i], c)) << "not the same bits twice";
+      }
+    }
+}
+
+TEST(MultiHeadAttentionOp, NamesItsEngineOrTheReasonForNone) {
+  MultiHeadAttentionSpec spec = heads_of(2, 8);
+  Case c;
+  c.inputs = {{5, 4}};
+  const auto expect = [&](DType type, const char* words) {
+    c.layer = layer(spec);
+    for (const auto& device : gpus({.compute = type, .cudnn_attention = true}))
+      EXPECT_THAT(implementation(*device, c), testing::HasSubstr(words));
+    for (const auto& device : gpus({.compute = type}))
+      EXPECT_THAT(implementation(*device, c), testing::Not(testing::HasSubstr("attention")));
+  };
+  expect(DType::kBf16, "; attention ");
+  expect(DType::kF32, "; attention own kernels: float32");
+  spec.dropout = 0.1F;
+  expect(DType::kF16, "; attention own kernels: dropout");
 }
 
 /// A tensor that is passed several times receives its whole gradient once.

@@ -151,16 +151,18 @@ TEST(Devices, OnlyNcclSendsGradientsInBfloat16) {
 }
 
 TEST(Devices, FollowTheConfig) {
-  const experiment::Experiment all =
-      experiment({"runtime={tf32: false, workspace_limit: 64 MiB, autotune: time, deterministic: false}",
-                  "train.dtype_policy=mixed_float16"});
+  const experiment::Experiment all = experiment(
+      {"runtime={tf32: false, workspace_limit: 64 MiB, cudnn_attention: true, autotune: time, deterministic: false}",
+       "train.dtype_policy=mixed_float16"});
   const backend::RuntimeOptions options = session::runtime_options(all.config);
   EXPECT_EQ(options.compute, DType::kF16);
   EXPECT_FALSE(options.tf32);
   EXPECT_TRUE(options.autotune);
+  EXPECT_TRUE(options.cudnn_attention);
   EXPECT_FALSE(options.deterministic);
   EXPECT_EQ(options.workspace_limit, 64U << 20);
   EXPECT_EQ(session::runtime_options(experiment().config).workspace_limit, 1U << 30);
+  EXPECT_FALSE(session::runtime_options(experiment().config).cudnn_attention);
 }
 
 TEST(Devices, MeasureEnginesIfConfigured) {

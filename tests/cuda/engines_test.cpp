@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/cudnn_tuner.h"
 #include "backend/cuda/plan_only_runtime.h"
 #include "core/error.h"
@@ -145,6 +146,22 @@ TEST(Engines, PreferencesAreForDenseLayersOfOneKindGpuAndVersion) {
     auto convolution = dense;
     convolution.*member = 2;
     EXPECT_EQ(find_preferred(table, convolution, ConvPass::kForward, tf32, 90, 91400), std::nullopt);
+  }
+}
+
+TEST(CudnnAttention, SupportsCommonHeadsOfNewVersions) {
+  backend::gpu::AttentionProblem problem{
+      .shape = {.heads = 4, .queries = 5, .keys = 1, .key_dim = 64, .value_dim = 40, .causal = true}, .rows = 3};
+  EXPECT_EQ(describe(problem), "bfloat16 [3, 4, 5, 64] x [3, 4, 1, 64], values of 40, causal");
+  EXPECT_EQ(why_no_cudnn_attention(problem, 91800), "");
+  EXPECT_EQ(why_no_cudnn_attention(problem, 91700), "needs cuDNN 9.18 or newer");
+  problem.shape.queries = 1;
+  EXPECT_EQ(why_no_cudnn_attention(problem, 91800), "one query and one key");
+  for (const std::int64_t width : {4, 20, 136}) {
+    problem.shape.keys = 7;
+    problem.shape.value_dim = width;
+    EXPECT_EQ(why_no_cudnn_attention(problem, 91800),
+              "heads of " + std::to_string(width) + " elements, expected a multiple of 8 up to 128");
   }
 }
 

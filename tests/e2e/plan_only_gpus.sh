@@ -85,3 +85,10 @@ data: {train: {Synthetic: {samples: 16}}}
 train: {epochs: 1, batch_size: 8, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 Y
 planned volumes.yaml 'forward cudnn' 4
+
+say "attention in cuDNN"
+transformer=(summary "$DPTRAIN_SOURCE/configs/bench/transformer.yaml" --plan --gpus h100 --set runtime.cudnn_attention=true)
+run 0 "${transformer[@]}" --set train.dtype_policy=mixed_bfloat16
+[ "$(grep -c '; attention cudnn forward eng.*, backward eng' out)" -eq 4 ] || fail "cuDNN does not compute the attention"
+run 0 "${transformer[@]}"
+[ "$(grep -c '; attention own kernels: float32' out)" -eq 4 ] || fail "the plan does not give the reason for the kernels"

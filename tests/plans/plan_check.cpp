@@ -1,7 +1,8 @@
 // dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--prefer N] [--all] MODE BATCH LIST...: checks that cuDNN
 // has an engine on an H200 for every convolution of the lists. Needs neither a GPU nor a driver. Prints a line per pass
 // and a total per list. dptrain_plan_check --gpu ID --properties prints cuDNN's description of that GPU for
-// backend/cuda/plan_only_gpus.h.
+// backend/cuda/plan_only_gpus.h. dptrain_plan_check --attention checks attention in 16 bits on several GPUs instead,
+// and prints the engines of each GPU.
 //
 //   --gpu  an installed GPU instead of the specified H200; plans do not use the device
 //   --threads  number of threads that make plans concurrently, like those of a replica (1)
@@ -24,6 +25,7 @@
 #include <exception>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -31,6 +33,7 @@
 #include <vector>
 
 #include "backend/cuda/cudnn_api.h"
+#include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/cudnn_descriptor.h"
 #include "backend/cuda/cudnn_pass.h"
 #include "backend/cuda/cudnn_planner.h"
@@ -269,6 +272,90 @@ std::vector<backend::cuda::PreferredEngine> preferring(int engine, const Mode& m
   return table;
 }
 
+/// An H100's properties with what attention depends on of another GPU.
+struct OtherGpu {
+  int architecture, multiprocessors;
+  std::int64_t shared_bytes;
+  int threads;  ///< of a multiprocessor
+};
+constexpr OtherGpu kAttentionGpus[] = {{80, 108, 166912, 2048},
+                                       {86, 84, 101376, 1536},
+                                       {90, 132, 232448, 2048},
+                                       {100, 148, 232448, 2048},
+                                       {120, 188, 101376, 1536}};
+
+std::string properties_of(const OtherGpu& gpu) {
+  std::string text = backend::cuda::properties_of(backend::cuda::kH100);
+  for (const auto& [key, from, to] :
+       {std::tuple{"deviceVer", std::int64_t{900}, std::int64_t{gpu.architecture} * 10},
+        std::tuple{"multiProcessorCount", std::int64_t{132}, std::int64_t{gpu.multiprocessors}},
+        std::tuple{"maxSharedMemoryPerBlockOptin", std::int64_t{232448}, gpu.shared_bytes},
+        std::tuple{"maxThreadsPerSM", std::int64_t{2048}, std::int64_t{gpu.threads}}}) {
+    const std::string entry = fmt::format("\"{}\": {}", key, from);
+    text.replace(text.find(entry), entry.size(), fmt::format("\"{}\": {}", key, to));
+  }
+  return text;
+}
+
+/// Heads whose q, k and v are columns of one product or of several.
+std::vector<backend::gpu::AttentionProblem> attention_problems(DType type) {
+  constexpr std::int64_t kHeads = 3;
+  std::vector<backend::gpu::AttentionProblem> all;
+  for (const std::int64_t width : {32, 64, 96, 128})
+    for (const auto& [queries, keys] : {std::pair{1, 7}, std::pair{7, 1}, std::pair{17, 17}, std::pair{128, 128},
+                                        std::pair{200, 333}, std::pair{511, 511}})
+      for (const bool causal : {false, true})
+        for (const std::int64_t value_width : {width, std::int64_t{40}}) {
+          const std::int64_t columns = queries == keys ? kHeads * (2 * width + value_width) : 0;
+          all.push_back({.shape = {.heads = kHeads,
+                                   .queries = queries,
+                                   .keys = keys,
+                                   .key_dim = width,
+                                   .value_dim = value_width,
+                                   .causal = causal},
+                         .rows = 5,
+                         .q_stride = std::max(columns, kHeads * width),
+                         .k_stride = std::max(columns, kHeads * width),
+                         .v_stride = std::max(columns, kHeads * value_width),
+                         .type = type,
+                         .backward = true});
+        }
+  return all;
+}
+
+int check_attention(const Mode& mode) {
+  namespace cuda = backend::cuda;
+  int missing = 0;
+  for (const OtherGpu& gpu : kAttentionGpus) {
+    cuda::CudnnPlanner planner(cuda::DeviceProperties::from_json(properties_of(gpu)), mode.options);
+    const auto problems = attention_problems(mode.type);
+    std::set<std::string> engines[2];
+    for (const auto& problem : problems)
+      for (const bool backward : {false, true}) {
+        std::string why = cuda::why_no_cudnn_attention(problem, cuda::cudnn().get_version());
+        try {
+          if (why.empty())
+            engines[int{backward}].insert(fmt::format("eng{}", planner.begin(problem, backward).get()->name.engine));
+        } catch (const Error& error) {
+          why = error.what();
+        }
+        if (why.empty()) continue;
+        ++missing;
+        std::printf("%s\n", fmt::format("sm_{} {} {}: NONE: {}", gpu.architecture, backward ? "backward" : "forward",
+                                        cuda::describe(problem), why)
+                                .c_str());
+      }
+    const auto names = [](const std::set<std::string>& of) {
+      return join(std::vector<std::string>(of.begin(), of.end()), " ");
+    };
+    std::printf("%s\n", fmt::format("sm_{}: {} problems, forward {}, backward {}", gpu.architecture, problems.size(),
+                                    names(engines[0]), names(engines[1]))
+                            .c_str());
+  }
+  std::printf("%d passes of attention without an engine\n", missing);
+  return missing == 0 ? 0 : 1;
+}
+
 /// Loads the driver's library, else the toolkit's stub: without it, cuDNN does not list engines compiled at run time.
 /// Global, as cuDNN looks its functions up by name.
 bool open_driver() {
@@ -308,12 +395,14 @@ int run(std::vector<std::string> arguments) {
       *number = std::stoi(arguments[1]);
       arguments.erase(arguments.begin(), arguments.begin() + 2);
     }
+  if (arguments.size() == 2 && arguments[0] == "--attention")
+    return open_driver() && open_cudnn() ? check_attention(mode_of(arguments[1])) : kSkipped;
   const bool all = !arguments.empty() && arguments[0] == "--all";
   if (all) arguments.erase(arguments.begin());
   if (arguments.size() < 3)
     throw Error(ErrorKind::kUsage,
                 "usage: dptrain_plan_check [--gpu ID] [--threads N] [--replicas N] [--prefer N] [--all] MODE BATCH "
-                "LIST..., or --gpu ID --properties");
+                "LIST..., --attention MODE, or --gpu ID --properties");
   const Mode mode = mode_of(arguments[0]);
   const std::int64_t batch = std::stoll(arguments[1]);
   if (!open_driver() || !open_cudnn()) return kSkipped;

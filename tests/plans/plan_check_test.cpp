@@ -251,6 +251,25 @@ TEST(PlanCheck, ReportsCudnnsReasonForInvalidProblems) {
   EXPECT_THAT(outcome.output, HasSubstr("3 without an engine"));
 }
 
+TEST(PlanCheck, AttentionHasEnginesOnEveryGpu) {
+  for (const char* mode : {"bf16", "fp16"}) {
+    const Outcome outcome = plan_check(std::string("--attention ") + mode);
+    SKIP_IF_SKIPPED(outcome);
+    if (outcome.output.find("needs cuDNN") != std::string::npos) GTEST_SKIP() << outcome.lines.front();
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    for (const char* gpu : {"sm_80", "sm_86", "sm_90", "sm_100", "sm_120"})
+      EXPECT_THAT(outcome.line(std::string(gpu) + ": "), HasSubstr("96 problems, forward eng")) << mode;
+    EXPECT_THAT(outcome.output, HasSubstr("\n0 passes of attention without an engine"));
+  }
+}
+
+TEST(PlanCheck, AWorkspaceLimitLeavesAttentionToOwnKernels) {
+  const Outcome outcome = plan_check("--attention bf16:1");
+  SKIP_IF_SKIPPED(outcome);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("workspace over 1.0 MiB"));
+}
+
 TEST(PlanCheck, BadListsAndModesAreUsageErrors) {
   const Outcome probe = plan_check("bf16 4 " + list("vgg16.txt"));
   SKIP_IF_SKIPPED(probe);

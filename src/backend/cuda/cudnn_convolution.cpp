@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/cuda/cuda_error.h"
+#include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/cudnn_planner.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -135,6 +136,19 @@ class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {
     if (passes.data) convolution->add(ConvPass::kData, planner_.begin(problem, ConvPass::kData));
     if (passes.weights) convolution->add(ConvPass::kWeights, planner_.begin(problem, ConvPass::kWeights));
     return convolution;
+  }
+
+  gpu::PlannedAttention make_attention(const gpu::AttentionProblem& problem) override {
+    if (std::string why = why_no_cudnn_attention(problem, cudnn().get_version()); !why.empty())
+      return {.engine = nullptr, .reason = std::move(why)};
+    try {
+      return {.engine = make_cudnn_attention(problem, planner_.begin(problem, false).get(),
+                                             problem.backward ? planner_.begin(problem, true).get() : nullptr,
+                                             engine_.handle),
+              .reason = ""};
+    } catch (const Error& error) {
+      return {.engine = nullptr, .reason = error.what()};
+    }
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/engine_share.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -15,6 +16,10 @@ constexpr std::size_t kTried = 32;
 std::vector<FusedOps> fusions(const gpu::ConvProblem& problem, ConvPass pass) {
   if (pass != ConvPass::kForward || !problem.bias) return {{}};
   return {{.bias = true}, {}};
+}
+
+std::shared_ptr<const SharedEngine> share_plan(const CudnnPlanner::SharedPlan& plan, bool with_text) {
+  return shared_engine(*plan, with_text);
 }
 
 std::string where(const gpu::ConvProblem& problem, ConvPass pass) {
@@ -32,12 +37,10 @@ CudnnPlanner::CudnnPlanner(DeviceProperties device, const gpu::ConvOptions& opti
       plans_(std::move(share)) {}
 
 std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::ConvProblem& problem, ConvPass pass) {
-  gpu::ConvProblem key = problem;
-  if (pass != ConvPass::kForward) key.bias = key.relu = false;
+  const bool bias = pass == ConvPass::kForward && problem.bias;
   const std::string words =
-      plan_cache_key(problem, pass, {.bias = key.bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
+      plan_cache_key(problem, pass, {.bias = bias}, options_) + (tuner_ && options_.autotune ? " measured" : "");
   const auto make = [&] { return SharedPlan(std::make_shared<const EnginePlan>(choose(problem, pass))); };
-  const auto describe = [](const SharedPlan& plan, bool with_text) { return shared_engine(*plan, with_text); };
   const auto take = [problem, pass, device = device_, query = query_of(problem, pass),
                      taken = taken_](const SharedEngine& engine) -> SharedPlan {
     try {
@@ -48,7 +51,29 @@ std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::Conv
       throw error.within(where(problem, pass));
     }
   };
-  return plans_.begin({key, pass}, words, make, describe, take);
+  return plans_.begin(words, words, make, share_plan, take);
+}
+
+std::shared_future<CudnnPlanner::SharedPlan> CudnnPlanner::begin(const gpu::AttentionProblem& problem, bool backward) {
+  const EngineQuery query{.type = problem.type, .options = options_};
+  const std::string words =
+      fmt::format("attention {} {}, strides {} {} {}{}, workspace {}", backward ? "backward" : "forward",
+                  describe(problem), problem.q_stride, problem.k_stride, problem.v_stride,
+                  problem.backward ? ", stats" : "", options_.workspace_limit);
+  const auto make = [&] {
+    Rejections rejections;
+    auto plans = find_engines(make_attention_graph(problem, backward), *device_, query, rejections);
+    if (plans.empty())
+      throw Error(ErrorKind::kDevice, fmt::format("cuDNN {} has no engine: {}", cudnn().version(), rejections.text()));
+    return SharedPlan(std::make_shared<const EnginePlan>(std::move(plans.front())));
+  };
+  const auto take = [problem, backward, query, device = device_,
+                     taken = taken_](const SharedEngine& engine) -> SharedPlan {
+    ++*taken;
+    return std::make_shared<const EnginePlan>(
+        recreate_engine(engine, make_attention_graph(problem, backward), *device, query));
+  };
+  return plans_.begin(words, words, make, share_plan, take);
 }
 
 EnginePlan CudnnPlanner::choose(const gpu::ConvProblem& problem, ConvPass pass) {

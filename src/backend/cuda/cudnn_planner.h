@@ -1,6 +1,7 @@
 #pragma once
 
-// Finds the engine of each convolution pass, once for equal convolutions and equal GPUs. One per ConvolutionMaker.
+// Finds the engine of each pass of convolutions and attention, once for equal problems and equal GPUs. One per
+// ConvolutionMaker.
 // Threads that have entered the device may call concurrently.
 
 #include <atomic>
@@ -8,11 +9,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
+#include <string>
 
 #include "backend/cuda/cudnn_pass.h"
 #include "backend/cuda/cudnn_tuner.h"
 #include "backend/cuda/engine_share.h"
+#include "backend/gpu/attention_engine.h"
 
 namespace dptrain::backend::cuda {
 
@@ -30,6 +32,8 @@ class CudnnPlanner {
   /// bias, it is planned without; CudnnPass::fused() lists the operations that it covers. Errors are
   /// Error{kDevice} with the problem and all rejected engines.
   std::shared_future<SharedPlan> begin(const gpu::ConvProblem& problem, ConvPass pass);
+  /// The plan of attention, forward or backward, without measurements.
+  std::shared_future<SharedPlan> begin(const gpu::AttentionProblem& problem, bool backward);
   /// begin(), waiting for the plan.
   CudnnPass plan(const gpu::ConvProblem& problem, ConvPass pass) { return CudnnPass(begin(problem, pass).get()); }
 
@@ -46,7 +50,7 @@ class CudnnPlanner {
   std::unique_ptr<CudnnTuner> tuner_;
   std::span<const PreferredEngine> preferred_;
   std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
-  PlanTable<std::pair<gpu::ConvProblem, ConvPass>, SharedPlan> plans_;
+  PlanTable<std::string, SharedPlan> plans_;
 };
 
 }  // namespace dptrain::backend::cuda

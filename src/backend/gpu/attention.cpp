@@ -132,8 +132,9 @@ class AttentionOp final : public GpuOp, private SingleHeadAttention {
   }
 };
 
-/// Saved for backward: the projections, the heads' outputs and the kernel's saved tensors. Packed, in the compute type,
-/// for each product: the kernels of its roles, columns outermost, and their biases.
+/// Saved for backward: the projections, the heads' outputs, and the saved tensors of the kernel or of the
+/// AttentionEngine, which computes the maximum number of rows in every call. Packed, in the compute type, for each
+/// product: the kernels of its roles, columns outermost, and their biases.
 class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
  public:
   MultiHeadAttentionOp(const nn::MultiHeadAttentionSpec& spec, const OpContext& context, Device& device)
@@ -144,6 +145,14 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
       add_product(p.features, p.columns, p.steps, wants_dx_[i]);
     }
     add_product(heads_width_, context.output().back(), shape_.queries, reaches_heads_);
+    if (device.options().cudnn_attention && why_own_kernels().empty())
+      planned_ = device_.make_attention({.shape = shape_,
+                                         .rows = rows_,
+                                         .q_stride = stride_of(kQuery),
+                                         .k_stride = stride_of(kKey),
+                                         .v_stride = stride_of(kValue),
+                                         .type = type_,
+                                         .backward = has_backward_});
     prepare(rows_);
   }
 
@@ -158,7 +167,12 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
     pack_in(packed);
     return {.saved = saved.taken(), .scratch = scratch.taken(), .packed = packed.taken()};
   }
-  std::string implementation() const override { return "projections " + products_.front().name(); }
+  std::string implementation() const override {
+    const std::string text = "projections " + products_.front().name();
+    if (!device_.options().cudnn_attention) return text;
+    if (const gpu::AttentionEngine* const attention = engine()) return text + "; attention " + attention->name();
+    return text + "; attention own kernels: " + (planned_.valid() ? planned_.get().reason : why_own_kernels());
+  }
 
   void pack(const OpArgs& a) override {
     Parts parts(a.packed);
@@ -176,7 +190,10 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
     const auto [saved_tensors, own] = places(a, has_backward_ && a.training);
     for (std::size_t p = 0; p < projections_.all().size(); ++p)
       multiply(a, p, a.inputs[projections_.all()[p].inputs.front()], saved_tensors.projected[p], own);
-    kernel::attention_forward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, saved_tensors.scores);
+    if (gpu::AttentionEngine* const attention = engine())
+      attention->forward(memory_of(saved_tensors, own), a.stream->native());
+    else
+      kernel::attention_forward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, saved_tensors.scores);
     multiply(a, output(), saved_tensors.heads, a.out<void>(), own);
   }
 
@@ -185,11 +202,14 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
     differentiate(a, output(), saved_tensors.heads, a.dy<void>(), own);
     if (!reaches_heads_) return;
     multiply_back(a, output(), a.dy<void>(), own.heads_gradient, own);
-    kernel::attention_backward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, own.heads_gradient,
-                               saved_tensors.scores, own.delta,
-                               {.dq = part_of(own.gradients, kQuery),
-                                .dk = part_of(own.gradients, kKey),
-                                .dv = part_of(own.gradients, kValue)});
+    if (gpu::AttentionEngine* const attention = engine())
+      attention->backward(memory_of(saved_tensors, own), a.stream->native());
+    else
+      kernel::attention_backward(at(a), type_, inputs_of(a, saved_tensors), saved_tensors.heads, own.heads_gradient,
+                                 saved_tensors.scores, own.delta,
+                                 {.dq = part_of(own.gradients, kQuery),
+                                  .dk = part_of(own.gradients, kKey),
+                                  .dv = part_of(own.gradients, kValue)});
     for (std::size_t p = 0; p < projections_.all().size(); ++p) {
       const AttentionProjection& projection = projections_.all()[p];
       differentiate(a, p, a.inputs[projection.inputs.front()], own.gradients[p], own);
@@ -238,19 +258,31 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
   }
   std::size_t output() const { return projections_.all().size(); }
 
+  /// The reason to use the kernels without looking for an engine, or "".
+  std::string why_own_kernels() const {
+    if (type_ == DType::kF32) return "float32";
+    if (spec_.dropout > 0) return "dropout";
+    return std::ranges::any_of(masks_, [](const auto& mask) { return mask.has_value(); }) ? "masks" : "";
+  }
+  /// Null: the kernels. Waits for the engine.
+  gpu::AttentionEngine* engine() const { return planned_.valid() ? planned_.get().engine.get() : nullptr; }
+
   SavedTensors allocate_saved(Parts& parts, bool for_backward) const {
     SavedTensors saved_tensors;
     for (std::size_t p = 0; p < output(); ++p)
       saved_tensors.projected[p] =
           parts.take(rows_ * projections_.all()[p].steps * projections_.all()[p].columns, type_);
     saved_tensors.heads = parts.take(rows_ * shape_.queries * heads_width_, type_);
-    if (for_backward) saved_tensors.scores = parts.floats(kernel::attention_saved_floats(shape_, rows_));
+    if (engine() != nullptr)
+      saved_tensors.scores = parts.floats(has_backward_ ? rows_ * shape_.heads * shape_.queries : 0);
+    else if (for_backward)
+      saved_tensors.scores = parts.floats(kernel::attention_saved_floats(shape_, rows_));
     return saved_tensors;
   }
   Scratch allocate_scratch(Parts& parts) const {
     Scratch own{};
     std::int64_t filter = 0, columns = 0, sums = 0;
-    std::uint64_t workspace = 0;
+    std::uint64_t workspace = engine() == nullptr ? 0 : engine()->workspace();
     for (std::size_t p = 0; p < products_.size(); ++p) {
       const gpu::ConvProblem& sample = products_[p].sample();
       workspace = std::max(workspace, products_[p].planned());
@@ -303,7 +335,24 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
   }
   kernel::AttentionRows part_of(const Arrays& of, std::size_t role) const {
     const std::size_t p = projections_.place(role);
-    return {elements(of[p], projections_.first(role)), projections_.all()[p].columns};
+    return {elements(of[p], projections_.first(role)), stride_of(role)};
+  }
+  std::int64_t stride_of(std::size_t role) const { return projections_.all()[projections_.place(role)].columns; }
+  gpu::AttentionMemory memory_of(const SavedTensors& saved_tensors, const Scratch& own) const {
+    const auto gradient = [&](std::size_t role) {
+      return own.gradients.front() == nullptr ? nullptr : part_of(own.gradients, role).data;
+    };
+    return {.q = part_of(saved_tensors.projected, kQuery).data,
+            .k = part_of(saved_tensors.projected, kKey).data,
+            .v = part_of(saved_tensors.projected, kValue).data,
+            .y = saved_tensors.heads,
+            .stats = saved_tensors.scores,
+            .dy = own.heads_gradient,
+            .dq = gradient(kQuery),
+            .dk = gradient(kKey),
+            .dv = gradient(kValue),
+            .delta = own.delta,
+            .workspace = own.convolution};
   }
   kernel::AttentionInputs inputs_of(const OpArgs& a, const SavedTensors& saved_tensors) const {
     return {.shape = shape_,
@@ -345,7 +394,8 @@ class MultiHeadAttentionOp final : public GpuOp, private MultiHeadAttention {
     });
   }
 
-  std::vector<ConvSets> products_;  ///< one per projection, then the output's
+  std::vector<ConvSets> products_;                     ///< one per projection, then the output's
+  std::shared_future<gpu::PlannedAttention> planned_;  ///< invalid: none was requested
 };
 
 const RegisteredOp kAttention = op<nn::AttentionSpec, AttentionOp<nn::AttentionSpec>>(kKind);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/gpu/attention_engine.h"
 #include "backend/gpu/runtime.h"
 #include "backend/parts.h"
 #include "core/dtype.h"
@@ -55,12 +56,15 @@ struct ConvOptions {
   bool autotune = false;  ///< time the first engines instead of trusting the heuristics
 };
 
-/// Creates convolutions for one device, on any thread that has called enter(). Throws Error{kDevice} if no engine
-/// supports the problem; if another thread still searches for one, the first call of the convolution throws instead.
+/// Creates convolutions and attention for one device, on any thread that has called enter(). Throws Error{kDevice} if
+/// no engine supports the problem; if another thread still searches for one, the first call of the convolution throws
+/// instead.
 class ConvolutionMaker {
  public:
   virtual ~ConvolutionMaker() = default;
   virtual std::unique_ptr<Convolution> make(const ConvProblem& problem, const ConvPasses& passes) = 0;
+  /// Waits for the engine. Without one, the result contains the reason.
+  virtual PlannedAttention make_attention(const AttentionProblem& problem) = 0;
 };
 
 }  // namespace dptrain::backend::gpu

@@ -109,6 +109,15 @@ std::future<std::unique_ptr<gpu::Convolution>> GpuDevice::make_convolution(const
   });
 }
 
+std::shared_future<gpu::PlannedAttention> GpuDevice::make_attention(const gpu::AttentionProblem& problem) {
+  return pool_
+      ->send([runtime = runtime_, maker = convolutions_, problem] {
+        runtime->enter();
+        return maker->make_attention(problem);
+      })
+      .share();
+}
+
 std::unique_ptr<Update> GpuDevice::make_update(const UpdateContext& context) { return make_gpu_update(context, *this); }
 
 void GpuDevice::fill(float* x, std::int64_t n, float value, Stream& stream) {

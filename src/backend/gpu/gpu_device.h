@@ -72,6 +72,7 @@ class GpuDevice final : public Device {
   /// For ops: creates a convolution on another thread, since compiling an engine takes a second or more.
   std::future<std::unique_ptr<gpu::Convolution>> make_convolution(const gpu::ConvProblem& problem,
                                                                   const gpu::ConvPasses& passes);
+  std::shared_future<gpu::PlannedAttention> make_attention(const gpu::AttentionProblem& problem);
 
  private:
   std::shared_ptr<gpu::Runtime> runtime_;
