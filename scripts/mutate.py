@@ -75,6 +75,8 @@ FAULTS = [
           "axis->alpha_stride = alpha_stride;", ["backend"]),
     Fault("a dropped term", "src/backend/ops/dropout.cpp", "return {amount, seed_, stream_, a.first_row};",
           "return {amount, seed_, stream_, 0};", ["backend"]),
+    Fault("a wrong stride", "src/backend/gpu/attention.cpp", ".q_stride = stride_of(kQuery)",
+          ".q_stride = shape_.heads * shape_.key_dim", ["backend"]),
     Fault("a missing wait", "src/backend/emu/emu_runtime.cpp", "scheduler().finish(device_);\n    memory_.free(memory);",
           "memory_.free(memory);", ["backend"]),
     Fault("a dropped factor", "kernels/cpu/lrn.cpp", "splat(-2.0F * lrn.alpha * lrn.beta)", "splat(-2.0F * lrn.alpha)",

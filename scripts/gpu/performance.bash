@@ -13,6 +13,7 @@ performance_stages=(
   "torch         200 optional"
   "torch_compile 200 optional"
   "transformer    40 optional"
+  "attention      40 optional"
   "lstm_shared    40 optional"
   "embedding      40 optional"
   "profile        60 optional"
@@ -85,6 +86,18 @@ stage_vgg16() {
   measure vgg16 bf16 tf32
 }
 stage_transformer() { sequences transformer; }
+# The same transformer with the attention of our kernels and of cuDNN.
+stage_attention() {
+  local told=()
+  if on_emulator; then leave_out "the emulator has no cuDNN"; fi
+  run 0 "$dptrain" summary "$here/configs/bench/transformer.yaml" --plan --gpus "$gpu" \
+    --set train.dtype_policy=mixed_bfloat16 --set runtime.cudnn_attention=true
+  grep -q '; attention cudnn forward' "$said" || fail "$(grep -m 1 -o '; attention own kernels: .*' "$said")"
+  bench transformer bf16 graph_kernels
+  bench transformer bf16 graph_cudnn --set runtime.cudnn_attention=true
+  local IFS=';'
+  result "examples/s: ${told[*]}"
+}
 stage_lstm_shared() { sequences lstm_shared; }
 stage_embedding() { sequences embedding; }
 # torch_side_by_side.py does not have these networks.
