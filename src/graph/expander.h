@@ -76,6 +76,8 @@ class Expander {
   };
 
   Sources chain(const config::Node& layers, Scope& scope);
+  /// Reads a step. Its type may be a parameter: `$norm`, or `$norm: {arguments}`.
+  std::optional<ListedStep> listed(const config::Node& node);
   Sources step(const ListedStep& step, Scope& scope, const Sources& above);
   Source copy(const Call& call, Scope& scope);
   Source layer(const Call& call, const nn::LayerType& type, Scope& scope);

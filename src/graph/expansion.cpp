@@ -102,7 +102,7 @@ Sources Expander::chain(const config::Node& layers, Scope& scope) {
   }
   for (const config::Node& node : layers.items()) {
     if (steps_ > kMaxSteps) return {Source{}};
-    const std::optional<ListedStep> read = read_step(node, reader_);
+    const std::optional<ListedStep> read = listed(node);
     if (read) {
       above = step(*read, scope, above);
     } else {
@@ -111,6 +111,17 @@ Sources Expander::chain(const config::Node& layers, Scope& scope) {
     }
   }
   return above;
+}
+
+std::optional<ListedStep> Expander::listed(const config::Node& node) {
+  std::optional<ListedStep> step = read_step(node, reader_);
+  if (!step || !step->type.starts_with('$')) return step;
+  config::Node parameter = config::Node::scalar(step->type, step->mark);
+  parameter.set_literal(false);
+  const auto type = reader_.text(parameter);
+  if (!type || (*type == step->type && !reader_.diagnostics().ok())) return std::nullopt;  // unknown, reported
+  step->type = *type;
+  return step;
 }
 
 Sources Expander::step(const ListedStep& step, Scope& scope, const Sources& above) {

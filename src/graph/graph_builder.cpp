@@ -296,7 +296,7 @@ void add_common(SchemaTree& arguments, bool is_layer) {
 
 }  // namespace
 
-/// `Type` or `Type: arguments`; lower-case names are blocks and shared layers of the config.
+/// `Type` or `Type: arguments`; lower-case names are blocks and shared layers of the config, `$` a parameter.
 void define_steps(config::Node& definitions) {
   SchemaTree types = SchemaTree::map();
   std::vector<std::string> words;
@@ -316,12 +316,12 @@ void define_steps(config::Node& definitions) {
   }
   SchemaTree one = fragment::object(std::move(types));
   SchemaTree own = SchemaTree::map();
-  own.set("^[a-z]", SchemaTree::map());
+  own.set("^[a-z$]", SchemaTree::map());
   one.set("patternProperties", std::move(own));
   one.set("minProperties", SchemaTree::integer(1));
   one.set("maxProperties", SchemaTree::integer(1));
   SchemaTree name = text();
-  name.set("pattern", SchemaTree::text("^[a-z]"));
+  name.set("pattern", SchemaTree::text("^[a-z$]"));
   SchemaTree step = fragment::any_of({fragment::one_of_words(words), std::move(name), std::move(one)});
   definitions.set("step", std::move(step));
   // A short name, since every type references it six times.

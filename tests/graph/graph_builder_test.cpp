@@ -301,6 +301,24 @@ layers:
       "the text ''\n");
 }
 
+TEST(Build, ATypeCanBeAParameter) {
+  const std::string block = R"(
+blocks:
+  wide: {layers: [{Dense: {name: w, units: 7}}]}
+  pair: {params: {first: required, end: Flatten}, layers: [{$first: {name: a, units: 3}}, $end]}
+layers:
+  - Input: [4]
+)";
+  const Graph graph = graph_of(block + "  - pair: {first: Dense}\n  - pair: {first: Dense, end: wide}\n");
+  EXPECT_EQ(wiring(graph),
+            "input_layer, pair_a <- input_layer, flatten <- pair_a, pair_1_a <- flatten, "
+            "pair_1_wide_w <- pair_1_a");
+  EXPECT_EQ(build_text(block + "  - pair: {first: Conv2Dd}").errors,
+            "4:61 unknown layer 'Conv2Dd'; did you mean 'Conv2D'?\n");
+  EXPECT_EQ(build_text("layers: [{Input: [4]}, $tpye]").errors,
+            "1:24 model: unknown variable '$tpye'; give it with --var tpye=... or in the environment\n");
+}
+
 TEST(Build, BlocksCanUseTheExtentsOfTheirInput) {
   const Graph graph = graph_of(R"(
 blocks:
