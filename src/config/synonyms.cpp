@@ -96,7 +96,7 @@ constexpr auto kRows = std::to_array<Synonym>({
     {"data_format", ".inputs", "leave it out: channels always come last"},
     {"dtype", ".inputs", "one key sets it for the whole model: train.dtype_policy"},
     {"inplace", ".inputs", kNotNeeded},
-    {"weights", ".inputs", "weights are named under model.weights"},
+    {"weights encoder_weights", ".inputs", "weights are named under model.weights"},
 
     // Optimizers, their arguments, schedules
     {"Momentum", "optimizer", "write SGD: {momentum: 0.9}"},

@@ -44,6 +44,7 @@ struct Scope {
   Sources input;                                 ///< inputs of a block or shared entry
   std::vector<std::string> input_names;          ///< one per `input`, or one for all of them; empty at the top
   StepNames names;                               ///< steps so far
+  StepNames aliases;                             ///< further names of steps in unnamed uses; `names` take precedence
   std::map<std::string, config::Mark> left_out;  ///< left out by a false `if`
   AutoNames uses;                                ///< numbers unnamed uses of blocks and shared layers
   bool blind = false;                            ///< a step of unknown name failed; unknown names are not reported

@@ -139,6 +139,7 @@ std::optional<Sources> Expander::find(const config::Node& node, const Scope& sco
   }
   if (scope.names.contains(name)) return Sources{{scope.names.at(name), name}};
   if (const Port port = find_port(result_.graph, scope.names, name); port.node >= 0) return Sources{{port, name}};
+  if (const auto alias = scope.aliases.find(name); alias != scope.aliases.end()) return Sources{{alias->second, name}};
   if (const auto left_out = scope.left_out.find(name); left_out != scope.left_out.end()) {
     reader_.error(node, fmt::format("step '{}' is left out by its 'if'", name))
         .notes.emplace_back(left_out->second, "defined");

@@ -35,6 +35,22 @@ void add_extents(const std::string& input, const Shape& shape, std::map<std::str
   if (shape.rank() > 0) values.emplace(input + "_channels", config::Node::integer(shape.back()));
 }
 
+/// Adds the items of each list as variables: the first of `filters` is filters_0.
+void add_items(std::map<std::string, config::Node>& values) {
+  std::map<std::string, config::Node> items;
+  for (const auto& [name, value] : values)
+    for (std::size_t i = 0; value.is_sequence() && i < value.items().size(); ++i)
+      items.emplace(fmt::format("{}_{}", name, i), value.items()[i]);
+  values.merge(items);
+}
+
+/// The place in the user's file: the use of the outermost block or network, else the step itself.
+const config::Mark& outermost(const Scope& scope, const config::Mark& step) {
+  const config::Mark* mark = &step;
+  for (const Scope* s = &scope; s->outer != nullptr; s = s->outer) mark = &s->use;
+  return *mark;
+}
+
 }  // namespace
 
 bool Expander::is_block(const std::string& type, const Scope& scope) const {
@@ -42,6 +58,7 @@ bool Expander::is_block(const std::string& type, const Scope& scope) const {
 }
 
 /// Adds the inner scope's names to the outer scope; for an unnamed use, names in the graph without the outer prefix.
+/// The steps of an unnamed use keep their names in its definition as aliases.
 void Expander::export_names(const Scope& inner, const std::string& local, Scope& outer) {
   const std::string base = inner.node_base.empty() ? "" : inner.node_base + "_";
   for (const auto& [name, port] : inner.names) {
@@ -50,8 +67,10 @@ void Expander::export_names(const Scope& inner, const std::string& local, Scope&
     } else {
       const std::string real = name_of(result_.graph, port);
       outer.names.emplace(real.starts_with(base) ? real.substr(base.size()) : real, port);
+      outer.aliases.emplace(name, port);
     }
   }
+  for (const auto& [name, port] : inner.aliases) outer.aliases.emplace(join_names(local, name), port);
   outer.blind = outer.blind || inner.blind;
 }
 
@@ -132,6 +151,7 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   auto values = network_values(network, step, reader_);
   auto read = values ? network_input(call, network, *values, scope) : std::nullopt;
   if (!read) return {};
+  add_items(*values);
   const int node = read->front().port.node;
   if (node >= 0 && !keeps_rules(network, step, *values, tensor(read->front()).shape, scope)) return {};
   auto inner = inner_scope({step, call.name, call.above, &read->front()}, "network", local, {}, scope);
@@ -139,8 +159,9 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   inner->definitions = &network.definitions;
   const std::vector<int>& given = result_.graph.inputs;
   if (!network.preprocessing.empty())
-    result_.graph.networks.push_back(
-        {network.name, network.preprocessing, std::find(given.begin(), given.end(), node) != given.end(), step.mark});
+    result_.graph.networks.push_back({network.name, network.preprocessing,
+                                      std::find(given.begin(), given.end(), node) != given.end(),
+                                      outermost(scope, step.mark)});
   return open(network.block, std::move(*values), std::move(*inner), local, scope);
 }
 

@@ -24,11 +24,29 @@ bool takes(const Network& network, std::string_view argument) {
          std::any_of(all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == argument; });
 }
 
+std::vector<std::string> backbones_of(const Network& network) {
+  std::vector<std::string> names;
+  for (const config::Node::Entry& entry : network.backbones.entries()) names.push_back(entry.key);
+  return names;
+}
+
+/// Describes the problem with this value of `backbone`; "" if there is none.
+std::string backbone_error(const Network& network, const std::string& name) {
+  const std::vector<std::string> known = backbones_of(network);
+  if (network.backbones.find(name) != nullptr) return "";
+  return fmt::format("must be one of {}, found '{}'{}", join(known, ", "), name, did_you_mean(name, known));
+}
+
 /// The input and outputs of a network, and the preprocessing of its published weights.
 std::string description_of(const Network& network) {
   if (network.rank == 2)
     return "`[steps, features] -> [classes]`: a stack of transformer encoders; without the top `[features]`, or "
            "`[steps, features]` with `pooling: none`";
+  if (takes(network, "backbone"))
+    return fmt::format(
+        "`[H, W, C] -> [H, W, classes]`: a network for segmentation on an encoder without top. H and W are "
+        "multiples of {}. The weights of the encoder require its preprocessing",
+        network.multiple_of);
   if (network.preprocessing.empty())
     return "`[H, W, C] -> [classes]`: a vision transformer with one step per patch; without the top `[hidden_dim]`, or "
            "`[patches, hidden_dim]` with `pooling: none`";
@@ -51,6 +69,9 @@ config::Schema schema_of(const Network& network) {
   const auto rate = [&](const char* name, double A::*member, const char* doc) {
     add(key(name, member).at_least(0).below(1).doc(doc));
   };
+  add(key("backbone", &A::backbone)
+          .check([&network](const std::string& name) { return backbone_error(network, name); })
+          .doc("the encoder: " + join(backbones_of(network), ", ")));
   add(key("include_top", &A::include_top)
           .doc(network.preprocessing.empty()
                    ? "whether to add the classifier"
@@ -71,7 +92,16 @@ config::Schema schema_of(const Network& network) {
   size("hidden_dim", &A::hidden_dim, "features of a step");
   size("mlp_dim", &A::mlp_dim, "units of a block's first Dense, with `gelu`");
   size("intermediate_dim", &A::intermediate_dim, "units of a block's first Dense");
-  add(key("activation", &A::activation).doc("function of a block's first Dense"));
+  add(key("activation", &A::activation)
+          .doc(has_steps ? "function of a block's first Dense"
+                         : "function of the output; linear: logits; softmax of one class is sigmoid"));
+  add(key("decoder_filters", &A::decoder_filters)
+          .at_least(1)
+          .check([](const Shape& filters) {
+            if (filters.rank() != 5) return fmt::format("must have 5 numbers, found {}", filters.rank());
+            return nn::ExtentCheck{}(filters);
+          })
+          .doc("filters of the decoder's five stages, from the smallest size to the largest"));
   rate("dropout_rate", &A::dropout_rate,
        has_steps ? "rate of the Dropout between a block's two Dense" : "rate of the Dropout before the classifier");
   rate("attention_dropout", &A::attention_dropout, "rate of the Dropout of attention scores");
@@ -86,7 +116,8 @@ config::Schema schema_of(const Network& network) {
   add(key("pooling", &A::pooling)
           .doc(has_steps ? "pooling of the steps, also before the classifier, which with none applies to every step"
                          : "pooling of the output without the top"));
-  size("classes", &A::classes, "number of outputs of the classifier");
+  size("classes", &A::classes,
+       takes(network, "backbone") ? "number of classes of a pixel" : "number of outputs of the classifier");
   add(key("classifier_activation", &A::classifier_activation).doc("function of the classifier; linear: logits"));
   add(key("alpha", &A::alpha).above(0).at_most(64).doc("factor of the numbers of channels"));
   add(key("include_preprocessing", &A::include_preprocessing).doc("whether the network scales pixels of 0 to 255"));
@@ -142,12 +173,15 @@ std::vector<Network> read_networks(const config::BundledFile& bundled) {
   network.name = head(file, "network");
   if (file.find("preprocessing") != nullptr) network.preprocessing = head(file, "preprocessing");
   if (file.find("smallest") != nullptr) network.smallest = std::stoll(head(file, "smallest"));
+  if (file.find("multiple_of") != nullptr) network.multiple_of = std::stoll(head(file, "multiple_of"));
+  if (const config::Node* backbones = file.find("backbones")) network.backbones = *backbones;
   network.rules = read_rules(file);
   network.definitions = read_definitions(file, reader);
-  network.block =
-      read_block(file, file.mark(),
-                 {"network", "constants", "variants", "preprocessing", "smallest", "rules", "blocks"}, reader)
-          .value_or(Block());
+  network.block = read_block(file, file.mark(),
+                             {"network", "constants", "variants", "preprocessing", "smallest", "multiple_of",
+                              "backbones", "rules", "blocks"},
+                             reader)
+                      .value_or(Block());
   if (const config::Node* constants = file.find("constants"))
     for (const auto& [name, mark, value] : constants->entries()) {
       network.constants.insert(name);
@@ -197,13 +231,28 @@ const Network* find_network(std::string_view name) {
   return found == networks().end() ? nullptr : &found->second;
 }
 
+namespace {
+
+std::int64_t nearest_multiple(std::int64_t extent, std::int64_t unit) {
+  return std::max<std::int64_t>((extent + unit / 2) / unit, 1) * unit;
+}
+
+}  // namespace
+
 std::string input_error(const Network& network, const Shape& shape) {
   const bool images = network.rank == 3;
-  if (shape.rank() == network.rank && (!images || std::min(shape[0], shape[1]) >= network.smallest)) return "";
+  const std::int64_t unit = network.multiple_of;
+  if (shape.rank() == network.rank &&
+      (!images || (std::min(shape[0], shape[1]) >= network.smallest && shape[0] % unit == 0 && shape[1] % unit == 0)))
+    return "";
   std::string wanted = "a sequence [steps, features]", hint;
   if (images) {
     wanted = "an image [height, width, channels]";
     if (network.smallest > 1) wanted += fmt::format(" of at least {0}x{0}", network.smallest);
+    if (unit > 1) wanted += fmt::format(", height and width multiples of {}", unit);
+    if (unit > 1 && shape.rank() == 3)
+      hint = fmt::format("; Resizing in data.transforms changes the size, for example to {}x{}",
+                         nearest_multiple(shape[0], unit), nearest_multiple(shape[1], unit));
     if (shape.rank() == 2) hint = "; Transformer expects sequences [steps, features]";
   } else if (shape.rank() == 1) {
     hint = "; an Embedding above makes vectors of ids, a Reshape steps of numbers";
@@ -240,6 +289,9 @@ std::optional<std::map<std::string, config::Node>> network_values(const Network&
     const config::Node* own = given.find(parameter.name);
     values.emplace(parameter.name, own != nullptr && !own->is_null() ? *own : *parameter.fallback);
   }
+  if (const auto backbone = values.find("backbone"); backbone != values.end())
+    if (const config::Node* constants = network.backbones.find(backbone->second.str()))
+      for (const auto& [name, mark, value] : constants->entries()) values.insert_or_assign(name, value);
   return values;
 }
 

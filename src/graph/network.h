@@ -8,9 +8,12 @@
 //   variants       further networks in the file: their names and changed parameters and constants
 //   preprocessing  preprocessing of the published weights, if any; built_in: the network includes it
 //   smallest       minimum height and width, if limited
+//   multiple_of    divisor of height and width, if limited
+//   backbones      networks that the argument `backbone` accepts: {name: {constant: value}}
 //   rules          conditions on arguments and input: {of, holds, else}
 //   blocks         private blocks
 //
+// Items of a list `x` are also parameters: $x_0, $x_1, ...
 // Its default input_shape determines whether it reads images or sequences. Networks are read at first use and immutable
 // afterwards: any thread.
 
@@ -45,6 +48,8 @@ struct NetworkArguments {
   nn::Activation activation = nn::Activation::kRelu;
   bool normalize_first = false, position_embedding = true;
   bool include_preprocessing = true;
+  std::string backbone;   ///< name of another network
+  Shape decoder_filters;  ///< from the smallest size to the largest
 };
 
 /// A condition on a network's arguments and input.
@@ -58,6 +63,8 @@ struct Network {
   std::string preprocessing;  ///< of the published weights: PreprocessInput's caffe, tf or torch, or built_in; "": none
   int rank = 3;               ///< rank of the input: 3 for images, 2 for sequences
   std::int64_t smallest = 1;  ///< minimum height and width
+  std::int64_t multiple_of = 1;  ///< divides height and width
+  config::Node backbones;        ///< values of `backbone`, each with the constants that it sets; null: no such argument
   std::vector<NetworkRule> rules;
   std::set<std::string, std::less<>> constants;  ///< parameters of the block that are not arguments
   config::Schema schema;                         ///< of NetworkArguments

@@ -40,6 +40,7 @@ says "Non-trainable params: 7,635,264 ("
 parameters clips_cnn.yaml 18,284 18,172
 parameters text_classification.yaml 640,066 640,066
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
+parameters unet_shapes.yaml 8,047,876 8,011,780
 
 # spelled_out FILE: `config` prints the same experiment, except for the folder of the runs, which is relative to the
 # current folder in one case and to the file in the other.
@@ -99,6 +100,7 @@ small xception 'model.layers.Xception={input_shape: [71, 71, 3], classes: 10}' '
 small vgg16_oct 'model.layers.VGG16={include_top: false, input_shape: [32, 32, 3]}' 'data.transforms=null'
 small flowers_mobilenetv2 'model.layers.MobileNetV2={include_top: false, input_shape: [32, 32, 3], pooling: avg, trainable: false}' \
   'data.transforms=null'
+small unet_shapes 'model.layers.UNet={input_shape: [32, 32, 3], classes: 4}'
 for name in VGG19 ResNet50 MobileNet DenseNet121 InceptionV3; do
   printf 'dptrain: 1\nmodel: {layers: [%s]}\ntrain: {epochs: 1, batch_size: 2, loss: categorical_crossentropy}\n' "$name" >"$name.yaml"
   spelled_out "$name.yaml"

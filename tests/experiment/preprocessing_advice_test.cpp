@@ -41,6 +41,13 @@ TEST(PreprocessingAdvice, RequiresThePreprocessingOfTheWeights) {
   EXPECT_NE(advice(mobile, "{train: [{Rescaling: {scale: 1/127.5, offset: -1}}], eval: []}"), "");
 }
 
+TEST(PreprocessingAdvice, AppliesToTheBackboneOfANetwork) {
+  const std::string vgg = "{UNet: {backbone: VGG16}}", efficient = "{UNet: {backbone: EfficientNetB0}}";
+  EXPECT_EQ(advice(vgg, ""), "net.yaml:1:18 the published weights of VGG16 need images after 'PreprocessInput: caf\n");
+  EXPECT_EQ(advice(vgg, "[{PreprocessInput: caffe}]"), "");
+  EXPECT_EQ(advice(efficient, ""), "");
+}
+
 TEST(PreprocessingAdvice, AcceptsModelsWithTheirOwnPreprocessing) {
   EXPECT_EQ(
       advice("{Input: [32, 32, 3]}, {Rescaling: {scale: 1/127.5, offset: -1}}, {MobileNetV2: {include_top: false}}",
