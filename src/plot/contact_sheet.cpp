@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSheetMargin = 20, kSheetHead = 66, kSheetGap = 8, kSheetFont = 12.5, kColumnHead = 20,
                  kLabelHeight = 22, kNoteHeight = 16, kRowGap = 10, kMinImage = 96, kMinAlone = 128, kMinCell = 135,
-                 kPageWidth = 900, kMinSheet = 420;
+                 kPageWidth = 900, kMinSheet = 420, kSheetLegendLine = 20, kSheetLegendFont = 12, kSwatch = 12;
 
 struct Extent {
   double width = 1, height = 1;
@@ -59,10 +59,57 @@ std::size_t columns_of(const std::vector<SheetRow>& rows) {
   return columns;
 }
 
+/// Width of a legend's entry, with the gap to the next one.
+double legend_width(const ClassColor& entry) { return kSwatch + 6 + text_width(entry.name, kSheetLegendFont) + 18; }
+
+/// Lines of a legend of which each is at most `most` wide, unless one entry is wider.
+std::vector<std::vector<ClassColor>> legend_lines(const std::vector<ClassColor>& legend, double most) {
+  std::vector<std::vector<ClassColor>> lines;
+  double used = 0;
+  for (const ClassColor& entry : legend) {
+    if (lines.empty() || used + legend_width(entry) > most) lines.emplace_back(), used = 0;
+    lines.back().push_back(entry);
+    used += legend_width(entry);
+  }
+  return lines;
+}
+
+/// Height of title, note and legend.
+double head_height(const Sheet& sheet, double width) {
+  const std::size_t lines = legend_lines(sheet.legend, width - 2 * kSheetMargin).size();
+  return kSheetHead + kSheetLegendLine * static_cast<double>(lines) + (lines > 0 ? 6 : 0);
+}
+
+void draw_swatch(const ClassColor& entry, Point at, Drawing& out) {
+  out.add({Box{.at = at, .width = kSwatch, .height = kSwatch, .ink = Ink::kAxis, .radius = 2}, ""});
+  Box inside{.at = {at.x + 1, at.y + 1}, .width = kSwatch - 2, .height = kSwatch - 2, .ink = Ink::kPaper};
+  inside.color = entry.color;
+  if (entry.hatched) inside.color = Rgb{255, 255, 255};
+  out.add({inside, ""});
+  for (double x = 3; entry.hatched && x < kSwatch; x += 3)
+    out.add({Polyline{.points = {{at.x + x, at.y + 1}, {at.x + 1, at.y + x}}, .ink = Ink::kMuted}, ""});
+}
+
+void draw_legend(const std::vector<ClassColor>& legend, Drawing& out) {
+  double y = kSheetHead;
+  for (const std::vector<ClassColor>& line : legend_lines(legend, out.width() - 2 * kSheetMargin)) {
+    double x = kSheetMargin;
+    for (const ClassColor& entry : line) {
+      draw_swatch(entry, {x, y}, out);
+      const double words = x + kSwatch + 6;
+      out.add_fitting({.at = {words, y + 10.5}, .text = entry.name, .size = kSheetLegendFont},
+                      out.width() - kSheetMargin - words);
+      x += legend_width(entry);
+    }
+    y += kSheetLegendLine;
+  }
+}
+
 void heading(const Sheet& sheet, Drawing& out) {
   const double most = out.width() - 2 * kSheetMargin;
   out.add_fitting({.at = {kSheetMargin, 32}, .text = sheet.title, .size = 17, .bold = true}, most);
   out.add_fitting({.at = {kSheetMargin, 52}, .text = sheet.note, .ink = Ink::kMuted, .size = 12}, most);
+  draw_legend(sheet.legend, out);
 }
 
 /// Rows of one image each, as a grid.
@@ -73,12 +120,13 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
   const std::size_t lines = (sheet.rows.size() + columns - 1) / columns;
   const bool answered = std::ranges::any_of(sheet.rows, [](const SheetRow& row) { return !row.answer.empty(); });
   const double height = image.height + kLabelHeight + (answered ? kNoteHeight : 0) + kNoteHeight + kRowGap;
-  Drawing out(std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
-              kSheetHead + height * static_cast<double>(lines) + kSheetMargin);
+  const double width = std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap);
+  const double top = head_height(sheet, width);
+  Drawing out(width, top + height * static_cast<double>(lines) + kSheetMargin);
   heading(sheet, out);
   for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
     const Point at{kSheetMargin + cell * static_cast<double>(i % columns),
-                   kSheetHead + height * static_cast<double>(i / columns)};
+                   top + height * static_cast<double>(i / columns)};
     place(sheet.rows[i].images.front(), factor, at, out, whole_name(sheet.rows[i]));
     double y = at.y + image.height + 16;
     out.add_fitting({.at = {at.x, y}, .text = sheet.rows[i].label, .size = kSheetFont}, cell - kSheetGap);
@@ -110,12 +158,12 @@ Drawing contact_sheet(const Sheet& sheet) {
 
   double cell = image.width + kSheetGap;
   for (const std::string& title : sheet.columns) cell = std::max(cell, text_width(title, 12) + 2 * kSheetGap);
-  const double height = kLabelHeight + image.height + kRowGap, top = kSheetHead + kColumnHead;
-  Drawing out(std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap),
-              top + height * static_cast<double>(sheet.rows.size()) + kSheetMargin);
+  const double width = std::max(kMinSheet, 2 * kSheetMargin + cell * static_cast<double>(columns) - kSheetGap);
+  const double height = kLabelHeight + image.height + kRowGap, top = head_height(sheet, width) + kColumnHead;
+  Drawing out(width, top + height * static_cast<double>(sheet.rows.size()) + kSheetMargin);
   heading(sheet, out);
   for (std::size_t c = 0; c < sheet.columns.size(); ++c)
-    out.add({TextItem{.at = {kSheetMargin + cell * static_cast<double>(c), kSheetHead + 12},
+    out.add({TextItem{.at = {kSheetMargin + cell * static_cast<double>(c), top - 8},
                       .text = sheet.columns[c],
                       .ink = Ink::kMuted,
                       .size = 12},

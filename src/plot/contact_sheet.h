@@ -3,6 +3,7 @@
 // Contact sheet: small images in rows with captions, to show samples of a data set. Pure; any thread.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,18 @@ struct SheetRow {
   Ink answer_ink = Ink::kWrong;
 };
 
+/// The color of a class in the images.
+struct ClassColor {
+  std::string name;
+  std::optional<Rgb> color{};  ///< none: the image is unchanged
+  bool hatched = false;        ///< white stripes, as overlaid() draws ignored pixels
+};
+
 struct Sheet {
   std::string title, note;
   std::vector<std::string> columns;  ///< column titles
   std::vector<SheetRow> rows;
+  std::vector<ClassColor> legend{};  ///< below the note
 };
 
 /// Rows one below the other, each under its captions; columns under their titles. Rows of one image form a grid as wide

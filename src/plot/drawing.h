@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -70,7 +71,8 @@ struct Box {
   double width = 0, height = 0;
   Ink ink = Ink::kText;
   double opacity = 1;
-  double radius = 0;  ///< corner radius
+  double radius = 0;           ///< corner radius
+  std::optional<Rgb> color{};  ///< on any page, in place of the ink
 };
 
 enum class Dash : std::uint8_t { kSolid, kDashed, kDotted };

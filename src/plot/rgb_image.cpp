@@ -11,6 +11,20 @@
 #include <stb/stb_image_write.h>
 
 namespace dptrain::plot {
+namespace {
+
+struct Size {
+  std::int64_t height, width;
+};
+
+/// At most `most` pixels high and wide, with the same ratio of the sides.
+Size fitting(std::int64_t height, std::int64_t width, std::int64_t most) {
+  const std::int64_t largest = std::max(height, width);
+  if (largest <= most) return {height, width};
+  return {std::max<std::int64_t>(1, height * most / largest), std::max<std::int64_t>(1, width * most / largest)};
+}
+
+}  // namespace
 
 std::vector<std::uint8_t> encode_png(const RgbImage& picture) {
   std::vector<std::uint8_t> bytes;
@@ -41,10 +55,9 @@ RgbImage image_of(const float* values, std::int64_t height, std::int64_t width, 
 }
 
 RgbImage shrunk(const RgbImage& image, std::int64_t most) {
-  const std::int64_t largest = std::max(image.height, image.width);
-  if (largest <= most) return image;
-  const auto fitting = [&](std::int64_t side) { return std::max<std::int64_t>(1, side * most / largest); };
-  RgbImage small(fitting(image.height), fitting(image.width));
+  const auto [height, width] = fitting(image.height, image.width, most);
+  if (height == image.height && width == image.width) return image;
+  RgbImage small(height, width);
   for (std::int64_t y = 0; y < small.height; ++y)
     for (std::int64_t x = 0; x < small.width; ++x) {
       const std::int64_t top = y * image.height / small.height, bottom = (y + 1) * image.height / small.height;
@@ -69,6 +82,41 @@ RgbImage enlarged(const RgbImage& image, std::int64_t factor) {
       std::copy_n(image.rgb.begin() + (y / factor * image.width + x / factor) * 3, 3,
                   large.rgb.begin() + (y * large.width + x) * 3);
   return large;
+}
+
+ClassMap resized(const ClassMap& map, std::int64_t height, std::int64_t width) {
+  ClassMap out{.height = height, .width = width};
+  out.classes.reserve(static_cast<std::size_t>(height * width));
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x) {
+      const std::int64_t row = (2 * y + 1) * map.height / (2 * height);  // of the pixel that contains the center
+      const std::int64_t column = (2 * x + 1) * map.width / (2 * width);
+      out.classes.push_back(map.classes[static_cast<std::size_t>(row * map.width + column)]);
+    }
+  return out;
+}
+
+ClassMap shrunk(const ClassMap& map, std::int64_t most) {
+  const auto [height, width] = fitting(map.height, map.width, most);
+  return resized(map, height, width);
+}
+
+RgbImage overlaid(const RgbImage& image, const ClassMap& map, const std::vector<std::optional<Rgb>>& colors) {
+  constexpr std::int64_t kStripes = 32;  // across the image, from corner to corner
+  const ClassMap fitted = resized(map, image.height, image.width);
+  const std::int64_t stripe = std::max<std::int64_t>(1, (image.height + image.width) / (2 * kStripes));
+  RgbImage out = image;
+  for (std::int64_t i = 0; i < image.height * image.width; ++i) {
+    const std::int32_t of_class = fitted.classes[static_cast<std::size_t>(i)];
+    std::uint8_t* const pixel = out.rgb.data() + 3 * i;
+    if (of_class == ClassMap::kIgnored) {
+      if ((i / image.width + i % image.width) / stripe % 2 == 0) std::fill_n(pixel, 3, std::uint8_t{255});
+    } else if (static_cast<std::size_t>(of_class) < colors.size() && colors[static_cast<std::size_t>(of_class)]) {
+      const Rgb& color = *colors[static_cast<std::size_t>(of_class)];
+      for (std::size_t c = 0; c < 3; ++c) pixel[c] = static_cast<std::uint8_t>((pixel[c] + color[c] + 1) / 2);
+    }
+  }
+  return out;
 }
 
 RgbImage tiled(const std::vector<RgbImage>& images, std::int64_t columns, std::int64_t gap) {

@@ -50,8 +50,10 @@ class Writer {
 
   void operator()(const Box& box) {
     open("rect");
-    out_ += fmt::format(" class=\"f-{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", hue(box.ink).name, px(box.at.x),
-                        px(box.at.y), px(box.width), px(box.height));
+    out_ += box.color ? fmt::format(" fill=\"#{:02x}{:02x}{:02x}\"", (*box.color)[0], (*box.color)[1], (*box.color)[2])
+                      : fmt::format(" class=\"f-{}\"", hue(box.ink).name);
+    out_ += fmt::format(" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", px(box.at.x), px(box.at.y), px(box.width),
+                        px(box.height));
     if (box.radius > 0) out_ += fmt::format(" rx=\"{}\"", px(box.radius));
     out_ += opacity(box.opacity);
     close("");

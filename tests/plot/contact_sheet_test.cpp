@@ -96,5 +96,28 @@ TEST(ContactSheet, LongNamesStayWithinTheSheet) {
   EXPECT_EQ(count(to_svg(drawing), "<title>" + endless + "</title>"), 5U);
 }
 
+TEST(ContactSheet, HasALegendBelowTheNote) {
+  Sheet sheet{
+      .title = "t", .note = "n", .columns = {"label", "answer"}, .rows = {{"a", "", {plain(96, 96), plain(96, 96)}}}};
+  const double without = images(contact_sheet(sheet))[0].at.y;
+  sheet.legend = {
+      {.name = "background"}, {.name = "road", .color = Rgb{128, 64, 128}}, {.name = "ignored", .hatched = true}};
+  const Drawing drawing = contact_sheet(sheet);
+  const std::string svg = to_svg(drawing);
+  for (const char* name : {"background", "road", "ignored"})
+    EXPECT_EQ(count(svg, std::string(">") + name + "</text>"), 1U) << name;
+  EXPECT_EQ(count(svg, "fill=\"#804080\""), 1U);
+  EXPECT_EQ(images(drawing).size(), 2U) << "reports read the images of a sheet";
+  EXPECT_GT(images(drawing)[0].at.y, without + 15);
+  for (int i = 0; i < 40; ++i) sheet.legend.push_back({.name = "class " + std::to_string(i), .color = Rgb{0, 0, 9}});
+  const Drawing large = contact_sheet(sheet);
+  EXPECT_GT(images(large)[0].at.y, images(drawing)[0].at.y + 100) << "several lines";
+  for (const Item& item : large.items())
+    if (const auto* const box = std::get_if<Box>(&item.what)) {
+      EXPECT_LT(box->at.x + box->width, large.width());
+      EXPECT_LT(box->at.y + box->height, images(large)[0].at.y);
+    }
+}
+
 }  // namespace
 }  // namespace dptrain::plot

@@ -40,5 +40,52 @@ TEST(RgbImage, ShrinksToMeans) {
   EXPECT_EQ(shrunk(RgbImage(7, 5, 9), 3).rgb, std::vector<std::uint8_t>(3 * 2 * 3, 9));
 }
 
+ClassMap numbered(std::int64_t height, std::int64_t width) {
+  ClassMap map{.height = height, .width = width};
+  for (std::int64_t i = 0; i < height * width; ++i) map.classes.push_back(static_cast<std::int32_t>(i));
+  return map;
+}
+
+TEST(ClassMap, ResizesToTheNearestPixel) {
+  EXPECT_EQ(resized(numbered(2, 2), 4, 4).classes,
+            (std::vector<std::int32_t>{0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3}));
+  EXPECT_EQ(resized(numbered(2, 3), 2, 3).classes, numbered(2, 3).classes);
+  EXPECT_EQ(resized(numbered(1, 2), 1, 5).classes, (std::vector<std::int32_t>{0, 0, 1, 1, 1}));
+  EXPECT_EQ(resized(numbered(3, 3), 1, 1).classes, std::vector<std::int32_t>{4}) << "the middle";
+  for (const auto& [height, width] : {std::pair{7, 5}, {1, 100}, {40, 30}}) {
+    const ClassMap map = shrunk(numbered(height, width), 12);
+    const RgbImage image = shrunk(RgbImage(height, width), 12);
+    EXPECT_EQ(map.height, image.height);
+    EXPECT_EQ(map.width, image.width);
+  }
+}
+
+TEST(RgbImage, MixesInTheColorsOfClasses) {
+  const RgbImage gray(1, 4, 100);
+  const ClassMap map{.height = 1, .width = 4, .classes = {0, 1, 2, 7}};
+  const std::vector<std::optional<Rgb>> colors{std::nullopt, Rgb{128, 0, 0}, Rgb{0, 255, 100}};
+  EXPECT_EQ(overlaid(gray, map, colors).rgb,
+            (std::vector<std::uint8_t>{100, 100, 100, 114, 50, 50, 50, 178, 100, 100, 100, 100}))
+      << "none, red, green, a class without a color";
+}
+
+TEST(RgbImage, ResizesTheMapThatIsMixedIn) {
+  const std::vector<std::optional<Rgb>> colors{Rgb{0, 0, 0}, Rgb{200, 200, 200}};
+  const RgbImage drawn = overlaid(RgbImage(4, 6, 100), {.height = 2, .width = 2, .classes = {0, 1, 1, 0}}, colors);
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(drawn.rgb[3 * i], (i / 6 < 2) == (i % 6 < 3) ? 50 : 150) << i;
+}
+
+TEST(RgbImage, HatchesIgnoredPixels) {
+  ClassMap map{.height = 64, .width = 64};
+  map.classes.assign(64 * 64, ClassMap::kIgnored);
+  map.classes[0] = 0;
+  const RgbImage drawn = overlaid(RgbImage(64, 64, 100), map, {Rgb{0, 0, 0}});
+  EXPECT_EQ(drawn.rgb[0], 50);
+  std::size_t white = 0, unchanged = 0;
+  for (const std::uint8_t value : drawn.rgb) white += value == 255, unchanged += value == 100;
+  EXPECT_EQ(white + unchanged, drawn.rgb.size() - 3);
+  EXPECT_NEAR(static_cast<double>(white) / static_cast<double>(drawn.rgb.size()), 0.5, 0.05);
+}
+
 }  // namespace
 }  // namespace dptrain::plot
