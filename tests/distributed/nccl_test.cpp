@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/index.h"
 #include "distributed/connector.h"
 #include "distributed/fake_nccl.h"
 #include "distributed/nccl_connector.h"
