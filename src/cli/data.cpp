@@ -98,6 +98,7 @@ struct PreviewOptions {
 struct Line {
   std::string label, place;  ///< "#12 tulip", and the file name if the sample is a file
   std::vector<std::vector<float>> values;
+  std::vector<plot::ClassMap> maps{};  ///< the label of each pixel; empty: the labels are not maps
 };
 
 std::string label_of(const data::Source& source, std::int64_t index) {
@@ -126,9 +127,13 @@ std::int64_t epochs_of(const PreviewOptions& options, const Shape& shape) {
   return options.evaluation ? 1 : options.epochs.value_or(data::is_clip(shape) ? 2 : 6);
 }
 
-std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
+using MapLabels = std::optional<session::MapLabels>;
+
+std::vector<Line> lines(const DataSets& data, const NamedSet& set, const PreviewOptions& options,
+                        const MapLabels& labels) {
   const std::size_t input = picture_of(data.model);
-  session::SampleReader reader(set.source, *data.experiment, data.model, input, options.evaluation);
+  session::SampleReader reader(set.source, *data.experiment, data.model, input, options.evaluation,
+                               labels ? std::optional(labels->form) : std::nullopt);
   const std::int64_t epochs = epochs_of(options, data.model.input_shapes[input]);
   const std::int64_t count = std::min(options.samples, set.source->size());
   std::vector<Line> found;
@@ -136,7 +141,10 @@ std::vector<Line> lines(const DataSets& data, const NamedSet& set, const Preview
     const std::int64_t index = i * set.source->size() / count;
     Line line{.label = label_of(*set.source, index), .place = place_of(*set.source, index), .values = {}};
     try {
-      for (std::int64_t epoch = 0; epoch < epochs; ++epoch) line.values.push_back(reader.read(index, epoch));
+      for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+        line.values.push_back(reader.read(index, epoch));
+        if (labels) line.maps.push_back(reader.label_map());
+      }
     } catch (const data::SampleError& error) {
       log::warn(fmt::format("skipped: {}", error.what()));
       continue;
@@ -157,19 +165,33 @@ session::Shades range_of(const std::vector<Line>& lines) {
   return range;
 }
 
+/// The sample's frames, with the colors of its label map if it has one.
+std::vector<std::shared_ptr<const plot::RgbImage>> drawn_frames(const Line& line, std::size_t epoch, const Shape& shape,
+                                                                const std::vector<std::int64_t>& frames,
+                                                                const session::Shades& range, const MapLabels& labels) {
+  auto images = session::images_of(line.values[epoch], shape, frames, range);
+  if (labels)
+    for (auto& image : images)
+      image = std::make_shared<plot::RgbImage>(
+          plot::overlaid(*image, line.maps[epoch], session::class_colors(labels->names)));
+  return images;
+}
+
 /// One row per sample, one column per epoch.
-void add_images(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, plot::Sheet& sheet) {
+void add_images(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, const MapLabels& labels,
+                plot::Sheet& sheet) {
   for (std::size_t epoch = 1; epoch <= all.front().values.size(); ++epoch)
     sheet.columns.push_back(fmt::format("epoch {}", epoch));
   for (const Line& line : all) {
     sheet.rows.push_back({.label = line.label, .note = line.place, .images = {}});
-    for (const auto& values : line.values)
-      sheet.rows.back().images.push_back(session::images_of(values, shape, {0}, range).front());
+    for (std::size_t epoch = 0; epoch < line.values.size(); ++epoch)
+      sheet.rows.back().images.push_back(drawn_frames(line, epoch, shape, {0}, range, labels).front());
   }
 }
 
 /// One row per sample and epoch, one column per frame; at most 16 frames, evenly spread.
-void add_clips(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, plot::Sheet& sheet) {
+void add_clips(const std::vector<Line>& all, const Shape& shape, const session::Shades& range, const MapLabels& labels,
+               plot::Sheet& sheet) {
   const std::vector<std::int64_t> frames = session::shown_frames(shape, 16);
   for (const std::int64_t frame : frames) sheet.columns.push_back(fmt::format("frame {}", frame + 1));
   for (const Line& line : all)
@@ -177,14 +199,15 @@ void add_clips(const std::vector<Line>& all, const Shape& shape, const session::
       const bool one = line.values.size() == 1;
       sheet.rows.push_back({.label = one ? line.label : fmt::format("{}, epoch {}", line.label, epoch + 1),
                             .note = line.place,
-                            .images = session::images_of(line.values[epoch], shape, frames, range)});
+                            .images = drawn_frames(line, epoch, shape, frames, range, labels)});
     }
 }
 
 /// Draws the samples of the model's image or clip on one sheet. Skips unreadable samples with a warning.
 plot::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOptions& options) {
   const Shape shape = data.model.input_shapes[picture_of(data.model)];
-  const std::vector<Line> all = lines(data, set, options);
+  const MapLabels labels = session::map_labels(*set.source, *data.experiment, data.model, options.evaluation);
+  const std::vector<Line> all = lines(data, set, options, labels);
   const session::Shades range = range_of(all);
   plot::Sheet sheet{
       .title = fmt::format("{}, {}", data.experiment->config.name, set.name),
@@ -193,7 +216,11 @@ plot::Sheet preview(const DataSets& data, const NamedSet& set, const PreviewOpti
                           range.first, range.second),
       .columns = {},
       .rows = {}};
-  data::is_clip(shape) ? add_clips(all, shape, range, sheet) : add_images(all, shape, range, sheet);
+  data::is_clip(shape) ? add_clips(all, shape, range, labels, sheet) : add_images(all, shape, range, labels, sheet);
+  std::vector<const plot::ClassMap*> maps;
+  for (const Line& line : all)
+    for (const plot::ClassMap& map : line.maps) maps.push_back(&map);
+  if (labels) sheet.legend = session::legend_of(maps, labels->names);
   return sheet;
 }
 

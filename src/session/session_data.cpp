@@ -28,7 +28,13 @@ Shape label_map(const config::Typed& loss, const Shape& output) {
   return {output[0], output[1]};
 }
 
-/// Class numbers for losses over classes, one per position of the output. Rows of floats otherwise, and after mixing.
+std::optional<std::int64_t> fill_label(const experiment::Experiment& experiment) {
+  const config::Of<data::dataset_family>& train = experiment.config.data.train;
+  return train ? data::def_of(train).common(train.spec()).fill_label : std::nullopt;
+}
+
+}  // namespace
+
 nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
                          bool mixed) {
   const nn::LossType& type = nn::loss_type(loss);
@@ -42,6 +48,8 @@ nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const d
                                               source.label_place(0, which), type.keras_name));
   return nn::LabelKind::kDense;
 }
+
+namespace {
 
 /// Adds the location in the config to an error of this kind that `make` throws.
 template <class Make>
@@ -141,7 +149,7 @@ void SessionData::make_loaders(const SessionOptions& options) {
       {"train", section.train.mark()}, {"validation", section.validation.mark()}, {"test", section.test.mark()}};
   const auto add = [&](const char* name, const std::shared_ptr<const data::Source>& source, const LoaderPlan& plan) {
     sets_.push_back({name, source, plan.evaluation, at_place(places.at(name), ErrorKind::kData, [&] {
-                       for (const data::LabelForm& form : label_forms(model_side()))
+                       for (const data::LabelForm& form : label_forms(experiment_, objectives_, model_side()))
                          data::LabelWriter(source, form).check_maps();
                        return make_loader(source, plan);
                      })});
@@ -218,7 +226,8 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
   options.form = plan.form;
   options.dataset = plan.dataset;
   data::ModelSide side = model_side();
-  const std::vector<data::LabelForm> labels = plan.labels ? label_forms(side) : std::vector<data::LabelForm>{};
+  const std::vector<data::LabelForm> labels =
+      plan.labels ? label_forms(experiment_, objectives_, side) : std::vector<data::LabelForm>{};
   if (!plan.features) {
     data::Pipeline pipeline(transforms(plan.evaluation), plan.evaluation);
     auto [samples, rest] =
@@ -236,11 +245,11 @@ std::unique_ptr<data::Loader> SessionData::make_loader(const std::shared_ptr<con
                                         side, labels, options);
 }
 
-/// One per loss, for the outputs of `side`.
-std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& side) const {
+std::vector<data::LabelForm> label_forms(const experiment::Experiment& experiment,
+                                         const std::vector<plan::Objective>& objectives, const data::ModelSide& side) {
   std::vector<data::LabelForm> labels;
-  for (std::size_t i = 0; i < objectives_.size(); ++i) {
-    const plan::Objective& one = objectives_[i];
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    const plan::Objective& one = objectives[i];
     const bool dense = one.labels == nn::LabelKind::kDense;
     const std::optional<std::int64_t> ignored = plan::ignored_class(one);
     labels.push_back({.output = side.output_names[i],
@@ -249,15 +258,10 @@ std::vector<data::LabelForm> SessionData::label_forms(const data::ModelSide& sid
                       .positions = experiment::positions_of(side.outputs[i]),
                       .map = label_map(one.loss, side.outputs[i]),
                       .ignored = ignored,
-                      .fill = fill_label().value_or(ignored.value_or(0)),
+                      .fill = fill_label(experiment).value_or(ignored.value_or(0)),
                       .probabilities = dense && nn::loss_type(one.loss).labels_in_unit_interval});
   }
   return labels;
-}
-
-std::optional<std::int64_t> SessionData::fill_label() const {
-  const config::Of<data::dataset_family>& train = experiment_.config.data.train;
-  return train ? data::def_of(train).common(train.spec()).fill_label : std::nullopt;
 }
 
 std::vector<FeatureJob> SessionData::feature_jobs() {

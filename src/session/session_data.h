@@ -61,6 +61,14 @@ struct LoaderPlan {
   int dataset = -1;  ///< number of the device data set, unless floats are delivered
 };
 
+/// Class numbers for losses over classes, one per position of the output. Rows of floats otherwise, and after mixing.
+/// `which`: index of the label. Throws Error{kData} for floats where the loss needs class numbers.
+nn::LabelKind label_kind(const config::Typed& loss, const Shape& output, const data::Source& source, int which,
+                         bool mixed);
+/// One per objective, for the outputs of `side`. Objective::labels must be set.
+std::vector<data::LabelForm> label_forms(const experiment::Experiment& experiment,
+                                         const std::vector<plan::Objective>& objectives, const data::ModelSide& side);
+
 class SessionData {
  public:
   /// An open data set and its loader.
@@ -127,12 +135,10 @@ class SessionData {
  private:
   void open(const SessionOptions& options);
   void make_label_maps(const std::string& output);
-  std::optional<std::int64_t> fill_label() const;
   void make_loaders(const SessionOptions& options);
   void measure_lengths(const SessionOptions& options);
   void resolve_class_weights(const SessionOptions& options);
   data::ModelSide model_side() const;
-  std::vector<data::LabelForm> label_forms(const data::ModelSide& side) const;
   std::vector<std::shared_ptr<data::BadSamples>> accounts() const;
 
   const experiment::Experiment& experiment_;
