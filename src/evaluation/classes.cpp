@@ -17,6 +17,7 @@ Classes::Classes(const config::Typed& loss, const Shape& output, std::vector<std
   if (reads == nn::Reads::kClasses) kind_ = Kind::kSoftmax;
   if (reads == nn::Reads::kProbabilities && row_width_ == 1) kind_ = Kind::kBinary;
   from_logits_ = known() && nn::from_logits(loss);
+  if (known() && positions() > 1 && output.rank() == 3) map_ = {output[0], output[1]};
   if (known() && static_cast<std::int64_t>(names_.size()) > count())
     throw Error(ErrorKind::kData,
                 fmt::format("{} ({}), but the model's output has {}", counted(names_.size(), "class name"),

@@ -24,7 +24,9 @@ class Classes {
   std::int64_t row_width() const { return row_width_; }  ///< values per position: the last axis
   std::int64_t positions() const {
     return width_ / row_width_;
-  }                                            ///< positions per sample; each has one class if known()
+  }  ///< positions per sample; each has one class if known()
+  /// [H, W] if the output is [H, W, C] with a class at each of several positions; rank 0 otherwise.
+  Shape map() const { return map_; }
   std::int64_t count() const;                  ///< classes; two for a single sigmoid
   std::string name(std::int64_t index) const;  ///< its number if it has no name
 
@@ -38,6 +40,7 @@ class Classes {
   Kind kind_ = Kind::kValues;
   bool from_logits_ = false;
   std::int64_t width_ = 0, row_width_ = 1;
+  Shape map_{};
   std::vector<std::string> names_;
 };
 

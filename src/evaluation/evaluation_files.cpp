@@ -69,11 +69,15 @@ std::optional<ValuePictures> draw_values(const std::string& title, const std::ve
   return ValuePictures{plot::draw(predicted), plot::draw(residuals)};
 }
 
-/// The captions: label and answer of a single class, else the error or the number of wrong positions.
+/// The captions: label and answer of a single class, else the error, or the number of wrong positions or pixels.
 plot::SheetRow captions(const OutputResult& output, const WorstSample& sample) {
   plot::SheetRow row{};
   if (!output.confusion) {
     row.label = fmt::format("error {:.4g}", sample.loss);
+  } else if (output.classes.map().rank() > 0) {
+    row.label = fmt::format("loss {:.4g}, {:.1f} % of {} pixels wrong", sample.loss,
+                            100.0 * static_cast<double>(sample.wrong) / static_cast<double>(sample.positions),
+                            with_commas(sample.positions));
   } else if (!output.classes.one_per_sample()) {
     row.label = fmt::format("{} of {} wrong", with_commas(sample.wrong), with_commas(sample.positions));
   } else {
@@ -89,12 +93,31 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
   return holds_files(source) ? fs::path(source.label_place(index)).filename().string() : fmt::format("#{}", index);
 }
 
-/// One row for each sample in order; clips show frames side by side. Images pass the eval transforms and are at most
-/// 160 pixels high and wide. Nothing if the model takes no images or a sample cannot be read.
+/// Adds the overlays of label and answer to each row, and the legend.
+void add_maps(const OutputResult& output, plot::Sheet& sheet) {
+  std::vector<std::string> names;
+  for (std::int64_t c = 0; c < output.classes.count(); ++c) names.push_back(output.classes.name(c));
+  const std::vector<std::optional<plot::Rgb>> colors = session::class_colors(names);
+  std::vector<const plot::ClassMap*> drawn;
+  for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
+    const SampleMaps& maps = output.worst_maps.at(output.worst[i].index);
+    const plot::RgbImage& picture = *sheet.rows[i].images.front();
+    for (const plot::ClassMap* const map : {&maps.label, &maps.answer}) {
+      sheet.rows[i].images.push_back(std::make_shared<plot::RgbImage>(plot::overlaid(picture, *map, colors)));
+      drawn.push_back(map);
+    }
+  }
+  sheet.columns = {"picture", "label", "answer"};
+  sheet.legend = session::legend_of(drawn, names);
+}
+
+/// One row for each sample in order; clips show frames side by side, maps the picture, the label and the answer. Images
+/// pass the eval transforms and are small. Nothing if the model takes no images or a sample cannot be read.
 std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputResult& output,
                                        const std::shared_ptr<const data::Source>& samples,
                                        const experiment::Experiment& experiment) {
-  constexpr std::int64_t kMaxFrames = 4, kMaxPixels = 160;
+  const bool has_maps = !output.worst_maps.empty();
+  const std::int64_t max_frames = has_maps ? 1 : 4, max_pixels = has_maps ? SampleMaps::kMaxPixels : 160;
   const data::ModelSide model = experiment::model_side(experiment);
   const std::optional<std::size_t> input = session::picture_input(model);
   if (!input || output.worst.empty()) return std::nullopt;
@@ -108,7 +131,7 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
     return std::nullopt;
   }
   const session::Shades shades = session::shades_of(all);
-  const std::vector<std::int64_t> frames = session::shown_frames(shape, kMaxFrames);
+  const std::vector<std::int64_t> frames = session::shown_frames(shape, max_frames);
   plot::Sheet sheet{.title = title + ": the worst samples",
                     .note = !output.confusion                 ? "the largest mean absolute error first"
                             : output.classes.one_per_sample() ? "the largest loss first; label, answer, probability"
@@ -121,9 +144,10 @@ std::optional<plot::Sheet> worst_sheet(const std::string& title, const OutputRes
     plot::SheetRow row = captions(output, output.worst[i]);
     row.note = file_or_number(*samples, output.worst[i].index);
     for (const auto& image : session::images_of(all[i], shape, frames, shades))
-      row.images.push_back(std::make_shared<plot::RgbImage>(plot::shrunk(*image, kMaxPixels)));
+      row.images.push_back(std::make_shared<plot::RgbImage>(plot::shrunk(*image, max_pixels)));
     sheet.rows.push_back(std::move(row));
   }
+  if (has_maps) add_maps(output, sheet);
   return sheet;
 }
 
@@ -209,6 +233,7 @@ std::string evaluation_json(const EvaluatedModel& evaluated) {
   for (const OutputResult& output : evaluation_result.outputs) {
     Json& place = output.name.empty() ? json : json["outputs"][output.name];
     if (output.confusion) place.update(scores_json(output.scores));
+    if (const Shape map = output.classes.map(); map.rank() > 0) place["map"] = {map[0], map[1]};
     place["worst"] = worst_json(output, evaluated.samples.get());
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace);

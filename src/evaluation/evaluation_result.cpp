@@ -45,7 +45,8 @@ struct Gathered {
       WorstSample found{.index = batch.own_indices()[static_cast<std::size_t>(sample)]};
       const bool counts =
           classes->known() ? add_classes(batch, output, sample, found) : add_values(batch, output, sample, found);
-      if (counts) worst.add(found);
+      if (counts && classes->map().rank() == 0) worst.add(found);
+      if (counts && classes->map().rank() > 0 && worst.accepts(found)) worst.add(found, maps_of(batch, output, sample));
       if (counts && classes->one_per_sample())
         kept.push_back({.sample = found.index, .label = found.label, .answer = found.answer});
       if (counts && found.values > 0 && is_chosen(found.index, samples))
@@ -54,12 +55,33 @@ struct Gathered {
   }
 
  private:
+  /// Whether the position counts: a mask or an ignored class leaves it out.
+  bool is_valid(const data::Batch& batch, std::int64_t row) const {
+    if (loss->has_mask_tensor() && mask[static_cast<std::size_t>(row)] == 0) return false;
+    return !is_ignored(*loss, batch.labels(label), row, classes->row_width());
+  }
+
+  SampleMaps maps_of(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample) const {
+    const Shape size = classes->map();
+    const std::int64_t each = classes->positions();
+    plot::ClassMap labels{.height = size[0], .width = size[1]};
+    labels.classes.assign(static_cast<std::size_t>(each), plot::ClassMap::kIgnored);
+    plot::ClassMap answers = labels;
+    for (std::int64_t i = 0; i < each; ++i) {
+      const std::int64_t row = sample * each + i;
+      if (!is_valid(batch, row)) continue;
+      const auto at = static_cast<std::size_t>(i);
+      labels.classes[at] = static_cast<std::int32_t>(label_of(batch.labels(label), row, loss->labels, *classes));
+      answers.classes[at] = static_cast<std::int32_t>(classes->class_of(output.data() + row * classes->row_width()));
+    }
+    return {.label = shrunk(labels, SampleMaps::kMaxPixels), .answer = shrunk(answers, SampleMaps::kMaxPixels)};
+  }
+
   bool add_classes(const data::Batch& batch, const std::vector<float>& output, std::int64_t sample,
                    WorstSample& found) {
     const std::int64_t each = classes->positions();
     for (std::int64_t row = sample * each; row < (sample + 1) * each; ++row) {
-      if (loss->has_mask_tensor() && mask[static_cast<std::size_t>(row)] == 0) continue;
-      if (is_ignored(*loss, batch.labels(label), row, classes->row_width())) continue;
+      if (!is_valid(batch, row)) continue;
       const std::vector<float> p = classes->probabilities(output.data() + row * classes->row_width());
       found.label = label_of(batch.labels(label), row, loss->labels, *classes);
       found.answer = argmax(p.data(), classes->count());
@@ -118,6 +140,7 @@ std::vector<Gathered> make_gathered(const session::Session& session, const plan:
     one.label = static_cast<int>(all.size()) - 1;
     one.samples = samples;
     one.mask.resize(static_cast<std::size_t>(session.global_batch() * loss.masked_positions));
+    if (one.classes->map().rank() > 0) one.worst = WorstSamples(WorstSamples::kMostMaps);
     if (one.classes->known()) one.confusion.emplace(one.classes->count());
   }
   return all;
@@ -180,6 +203,7 @@ std::optional<EvaluationResult> evaluate(session::Session& session, const std::v
     OutputResult output{.name = one.loss->name, .classes = *one.classes, .confusion = one.confusion};
     if (output.confusion) output.scores = class_scores(*output.confusion, output.classes);
     output.worst = one.worst.sorted();
+    output.worst_maps = one.worst.maps();
     if (!one.value_answers.empty()) {
       output.value_answers = std::move(one.value_answers);
       output.values = static_cast<std::size_t>(output.classes.width());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,10 +30,11 @@ struct OutputResult {
   Classes classes;
   std::optional<Confusion> confusion{};  ///< absent, like the scores, without classes
   std::vector<ClassScore> scores{};
-  std::vector<WorstSample> worst{};              ///< the largest loss first
-  std::optional<std::vector<Answer>> answers{};  ///< for every sample, if classes.one_per_sample()
-  std::vector<ValueAnswer> value_answers{};      ///< for the chosen samples of a regression with few values
-  std::size_t values = 0;                        ///< number of values in each of them
+  std::vector<WorstSample> worst{};                 ///< the largest loss first
+  std::map<std::int64_t, SampleMaps> worst_maps{};  ///< of all in `worst` if classes.map(), by WorstSample::index
+  std::optional<std::vector<Answer>> answers{};     ///< for every sample, if classes.one_per_sample()
+  std::vector<ValueAnswer> value_answers{};         ///< for the chosen samples of a regression with few values
+  std::size_t values = 0;                           ///< number of values in each of them
 };
 
 struct EvaluationResult {

@@ -88,5 +88,13 @@ TEST(Csv, QuotesWhatNeedsIt) {
   EXPECT_EQ(csv_field("say \"x\""), "\"say \"\"x\"\"\"");
 }
 
+TEST(Classes, HaveAMapForEachPixel) {
+  EXPECT_EQ(Classes(softmax_loss(false), {4, 5, 3}, {}).map(), (Shape{4, 5}));
+  EXPECT_EQ(Classes(nn::loss_family().make(nn::BinaryCrossentropySpec{}), {4, 5, 1}, {}).map(), (Shape{4, 5}));
+  EXPECT_EQ(Classes(softmax_loss(false), {20, 3}, {}).map().rank(), 0) << "a sequence";
+  EXPECT_EQ(Classes(softmax_loss(false), {1, 1, 3}, {}).map().rank(), 0) << "one class per sample";
+  EXPECT_EQ(Classes({}, {4, 5, 3}, {}).map().rank(), 0) << "values";
+}
+
 }  // namespace
 }  // namespace dptrain::evaluation
