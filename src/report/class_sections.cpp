@@ -6,6 +6,7 @@
 #include "plot/class_results.h"
 #include "report/html.h"
 #include "report/sections.h"
+#include "session/sample_images.h"
 
 namespace dptrain::report {
 namespace {
@@ -114,11 +115,42 @@ std::string card(const WorstRecord& worst) {
   return element("div", "card", html) + "\n";
 }
 
-std::string cards(const std::vector<WorstRecord>& all) {
-  const std::size_t images = all.front().images.size();
+/// Whether the cards have the picture, its label map and the answer.
+bool shows_maps(const OutputRecord& output) { return output.map_pixels > 0 && output.worst.front().images.size() == 3; }
+
+/// The colors of the classes that occur.
+std::string map_legend(const OutputRecord& output) {
+  std::vector<std::string> names;
+  for (const plot::ClassBar& one : output.classes) names.push_back(one.name);
+  const std::vector<std::optional<plot::Rgb>> colors = session::class_colors(names);
+  const auto entry = [](const std::string& background, const std::string& name) {
+    return "<span><i class=\"swatch\" style=\"background:" + background + "\"></i>" + escaped(name) + "</span>";
+  };
+  std::string html;
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (output.classes[c].f1)  // of a class without labels and answers undefined
+      html += entry(colors[c] ? fmt::format("#{:02x}{:02x}{:02x}", (*colors[c])[0], (*colors[c])[1], (*colors[c])[2])
+                              : "none;outline:1px solid",
+                    names[c]);
+  if (std::ranges::any_of(output.worst, [&](const WorstRecord& worst) {
+        return worst.positions.value_or(output.map_pixels) < output.map_pixels;
+      }))
+    html += entry("repeating-linear-gradient(135deg,#fff 0 3px,#888 3px 4px)", "ignored");
+  return element("div", "names", html) + "\n";
+}
+
+std::string order_text(const OutputRecord& output) {
+  if (output.worst.front().error) return "; the largest mean absolute error first, the label above the answer";
+  if (shows_maps(output)) return "; the largest loss first: picture, label and answer";
+  return "; the largest loss first, the label above the answer";
+}
+
+std::string cards(const OutputRecord& output) {
+  const std::size_t images = output.worst.front().images.size();
+  const char* const wide = shows_maps(output) ? "cards maps" : "cards clips";
   std::string html = "\n";
-  for (const WorstRecord& one : all) html += card(one);
-  return element("div", images == 0 ? "cards words" : images > 1 ? "cards clips" : "cards", html) + "\n";
+  for (const WorstRecord& one : output.worst) html += card(one);
+  return element("div", images == 0 ? "cards words" : images > 1 ? wide : "cards", html) + "\n";
 }
 
 /// The outputs of the first evaluation, followed by further evaluations in folded elements.
@@ -177,10 +209,8 @@ Section worst_section(const RunRecord& run) {
   for (const EvaluationRecord& evaluation : run.evaluations)
     for (const OutputRecord& output : evaluation.outputs)
       if (!output.worst.empty())
-        parts.add(evaluation, output,
-                  output.worst.front().error ? "; the largest mean absolute error first, the label above the answer"
-                                             : "; the largest loss first, the label above the answer",
-                  cards(output.worst));
+        parts.add(evaluation, output, order_text(output),
+                  (shows_maps(output) ? map_legend(output) : "") + cards(output));
   return {.id = "worst", .title = "Worst samples", .html = parts.html()};
 }
 

@@ -129,6 +129,8 @@ OutputRecord output_of(const Json& json, const fs::path& folder, const std::stri
     for (const plot::ClassBar& one : output.classes) output.macro.samples += one.samples;
     output.counts = counts_in(file("confusion", ".csv"), output.classes.size());
   }
+  if (const auto map = json.find("map"); map != json.end())
+    output.map_pixels = map->at(0).get<std::int64_t>() * map->at(1).get<std::int64_t>();
   if (output.classes.empty()) output.values = values_in(file("predicted", ".csv"));
   output.worst = worst_of(json.value("worst", Json::array()), images_in(file("worst", ".svg")));
   return output;

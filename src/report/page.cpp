@@ -78,6 +78,7 @@ details.run>summary span{color:var(--muted);font-weight:400;margin-left:.6rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(168px,1fr));gap:.8rem;margin:.8rem 0}
 .cards.words{grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}
 .cards.clips{grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
+.cards.maps{grid-template-columns:repeat(auto-fill,minmax(min(100%,600px),1fr))}
 .card{background:var(--tint);border-radius:.6rem;padding:.7rem .8rem;font-size:.88rem;line-height:1.4;min-width:0;overflow-wrap:anywhere}
 .card .images{display:flex;gap:.3rem;margin-bottom:.5rem}
 .card img{display:block;flex:1 1 0;min-width:0;width:100%;max-height:190px;object-fit:contain;border-radius:.3rem}

@@ -45,6 +45,7 @@ struct OutputRecord {
   plot::ClassBar macro{};
   std::vector<std::int64_t> counts{};  ///< confusion.csv, labels by predictions; empty: missing or of another size
   std::vector<WorstRecord> worst{};
+  std::int64_t map_pixels = 0;             ///< of label maps: images are the picture, label and answer; 0: no maps
   std::vector<plot::ValuePairs> values{};  ///< predicted.csv; empty: not a regression, or more than eight values
 };
 

@@ -249,5 +249,38 @@ TEST(Tags, FindErrors) {
     EXPECT_NE(markup_error(bad), "") << bad;
 }
 
+TEST(Page, ShowsLabelAndAnswerOfMaps) {
+  const Runs runs;
+  const std::string folder = runs.whole("001");
+  runs.write("001/eval.json", R"({"checkpoint": "best.h5", "on": "validation", "n": 4, "loss": 0.6,
+      "classes": [{"name": "background", "precision": 1.0, "recall": 0.5, "f1": 0.66, "support": 20},
+                  {"name": "a, or b", "precision": 0.66, "recall": 1.0, "f1": 0.8, "support": 9},
+                  {"name": "absent", "precision": null, "recall": null, "f1": null, "support": 0}],
+      "macro": {"precision": 0.83, "recall": 0.75, "f1": 0.73}, "map": [4, 5],
+      "worst": [{"sample": "data/a.png", "wrong": 7, "positions": 20, "loss": 2.3},
+                {"sample": "data/b.png", "wrong": 3, "positions": 9, "loss": 0.5}]})");
+  const auto sheet = [&](int images) {
+    std::string svg = "<svg>";
+    for (int i = 0; i < images; ++i)
+      svg += "<image href=\"data:image/png;base64,AAA" + std::string(1, static_cast<char>('A' + i)) + "\"/>";
+    runs.write("001/worst.svg", svg + "</svg>");
+  };
+  sheet(6);
+  const std::string page = page_of({folder});
+  EXPECT_EQ(markup_error(page), "");
+  EXPECT_THAT(page, HasSubstr("the largest loss first: picture, label and answer"));
+  EXPECT_THAT(page, HasSubstr("<div class=\"cards maps\">"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "AAAB\" alt=\"\"/><img class=\"pixels\" src=\"data:image/png;base64,AAAC\" alt=\"\"/></div>7 of 20 wrong"));
+  EXPECT_THAT(page, HasSubstr("style=\"background:#800000\"></i>a, or b</span>"));
+  EXPECT_THAT(page, HasSubstr("</i>background</span>"));
+  EXPECT_THAT(page, HasSubstr("</i>ignored</span>")) << "9 of 20 pixels count";
+  EXPECT_THAT(page, Not(HasSubstr("</i>absent</span>")));
+  sheet(0);
+  EXPECT_THAT(page_of({folder}), Not(HasSubstr("</i>ignored</span>"))) << "no pictures";
+}
+
 }  // namespace
 }  // namespace dptrain::report
