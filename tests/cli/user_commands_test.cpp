@@ -249,7 +249,7 @@ TEST_F(Commands, PredictWritesMasksArraysAndLayers) {
   expect(0, "", predict({"--output", "p.npy", "--probabilities"}));
   expect(0, "", predict({"--output", "classes.npy", "--layer", "classes"}));
   EXPECT_EQ(here_.read("classes.npy"), here_.read("p.npy"));
-  for (const char* const layer : {"first/conv", "once", "again", "input_layer"}) {
+  for (const char* const layer : {"first_conv", "once", "again", "input_layer"}) {
     expect(0, "", predict({"--output", "layer.npy", "--layer", layer}));
     EXPECT_NE(here_.read("layer.npy")
                   .find(std::string("'<f4', 'fortran_order': False, 'shape': (2, 6, 6, ") +
