@@ -19,6 +19,7 @@
 #include "core/threads.h"
 #include "data/images/image_info.h"
 #include "data/sources/dataset.h"
+#include "data/sources/image_masks.h"
 #include "data/sources/npy.h"
 #include "evaluation/mask_files.h"
 #include "train/line_file.h"
@@ -260,6 +261,8 @@ class MaskWriter final : public PredictWriter {
     if (const config::Typed& train = setting.data.train; train) {
       const std::optional<std::int64_t> ignored = data::def_of(train).common(train.spec()).ignore_class;
       if (ignored && *ignored >= 0 && *ignored < kMaxByteClasses) outside_ = static_cast<std::uint8_t>(*ignored);
+      if (const auto* colored = train.get_if<data::ImageMasksSpec>())
+        for (const auto& [name, color] : colored->classes.entries) options.palette.push_back(color);
     }
     if (!setting.is_first) return;
     std::vector<std::string> images;

@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "data/images/mask.h"
 #include "data/sources/image_folder.h"
+#include "data/sources/image_masks.h"
 #include "data/sources/npy.h"
 #include "data/transforms/cropping.h"
 #include "nn/loss.h"
@@ -47,7 +48,7 @@ PredictedOutput layer_of(const Shape& shape) {
 
 const Shape kMap{4, 5, 3};
 
-std::string refusal(const OutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
+std::string refusal(const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs) {
   try {
     check_output(output_kind(flags.output, outputs), flags, outputs);
   } catch (const Error& error) {
@@ -123,7 +124,7 @@ TEST(PredictOutput, NamesAFilePerOutput) {
 }
 
 /// Writes rows of float32 values, by output and sample, as `samples` in two batches. Returns the text of finish().
-std::string write(OutputKind kind, const OutputFlags& flags, const std::vector<PredictedOutput>& outputs,
+std::string write(OutputKind kind, const PredictOutputFlags& flags, const std::vector<PredictedOutput>& outputs,
                   const std::vector<std::vector<std::vector<float>>>& values, const data::Source& samples,
                   const data::PredictSource& input = {}, const experiment::DataSection& data = {},
                   const data::Pipeline& pipeline = {}) {
@@ -223,7 +224,7 @@ TEST(PredictOutput, WritesMasksOfThePhotosSize) {
   spec.ignore_class = 7;
   data.train = config::Of<data::dataset_family>(spec);
   const std::vector<std::vector<float>> values{{0, 1, 1, 0, 1, 0, 0, 1}, {1, 0, 0, 1, 0, 1, 1, 0}};
-  const OutputFlags flags{.output = folder / "masks", .inputs = {folder / "photos"}};
+  const PredictOutputFlags flags{.output = folder / "masks", .inputs = {folder / "photos"}};
   EXPECT_EQ(write(OutputKind::kMasks, flags, {classes_at({2, 2, 2})}, {values}, *photos, input, data, crop),
             folder / "masks" + " (2 masks)");
   data::Array mask;
@@ -235,10 +236,14 @@ TEST(PredictOutput, WritesMasksOfThePhotosSize) {
   EXPECT_EQ(mask.shape, (Shape{4, 2, 1}));
   EXPECT_THAT(mask.u8, ElementsAre(7, 7, 0, 1, 1, 0, 7, 7));
 
-  // A sub-folder for each output with masks.
+  // The colors of the data set, and a sub-folder for each output with masks.
+  data::ImageMasksSpec colored;
+  colored.classes.entries = {{"road", {1, 2, 3}}, {"sky", {4, 5, 6}}};
+  experiment::DataSection colors;
+  colors.train = config::Of<data::dataset_family>(colored);
   write(OutputKind::kMasks, flags, {classes_at({3}, "kind"), classes_at({2, 2, 2}, "road")},
-        {{{0, 0, 1}, {0, 0, 1}}, values}, *photos, input, {}, crop);
-  data::read_mask(folder / "masks/road/a.png", {}, mask);
+        {{{0, 0, 1}, {0, 0, 1}}, values}, *photos, input, colors, crop);
+  data::read_mask(folder / "masks/road/a.png", {.colors = {{1, 2, 3}, {4, 5, 6}}}, mask);
   EXPECT_THAT(mask.u8, ElementsAre(0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)) << "without ignore_class 0";
   EXPECT_FALSE(std::filesystem::exists(folder / "masks/kind"));
 }
