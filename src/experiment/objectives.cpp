@@ -74,7 +74,8 @@ void warn_of_metrics(config::Diagnostics& diagnostics, const TrainSection& train
 /// Whether a mapping in this tree has the key.
 bool has_key(const config::Node& node, const char* key) {
   const auto inside = [&](const config::Node& part) { return has_key(part, key); };
-  return node.find(key) != nullptr || std::ranges::any_of(node.items(), inside) ||
+  const config::Node* const found = node.find(key);
+  return (found != nullptr && !found->is_null()) || std::ranges::any_of(node.items(), inside) ||
          std::ranges::any_of(node.entries(), [&](const config::Node::Entry& entry) { return inside(entry.value); });
 }
 

@@ -86,7 +86,7 @@ TEST(ClassWeights, BalancedCountsPositionsWithoutTheIgnoredClass) {
 }
 
 /// Maps of two pixels.
-class MapLabels final : public Labels {
+class LabelsOfPixels final : public Labels {
  public:
   using Labels::Labels;
   data::LabelType label_type(int) const override { return data::LabelType::kMap; }
@@ -99,7 +99,7 @@ class MapLabels final : public Labels {
 };
 
 TEST(ClassWeights, BalancedCountsPixelsOfMaps) {
-  const MapLabels labels({0, 1, 255, 255000});  // class 0 five times, class 1 once, 255 twice
+  const LabelsOfPixels labels({0, 1, 255, 255000});  // class 0 five times, class 1 once, 255 twice
   EXPECT_THAT(class_weights(kBalanced, {.labels = labels, .outputs = 3, .positions = 2, .ignored = 255}),
               ElementsAre(6.0F / 10, 3.0F, 1.0F));
 }
