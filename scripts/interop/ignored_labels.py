@@ -175,17 +175,6 @@ def recall(rows, threshold=0.5, only=None):
     return fraction(sum(p > threshold for p in wanted), len(wanted))
 
 
-def f1_score(rows):
-    values = []
-    for c in range(len(rows[0][0])):
-        positive = [(largest(p) == c, y[c] == 1) for p, y in rows]
-        right = sum(a and b for a, b in positive)
-        p = right / (sum(a for a, _ in positive) + EPSILON)
-        r = right / (sum(b for _, b in positive) + EPSILON)
-        values.append(2 * p * r / (p + r + EPSILON))
-    return sum(values) / len(values)
-
-
 def top_two(rows):
     return fraction(sum(sum(q > p[largest(y)] for q in p) < 2 for p, y in rows), len(rows))
 
@@ -205,7 +194,6 @@ OF_CLASSES = {
     "mean_io_u": ("MeanIoU: {num_classes: 3}", mean_io_u),
     "precision": ("Precision: {thresholds: 0.35, class_id: 1}", precision),
     "recall": ("Recall: {thresholds: 0.4}", lambda rows: recall(rows, 0.4)),
-    "f1_score": ("F1Score: {average: macro}", f1_score),
     "top_k_categorical_accuracy": ("TopKCategoricalAccuracy: {k: 2}", top_two),
     "auc": ("AUC: {thresholds: [0.31, 0.37, 0.52]}", auc),
 }

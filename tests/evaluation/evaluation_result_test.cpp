@@ -99,7 +99,8 @@ TEST_F(EvaluationResultTest, LeavesOutAnIgnoredClass) {
       {.sets = {"train.loss.kind={SparseCategoricalCrossentropy: {ignore_class: 1}}"}, .variables = {}});
   session::Session session(ignoring, options());
   const auto found = evaluate(session, classes_, "validation", train::ProgressMode::kOff, [] { return true; });
-  const Confusion &all = *evaluated([] { return true; })->outputs[0].confusion, &kind = *found->outputs[0].confusion;
+  const auto whole = evaluated([] { return true; });
+  const Confusion &all = *whole->outputs[0].confusion, &kind = *found->outputs[0].confusion;
   std::int64_t counted = 0, right = 0, ignored = 0;
   for (std::int64_t answer = 0; answer < 3; ++answer) {
     EXPECT_EQ(kind.count(1, answer), 0);
@@ -223,38 +224,63 @@ TEST(EvaluationOfMaps, LeavesOutTheIgnoredClassOfTheDataSet) {
       << "the class without positions is skipped";
 }
 
-/// Labels of two classes, of which the second is ignored, and labels that are rows because a transform mixes them.
-TEST(EvaluationOfMaps, LeavesOutIgnoredRows) {
+/// Writes an array of float32 as an .npy file; `shape` as in Python.
+void write_npy(const std::string& path, const std::string& shape, const std::vector<float>& values) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  train::write_text(path, std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header + bytes);
+}
+
+/// Checks that the confusion matrix has `positions` positions, and the accuracy of the metric.
+void expect_positions(const experiment::Experiment& experiment, std::int64_t positions) {
   session::SessionOptions options;
   options.devices.threads = 1;
   options.training = options.wants_train = false;
-  experiment::Overrides sigmoid, mixed;
-  sigmoid.sets = {"train.loss=binary_crossentropy", "data.validation.Synthetic.class_names=[road, gap]"};
-  mixed.sets = {"train.loss=categorical_crossentropy", "data.transforms={train: [{MixUp: {}}]}"};
-  std::string single = kMap;
-  single.replace(single.find("units: 3, activation: softmax"), 29, "units: 1, activation: sigmoid");
-  for (const bool is_single : {true, false}) {
-    const experiment::Experiment experiment = is_single ? experiment::load_experiment_text(single, "map.yaml", sigmoid)
-                                                        : experiment::load_experiment_text(kMap, "map.yaml", mixed);
-    session::Session session(experiment, options);
-    ASSERT_EQ(session.plan().losses.front().labels, nn::LabelKind::kDense);
-    const std::vector<Classes> classes = classes_of_outputs(experiment, session.model().graph, session.class_names());
-    const EvaluationResult result =
-        *evaluate(session, classes, "validation", train::ProgressMode::kOff, [] { return true; });
-    const Confusion& confusion = *result.outputs.front().confusion;
-    std::int64_t counted = 0, right = 0;
-    for (std::int64_t label = 0; label < classes.front().count(); ++label)
-      for (std::int64_t answer = 0; answer < classes.front().count(); ++answer) {
-        EXPECT_TRUE(label != 1 || confusion.count(label, answer) == 0) << "ignored";
-        counted += confusion.count(label, answer);
-        right += label == answer ? confusion.count(label, answer) : 0;
-      }
-    EXPECT_GT(counted, 0);
-    EXPECT_LT(counted, 21 * 36);
-    EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(counted), value_of(result, "accuracy"), 1e-6);
-    EXPECT_TRUE(std::isfinite(value_of(result, "loss")));
-    EXPECT_FALSE(result.outputs.front().worst.empty());
+  session::Session session(experiment, options);
+  ASSERT_EQ(session.plan().losses.front().labels, nn::LabelKind::kDense);
+  const std::vector<Classes> classes = classes_of_outputs(experiment, session.model().graph, session.class_names());
+  const EvaluationResult result =
+      *evaluate(session, classes, "validation", train::ProgressMode::kOff, [] { return true; });
+  const Confusion& confusion = *result.outputs.front().confusion;
+  std::int64_t counted = 0, right = 0;
+  for (std::int64_t label = 0; label < classes.front().count(); ++label)
+    for (std::int64_t answer = 0; answer < classes.front().count(); ++answer) {
+      counted += confusion.count(label, answer);
+      right += label == answer ? confusion.count(label, answer) : 0;
+    }
+  EXPECT_EQ(counted, positions);
+  EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(counted), value_of(result, "accuracy"), 1e-6);
+  EXPECT_TRUE(std::isfinite(value_of(result, "loss")));
+  EXPECT_FALSE(result.outputs.front().worst.empty());
+}
+
+/// Labels that are rows: of one sigmoid, and because a transform mixes them.
+TEST(EvaluationOfMaps, LeavesOutIgnoredRows) {
+  const test::Folder folder;
+  constexpr std::int64_t kSamples = 5, kPixels = 36;
+  std::vector<float> inputs, labels;
+  std::int64_t positions = 0;
+  for (std::int64_t i = 0; i < kSamples * kPixels; ++i) {
+    inputs.push_back(static_cast<float>(i % 7) - 3);
+    labels.push_back(i % 3 == 0 ? 255.0F : static_cast<float>(i % 2));
+    positions += i % 3 == 0 ? 0 : 1;
   }
+  write_npy(folder / "inputs.npy", "(5, 6, 6, 1)", inputs);
+  write_npy(folder / "labels.npy", "(5, 6, 6)", labels);
+  const auto config = [&](const std::string& layer, const std::string& loss, const std::string& data) {
+    return experiment::load_experiment_text(
+        "dptrain: 1\nmodel: {layers: [Input: {shape: [6, 6, 1]}, Dense: {" + layer +
+            "}]}\ndata: {validation: {Numpy: {inputs: " + (folder / "inputs.npy") +
+            ", labels: " + (folder / "labels.npy") + ", ignore_class: 255}}" + data +
+            "}\ntrain: {epochs: 1, batch_size: 2, metrics: [accuracy], loss: " + loss + "}\n",
+        "map.yaml", {});
+  };
+  expect_positions(config("units: 1, activation: sigmoid", "binary_crossentropy", ""), positions);
+  expect_positions(config("units: 2, activation: softmax", "categorical_crossentropy",
+                          ", transforms: {train: [{MixUp: {}}], eval: []}"),
+                   positions);
 }
 
 TEST_F(EvaluationResultTest, GatesOfIoUNeedMaps) {
