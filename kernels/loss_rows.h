@@ -26,19 +26,12 @@ struct LossOutputsOf {
   Hit* hit = nullptr;  ///< [rows], as categorical_hits; only softmax and categorical crossentropy write it
 };
 
-/// Positions that a loss of sums includes. Element i of the predictions belongs to position i / width.
-struct PositionMask {
-  const std::uint8_t* valid = nullptr;  ///< a 1 or 0 per position; null: all are included
-  std::int64_t width = 1;
-};
-
 template <class Element, class Hit>
 struct LossRowsOf {
   const Element* predictions = nullptr;  ///< [rows, width]
   std::int64_t rows = 0, width = 0;
   LossTargets targets{};
   LossOutputsOf<Element, Hit> outputs{};
-  PositionMask positions{};  ///< only of losses of sums
 };
 
 }  // namespace dptrain::kernels

@@ -224,6 +224,16 @@ struct CategoricalFocalCrossentropy {
   }
 };
 
+/// Losses of sums with `kSkipsNegative`: targets below 0 mark positions that the sums leave out; their slope is zero.
+template <class F>
+inline constexpr bool kSkipsNegative = requires {
+  F::kSkipsNegative;
+};
+template <class F>
+DPTRAIN_HOST_DEVICE bool is_counted(double target) {
+  return !kSkipsNegative<F> || !(target < 0.0);
+}
+
 struct Sums {
   double products = 0.0, predictions = 0.0, targets = 0.0;
 };
@@ -252,6 +262,7 @@ struct CosineSimilarity {
 
 /// 1 - 2 sum y p / (sum y + sum p + 1e-7).
 struct Dice {
+  static constexpr bool kSkipsNegative = true;
   DPTRAIN_HOST_DEVICE void add(double p, double y, Sums& sums) const {
     sums.products += p * y;
     sums.predictions += p;
@@ -265,6 +276,7 @@ struct Dice {
 
 /// 1 - s / (s + alpha (sum y - s) + beta (sum p - s) + 1e-7) with s = sum y p.
 struct Tversky {
+  static constexpr bool kSkipsNegative = true;
   double alpha = 0.5, beta = 0.5;
   DPTRAIN_HOST_DEVICE void add(double p, double y, Sums& sums) const { Dice{}.add(p, y, sums); }
   DPTRAIN_HOST_DEVICE SumsLoss loss(const Sums& sums) const {

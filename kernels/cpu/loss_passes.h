@@ -79,8 +79,7 @@ void class_loss(const Launch&, DType, const LossRows& a, bool logits, const F& f
   });
 }
 
-/// Computes f.loss(sums).value from sums over the middle axis of [rows, width, inner]: loss[row, i]. Dense targets. The
-/// sums are without the positions that a.positions leaves out; their gradient is zero.
+/// Computes f.loss(sums).value from sums over the middle axis of [rows, width, inner]: loss[row, i]. Dense targets.
 template <class F>
 void sums_loss(const Launch&, DType, const LossRows& a, int64_t inner, const F& f) {
   const double scale = static_cast<double>(a.outputs.gradient_scale);
@@ -90,18 +89,15 @@ void sums_loss(const Launch&, DType, const LossRows& a, int64_t inner, const F& 
       for (int64_t k = 0, i = first; k < a.width; ++k, i += inner)
         g(i, static_cast<double>(a.predictions[i]), static_cast<double>(a.targets.dense[i]));
     };
-    const auto is_valid = [&](int64_t i) {
-      return a.positions.valid == nullptr || a.positions.valid[i / a.positions.width] != 0;
-    };
     losses::Sums sums;
-    for_each([&](int64_t i, double p, double y) {
-      if (is_valid(i)) f.add(p, y, sums);
+    for_each([&](int64_t, double p, double y) {
+      if (losses::is_counted<F>(y)) f.add(p, y, sums);
     });
     const losses::SumsLoss found = f.loss(sums);
     if (a.outputs.loss != nullptr) a.outputs.loss[number] = static_cast<float>(found.value);
     if (a.outputs.gradient == nullptr) return;
     for_each([&](int64_t i, double p, double y) {
-      a.outputs.gradient[i] = is_valid(i) ? static_cast<float>(found.slope(p, y) * scale) : 0.0F;
+      a.outputs.gradient[i] = losses::is_counted<F>(y) ? static_cast<float>(found.slope(p, y) * scale) : 0.0F;
     });
   });
 }

@@ -31,8 +31,7 @@ void element_loss(const Launch& at, DType type, const LossRows& rows, const F& f
 /// loss = sum of f(q, y') over the classes, where q is p / sum p for probabilities and softmax(z) for logits.
 template <class F>
 void class_loss(const Launch& at, DType type, const LossRows& rows, bool logits, const F& f);
-/// Losses of sums over the middle axis of [rows, width, inner], without the positions that rows.positions leaves out,
-/// whose gradient is zero: loss is [rows, inner]. Class labels require inner == 1.
+/// Losses of sums over the middle axis of [rows, width, inner]: loss is [rows, inner]. Class labels require inner == 1.
 template <class F>
 void sums_loss(const Launch& at, DType type, const LossRows& rows, std::int64_t inner, const F& f);
 /// loss = max(0, largest (1 - y) p - sum y p + 1); elements that tie for the largest share its gradient.

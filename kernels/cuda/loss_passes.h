@@ -103,13 +103,10 @@ struct SumsLossPass {
       return static_cast<double>(inner == 1 ? element_target(a.targets, number, a.width, k)
                                             : a.targets.dense[first + k * inner]);
     };
-    const auto is_valid = [&](std::int64_t k) {
-      return a.positions.valid == nullptr ||
-             a.positions.valid[split(first + k * inner, a.positions.width).quotient] != 0;
-    };
     losses::Sums sums;
     for (std::int64_t k = Group::lane(); k < a.width; k += Group::kThreads)
-      if (is_valid(k)) f.add(static_cast<double>(to_float(p[k * inner])), target(k), sums);
+      if (const double y = target(k); losses::is_counted<F>(y))
+        f.add(static_cast<double>(to_float(p[k * inner])), y, sums);
     sums.products = Group::sum(sums.products);
     sums.predictions = Group::sum(sums.predictions);
     sums.targets = Group::sum(sums.targets);
@@ -119,8 +116,8 @@ struct SumsLossPass {
     const double factor = static_cast<double>(gradient_factor(a.outputs));
     T* const gradient = static_cast<T*>(a.outputs.gradient) + first;
     for (std::int64_t k = Group::lane(); k < a.width; k += Group::kThreads) {
-      const double slope = is_valid(k) ? found.slope(static_cast<double>(to_float(p[k * inner])), target(k)) : 0.0;
-      gradient[k * inner] = from_float<T>(static_cast<float>(factor * slope));
+      const double y = target(k), slope = found.slope(static_cast<double>(to_float(p[k * inner])), y);
+      gradient[k * inner] = from_float<T>(losses::is_counted<F>(y) ? static_cast<float>(factor * slope) : 0.0F);
     }
   }
 };

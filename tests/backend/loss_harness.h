@@ -2,8 +2,6 @@
 
 // Runs a LossOp on a batch, for tests of losses and metrics.
 
-#include <algorithm>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,8 +25,7 @@ struct LossCase {
   std::vector<double> rows = {};           ///< or as rows
   std::vector<float> class_weights = {};
   std::vector<double> sample_weights = {};
-  std::vector<std::uint8_t> mask = {};  ///< of positions, for losses whose sums skip them
-  bool weighted = true;                 ///< in training
+  bool weighted = true;  ///< in training
 };
 
 struct LossResult {
@@ -64,11 +61,6 @@ inline LossResult run_loss(backend::Device& device, const LossCase& c, const std
                      .prediction = 0,
                      .labels = c.classes.empty() ? nn::LabelKind::kDense : nn::LabelKind::kClass,
                      .class_weights = c.class_weights});
-  if (!c.mask.empty()) {
-    loss.masked_positions = c.output.elements() / c.output.back();
-    loss.ignore_class = 255;
-    loss.sums_positions = true;
-  }
   for (const auto& metric : c.metrics) {  // rows: an op can compare classes with values, which a plan rejects
     auto one = nn::resolve_metric(metric, {.name = "'out'", .output = c.output, .labels = nn::LabelKind::kDense});
     one.offset = loss.sums();
@@ -87,8 +79,6 @@ inline LossResult run_loss(backend::Device& device, const LossCase& c, const std
   device.copy_to_device(device_scale->data(), &scale, sizeof(scale), *stream);
   const auto classes = device.allocate(c.classes.size() * sizeof(std::int32_t));
   device.copy_to_device(classes->data(), c.classes.data(), c.classes.size() * sizeof(std::int32_t), *stream);
-  const auto mask = device.allocate(std::max<std::size_t>(1, c.mask.size()));
-  device.copy_to_device(mask->data(), c.mask.data(), c.mask.size(), *stream);
   const auto sums = device.allocate(loss.sums() * sizeof(double));
   LossResult result;
   result.sums.assign(loss.sums(), kStartSum);
@@ -101,7 +91,6 @@ inline LossResult run_loss(backend::Device& device, const LossCase& c, const std
            .sample_weights = c.sample_weights.empty() ? nullptr : static_cast<const float*>(weights.data()),
            .gradient = target.data(),
            .gradient_scale = gradient_scale,
-           .mask = c.mask.empty() ? nullptr : mask->as<std::uint8_t>(),
            .loss_scale = loss_scale == 1 ? nullptr : device_scale->as<kernels::LossScale>(),
            .weighted = c.weighted,
            .sums = sums->as<double>(),

@@ -164,8 +164,7 @@ class RowLossOp final : public LossOp {
                            .gradient = gradient,
                            .gradient_scale = static_cast<float>(a.gradient_scale / static_cast<double>(parts)),
                            .loss_scale = a.loss_scale,
-                           .hit = static_cast<kernel::Hit*>(a.hits)},
-               .positions = {.valid = plan_.sums_positions ? a.mask : nullptr, .width = classes_}});
+                           .hit = static_cast<kernel::Hit*>(a.hits)}});
     if (a.weighted && class_weights_)  // one class per row; the plan checks this
       kernel::weigh_by_class(at, type_, targets, a.rows * (elements_ / classes_), classes_, class_weights_->as<float>(),
                              static_cast<std::int64_t>(plan_.class_weights.size()), values, gradient);
