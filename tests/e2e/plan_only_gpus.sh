@@ -88,7 +88,12 @@ planned volumes.yaml 'forward cudnn' 4
 
 say "attention in cuDNN"
 transformer=(summary "$DPTRAIN_SOURCE/configs/bench/transformer.yaml" --plan --gpus h100 --set runtime.cudnn_attention=true)
-run 0 "${transformer[@]}" --set train.dtype_policy=mixed_bfloat16
-[ "$(grep -c '; attention cudnn forward eng.*, backward eng' out)" -eq 4 ] || fail "cuDNN does not compute the attention"
 run 0 "${transformer[@]}"
 [ "$(grep -c '; attention own kernels: float32' out)" -eq 4 ] || fail "the plan does not give the reason for the kernels"
+# cuDNN requires libcuda: the driver's, or the stub of the toolkit.
+stub=$(echo "${CUDA_HOME:-/usr/local/cuda}"/lib64/stubs/libcuda.so)
+[ ! -e "$stub" ] || export LD_PRELOAD=$stub
+run 0 "${transformer[@]}" --set train.dtype_policy=mixed_bfloat16
+unset LD_PRELOAD
+grep -q 'attention own kernels: cuDNN plans it only where libcuda.so.1 is installed' out ||
+  [ "$(grep -c '; attention cudnn forward eng.*, backward eng' out)" -eq 4 ] || fail "cuDNN does not compute the attention"

@@ -1,5 +1,7 @@
 #include "backend/cuda/cudnn_convolution.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -141,6 +143,9 @@ class CudnnConvolutionMaker final : public gpu::ConvolutionMaker {
   gpu::PlannedAttention make_attention(const gpu::AttentionProblem& problem) override {
     if (std::string why = why_no_cudnn_attention(problem, cudnn().get_version()); !why.empty())
       return {.engine = nullptr, .reason = std::move(why)};
+    // Else cuDNN lists no engines that are compiled at run time.
+    static const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY) != nullptr;
+    if (!has_driver) return {.engine = nullptr, .reason = "cuDNN plans it only where libcuda.so.1 is installed"};
     try {
       return {.engine = make_cudnn_attention(problem, planner_.begin(problem, false).get(),
                                              problem.backward ? planner_.begin(problem, true).get() : nullptr,
