@@ -236,14 +236,14 @@ TEST_F(Commands, PredictWritesMasksArraysAndLayers) {
     words.insert(words.begin(), {"predict", "run", "--input", "new", "--cpus", "1"});
     return words;
   };
-  expect(0, "wrote masks/ (2 masks)", predict({"--output", "masks/"}));
+  expect(0, "", predict({"--output", "masks/"}));
   const auto size = [&](const char* name) { return here_.read(name).substr(16, 8); };
   EXPECT_EQ(size("masks/a.png"), std::string("\0\0\0\x08\0\0\0\x07", 8));
   EXPECT_EQ(size("masks/b/c.png"), std::string("\0\0\0\x03\0\0\0\x09", 8));
   expect(2, "2 of 2 masks exist already (masks/a.png, masks/b/c.png); add --overwrite", predict({"--output", "masks"}));
-  expect(0, "wrote masks (2 masks)", predict({"--output", "masks", "--overwrite"}));
+  expect(0, "", predict({"--output", "masks", "--overwrite"}));
 
-  expect(0, "wrote all.npy (2 rows)", predict({"--output", "all.npy"}));
+  expect(0, "", predict({"--output", "all.npy"}));
   EXPECT_NE(here_.read("all.npy").find("'descr': '|u1', 'fortran_order': False, 'shape': (2, 6, 6), }"),
             std::string::npos);
   expect(0, "", predict({"--output", "p.npy", "--probabilities"}));
