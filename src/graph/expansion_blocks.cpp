@@ -44,10 +44,11 @@ void add_items(std::map<std::string, config::Node>& values) {
   values.merge(items);
 }
 
-/// The place in the user's file: the use of the outermost block or network, else the step itself.
-const config::Mark& outermost(const Scope& scope, const config::Mark& step) {
+/// The place of a step in the user's file: of a step in a network's file, the use of the outermost network.
+const config::Mark& users_mark(const Scope& scope, const config::Mark& step) {
   const config::Mark* mark = &step;
-  for (const Scope* s = &scope; s->outer != nullptr; s = s->outer) mark = &s->use;
+  for (const Scope* s = &scope; s->outer != nullptr; s = s->outer)
+    if (s->kind == "network") mark = &s->use;
   return *mark;
 }
 
@@ -161,7 +162,7 @@ Source Expander::network(const Call& call, const Network& network, Scope& scope)
   if (!network.preprocessing.empty())
     result_.graph.networks.push_back({network.name, network.preprocessing,
                                       std::find(given.begin(), given.end(), node) != given.end(),
-                                      outermost(scope, step.mark)});
+                                      users_mark(scope, step.mark)});
   return open(network.block, std::move(*values), std::move(*inner), local, scope);
 }
 

@@ -215,6 +215,8 @@ TEST(UNet, IsAdvisedOnThePreprocessingOfItsBackbone) {
   EXPECT_EQ(graph.networks[0].preprocessing, "caffe");
   EXPECT_TRUE(graph.networks[0].reads_input);
   EXPECT_EQ(graph.networks[0].mark.str(), "net.yaml:1:11") << "the use, not the bundled file";
+  const Graph inside = graph_of("blocks: {body: {layers: [UNet]}}\nlayers: [{Input: [32, 32, 3]}, body]");
+  EXPECT_EQ(inside.networks.at(0).mark.str(), "net.yaml:1:26") << "the step of the user's block";
 }
 
 }  // namespace
