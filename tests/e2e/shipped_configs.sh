@@ -40,7 +40,7 @@ says "Non-trainable params: 7,635,264 ("
 parameters clips_cnn.yaml 18,284 18,172
 parameters text_classification.yaml 640,066 640,066
 parameters flowers_mobilenetv2.yaml 2,264,389 6,405
-parameters unet_shapes.yaml 8,047,876 8,011,780
+parameters unet_shapes.yaml 11,842,836 11,780,244
 
 # spelled_out FILE: `config` prints the same experiment, except for the folder of the runs, which is relative to the
 # current folder in one case and to the file in the other.
