@@ -155,7 +155,7 @@ void add_init(App& app) {
   command.positional("DIR", flags->directory, "where to write it (the current folder)");
   command.section("Your data")
       .option("--from", "PATH", flags->from,
-              "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts")
+              "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts, or of photos and masks")
       .option("--target", "COLUMN", flags->target,
               "what to predict (default: a column called target, label, class, outcome or response, else the last)");
   command.run([flags](const Context&) { return run(*flags); });

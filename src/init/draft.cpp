@@ -2,7 +2,6 @@
 
 #include <cctype>
 #include <filesystem>
-#include <optional>
 
 #include "config/node.h"
 #include "core/error.h"
@@ -11,14 +10,14 @@
 #include "core/quantity.h"
 #include "core/text.h"
 #include "data/images/image_info.h"
-#include "data/sources/image_masks.h"
 #include "data/video/clip_list.h"
 
 namespace dptrain::init {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kKinds = "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts";
+constexpr const char* kKinds =
+    "a CSV or HDF5 file, or a folder of class folders with photos, clips or texts, or of photos and masks";
 
 std::string first_of(const std::string& folder, const std::vector<const char*>& names) {
   std::error_code ignored;
@@ -50,17 +49,6 @@ bool holds_clips(const std::string& path) {
               fmt::format("{}: it is {}, but init --from expects {}{}", path, kind.name, kKinds, advice));
 }
 
-/// Throws Error{kUsage} for a folder of pictures and masks.
-void refuse_masks(const DraftRequest& request) {
-  const std::string folder = below(request.path, roles_in(request.path).train);
-  const std::optional<data::MaskFolders> found = data::find_mask_folders(folder);
-  if (!found) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: it contains pictures and masks, for which init --from cannot draft a config; write one "
-                          "with `train: {{ImageMasks: {{images: {}, masks: {}}}}}`",
-                          request.path, found->images, found->masks));
-}
-
 }  // namespace
 
 bool has_texts(const std::string& folder) {
@@ -84,7 +72,7 @@ Draft draft_config(const DraftRequest& request) {
   if (request.target && fs::is_directory(request.path, error))
     throw Error(ErrorKind::kUsage, fmt::format("--target names a column, and {} is a folder", request.path));
   if (fs::is_directory(request.path, error)) {
-    refuse_masks(request);
+    if (has_masks(request.path)) return draft_masks(request);
     if (has_texts(request.path)) return draft_texts(request);
     return holds_clips(request.path) ? draft_clips(request) : draft_photos(request);
   }

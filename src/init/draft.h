@@ -33,6 +33,8 @@ Draft draft_table(const DraftRequest& request);
 Draft draft_photos(const DraftRequest& request);
 Draft draft_texts(const DraftRequest& request);
 Draft draft_clips(const DraftRequest& request);
+/// A folder of photos and a folder of masks.
+Draft draft_masks(const DraftRequest& request);
 /// An HDF5 file.
 Draft draft_arrays(const DraftRequest& request);
 
@@ -43,6 +45,8 @@ struct Roles {
 Roles roles_in(const std::string& folder);
 /// Whether most files in the sub-folders are .txt files and none is an image. Files next to sub-folders are ignored.
 bool has_texts(const std::string& folder);
+/// Whether the folder of the training set has a sub-folder of photos and one of their masks.
+bool has_masks(const std::string& folder);
 /// Path of a sub-folder; `folder` itself if `name` is empty.
 std::string below(const std::string& folder, const std::string& name);
 /// The section `data:` with the text of `set` for each role; a Split if there is no folder for validation.

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/format.h"
+#include "data/images/mask.h"
 #include "data/source.h"
 #include "experiment/experiment.h"
 #include "experiment/model_side.h"
@@ -129,6 +130,47 @@ TEST_F(InitTest, FoldersOfFramesAreClips) {
   const data::Sources sources = open(drafted);
   EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("left", "right"));
   EXPECT_EQ(sources.train->input_shape(0), Shape({16, 36, 36, 3}));
+}
+
+/// `count` photos of 70 x 100 pixels below `root`, and masks whose rows repeat `values`.
+void put_masked_photos(const std::filesystem::path& root, int count, const std::vector<std::uint8_t>& values) {
+  std::filesystem::create_directories(root / "photos");
+  std::filesystem::create_directories(root / "labels");
+  constexpr std::size_t kPixels = 70 * 100;
+  std::vector<std::uint8_t> classes(kPixels);
+  for (std::size_t i = 0; i < kPixels; ++i) classes[i] = values[i / 100 % values.size()];
+  for (int i = 0; i < count; ++i) {
+    std::ofstream(root / "photos" / fmt::format("{:02}.ppm", i), std::ios::binary)
+        << "P6 100 70 255\n"
+        << std::string(3 * kPixels, static_cast<char>(i));
+    data::write_mask(root / "labels" / fmt::format("{:02}.png", i), classes, 70, 100, data::mask_palette(256));
+  }
+}
+
+TEST_F(InitTest, PhotosAndMasksAreASegmentation) {
+  const auto root = folder_.path() / "roads";
+  put_masked_photos(root, 20, {0, 3, 255});
+  const Draft drafted = draft(root.string());
+  EXPECT_THAT(drafted.findings,
+              testing::ElementsAre(HasSubstr("20 photos with masks of 4 classes; pixels of the value 255 do not count"),
+                                   HasSubstr("half of them are 70 x 100 pixels or larger; the network gets 64 x 96")));
+  EXPECT_THAT(drafted.yaml, AllOf(HasSubstr("input_shape: [64, 96, 3], classes: 4}"), HasSubstr("ignore_class: 255"),
+                                  HasSubstr("MeanIoU: {num_classes: 4}"), HasSubstr("batch_size: 2")));
+  const data::Sources sources = open(drafted);
+  EXPECT_EQ(sources.train->size(), 17);
+  EXPECT_EQ(sources.validation->size(), 3);
+}
+
+TEST_F(InitTest, MasksInBlackAndWhiteHaveTwoClasses) {
+  const auto root = folder_.path() / "cells";
+  put_masked_photos(root / "train", 12, {0, 255});
+  put_masked_photos(root / "val", 5, {0, 255});
+  const Draft drafted = draft(root.string());
+  EXPECT_THAT(drafted.yaml,
+              AllOf(HasSubstr("classes: 2}"), HasSubstr("object: \"#ffffff\""), Not(HasSubstr("ignore_"))));
+  const data::Sources sources = open(drafted);
+  EXPECT_EQ(sources.validation->size(), 5);
+  EXPECT_THAT(sources.train->class_names(), testing::ElementsAre("background", "object"));
 }
 
 /// Rows of `width` numbers 0 to 99, as the type.
