@@ -92,7 +92,7 @@ TEST(SampleImages, OverlaysFollowFlips) {
 }
 
 TEST(SampleImages, MixedLabelsAreDrawnAsTheLargestClass) {
-  const Drawn drawn = draw("{CutMix: {alpha: 1}}", 1);
+  const Drawn drawn = draw("{CutMix: {factor: 1}}", 1);
   for (std::size_t i = 0; i < drawn.values.size(); ++i)
     EXPECT_EQ(drawn.map.classes[i],
               drawn.values[i] == kIgnored ? plot::ClassMap::kIgnored : static_cast<std::int32_t>(drawn.values[i]));
