@@ -99,6 +99,8 @@ FAULTS = [
     Fault("an unstable order", "kernels/cuda/embedding.cu", "same & ((1U << lane) - 1)", "same & ~((2U << lane) - 1)", ["kernels_cuda"]),
     Fault("a missing lock", "src/runtime/worker_group.cpp", "const std::lock_guard lock(mutex_);\n  return busy_;",
           "return busy_;", ["runtime"], preset="tsan"),
+    Fault("rows of an earlier batch", "src/runtime/step_runner.cpp", "plan_.tensors[at(item.source)].elements(slice.rows)",
+          "plan_.tensors[at(item.source)].elements(rows_)", ["runtime"], preset="asan"),
     Fault("peer access in one direction", "src/runtime/secondary_slots.cpp", "back = all[j]->enable_peer_access(*all[i]);", "back = there;", ["distributed"]),
     Fault("a copy per parameter", "src/runtime/weight_mirror.cpp", "if (ranges_.empty() ||", "if (floats >= 0 || ranges_.empty() ||", ["runtime"]),
     Fault("memory allocated while ranks wait", "src/runtime/replica.cpp",
