@@ -43,7 +43,7 @@ TEST(PreprocessingAdvice, RequiresThePreprocessingOfTheWeights) {
 
 TEST(PreprocessingAdvice, AppliesToTheBackboneOfANetwork) {
   const std::string vgg = "{UNet: {backbone: VGG16}}", efficient = "{UNet: {backbone: EfficientNetB0}}";
-  EXPECT_EQ(advice(vgg, ""), "net.yaml:1:18 the published weights of VGG16 need images after 'PreprocessInput: caf\n");
+  EXPECT_EQ(advice(vgg, ""), "net.yaml:1:19 the published weights of VGG16 need images after 'PreprocessInput: caf\n");
   EXPECT_EQ(advice(vgg, "[{PreprocessInput: caffe}]"), "");
   EXPECT_EQ(advice(efficient, ""), "");
 }

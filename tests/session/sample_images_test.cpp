@@ -41,10 +41,10 @@ experiment::Experiment maps_experiment(const std::string& transforms) {
   return experiment::load_experiment_text(
       "dptrain: 1\n"
       "model: {layers: [{Input: {shape: [4, 6, 1]}}, {Conv2D: {filters: 3, kernel_size: 1, activation: softmax}}]}\n"
-      "data: {train: {Synthetic: {samples: 8}}, transforms: {train: [" +
+      "data: {train: {Synthetic: {samples: 8, ignore_class: 9}}, transforms: {train: [" +
           transforms +
           "]}}\n"
-          "train: {epochs: 1, batch_size: 2, loss: {SparseCategoricalCrossentropy: {ignore_class: 9}}}\n",
+          "train: {epochs: 1, batch_size: 2, loss: categorical_crossentropy}\n",
       "maps.yaml", {});
 }
 
