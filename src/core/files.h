@@ -119,8 +119,8 @@ inline std::mutex& hdf5_mutex() {
 // Atomic writes: a path has either the old file or the complete new one. Any thread. Several writers of one path may
 // run at a time: the file of the last one remains. Between machines this requires file locks.
 
-/// kRenamed: without fsync, and temporaries of killed processes stay. For many files of a folder, of which a user can
-/// write a lost one again: fsync of each, and a search of the folder before each, would take most of the time.
+/// kRenamed: no fsync, and temporaries of killed processes stay. For many files that a user can write again, where
+/// fsync would take most of the time.
 enum class Durability { kSynced, kRenamed };
 
 /// A file that its path gets on commit(): until then `.<file>.tmp-<random number>` in the folder, locked by

@@ -52,8 +52,8 @@ class Transform {
   virtual bool fixes_size() const { return false; }
   /// Whether the pixels of the result come from other positions of the image, so that apply_to_map() applies to labels.
   virtual bool moves_pixels() const { return false; }
-  /// Moves the labels of an image's pixels, u8 or f32 [H, W, 1], as apply() with the same key moves the pixels: nearest
-  /// neighbor, and `fill` outside of the image where apply() sets a constant. Only if moves_pixels().
+  /// Moves the labels of pixels, u8 or f32 [H, W, 1], as apply() moves the pixels with the same key. Uses the nearest
+  /// neighbor, and `fill` where apply() sets a constant outside of the image. Only if moves_pixels().
   virtual void apply_to_map(const ImageView& in, float fill, Array& out, const DrawKey& key, std::uint32_t index) const;
   /// The window of an image of this shape that becomes the whole result, which may exceed the image. Only of transforms
   /// that are not random.
