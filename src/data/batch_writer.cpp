@@ -69,11 +69,17 @@ BatchWriter::BatchWriter(std::shared_ptr<const Source> source, Pipeline pipeline
       throw Error(ErrorKind::kInternal, "mixed samples need labels as rows, found classes");
     const Shape map = label.map;
     const std::string output = label.output;
+    const bool ignores = label.ignored.has_value();
     labels_.emplace_back(source_, std::move(label)).check_all();
     if (labels_.back().is_map())
       pipeline_.check_maps();
     else if (map.rank() == 2)
       pipeline_.check_fixed_labels(output);
+    if (!parts_.empty() && ignores && !labels_.back().is_map())
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("the labels of output '{}' have an ignored class and cannot be mixed; remove MixUp and "
+                              "CutMix, or store a class for each pixel of the input: [height, width]",
+                              output));
   }
 }
 

@@ -147,7 +147,8 @@ void resolve_ignored_class(config::Reader& reader, ConfigFile& file) {
   for (const auto& [role, set] : {std::pair{"data.train", &data.train}, std::pair{"data.validation", &data.validation},
                                   std::pair{"data.test", &data.test}}) {
     if (!*set) continue;
-    for (const config::Node::Entry& part : set->write(true).entries())
+    const config::Node written = set->write(true);
+    for (const config::Node::Entry& part : written.entries())
       for (const config::Node::Entry& argument : part.value.entries())
         if (has_key(argument.value, "ignore_class"))
           reader.error(set->mark(),

@@ -110,11 +110,12 @@ void SessionData::open(const SessionOptions& options) {
   class_names_ = data::class_names_of(*any());
 }
 
-/// Labels with a value for each pixel become maps where the transforms move pixels.
+/// Labels with a value for each pixel become maps where the transforms move pixels or mix samples.
 void SessionData::make_label_maps(const std::string& output) {
   for (auto* const source : {&sources_.train, &sources_.validation, &sources_.test}) {
     const bool evaluation = source != &sources_.train;
-    if (*source && data::Pipeline(transforms(evaluation), evaluation).moves_pixels())
+    const data::Pipeline pipeline(transforms(evaluation), evaluation);
+    if (*source && (pipeline.moves_pixels() || pipeline.mixes()))
       *source = data::with_label_map(*source, data::find_label(**source, output));
   }
 }

@@ -330,6 +330,19 @@ TEST(LabelMaps, AreMadeFromValuesPerPixel) {
       HasSubstr("RandomFlip: moves the pixels of inputs but not the labels of output 'digits'"));
 }
 
+TEST(LabelMaps, OtherLabelsWithAnIgnoredClassAreNotMixed) {
+  const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
+  source->values = {{0, 1, 2, 3}, {1, 0, 255, 0}};
+  LabelForm form = map_form(LabelKind::kDense, 2, 2);
+  EXPECT_THAT(
+      error_of(
+          ErrorKind::kUsage,
+          [&] {
+            Loader(source, map_pipeline(MixUpSpec{0.4}), model_of({2, 3, 1}, {2, 2, 4}), {form}, loader_options(2));
+          }),
+      HasSubstr("the labels of output 'digits' have an ignored class and cannot be mixed"));
+}
+
 TEST(LabelMaps, DevicesDoNotMoveThem) {
   const auto source = std::make_shared<VectorSource>(2, Shape{2, 3, 1});
   source->values = {{0, 1, 2, 3, 2, 1}, {1, 0, 0, 0, 0, 2}};
