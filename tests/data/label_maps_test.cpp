@@ -296,7 +296,9 @@ TEST(LabelMaps, ACacheKeepsThemInStep) {
   const Pipeline pipeline = map_pipeline(resizing, RandomFlipSpec{});
   const auto source = std::make_shared<PixelSource>(true);
   const MapBatch expected = first_batch(source, pipeline, LabelKind::kClass, 6, 4);
-  auto [stored, rest] = cached(source, pipeline, {.kind = CacheOptions::Kind::kMemory}, "train");
+  CacheOptions memory;
+  memory.kind = CacheOptions::Kind::kMemory;
+  auto [stored, rest] = cached(source, pipeline, memory, "train");
   for (int pass = 0; pass < 2; ++pass) {
     const MapBatch found = first_batch(stored, rest, LabelKind::kClass, 6, 4);
     EXPECT_EQ(found.classes, expected.classes);
