@@ -334,7 +334,9 @@ void expect_maps_of_samples(const OutputResult& output, std::int64_t pixels) {
   EXPECT_EQ(output.worst_maps.size(), output.worst.size());
   for (std::size_t i = 0; i < output.worst.size(); ++i) {
     const WorstSample& sample = output.worst[i];
-    if (i > 0) EXPECT_LE(sample.loss, output.worst[i - 1].loss);
+    if (i > 0) {
+      EXPECT_LE(sample.loss, output.worst[i - 1].loss);
+    }
     const SampleMaps& maps = output.worst_maps.at(sample.index);
     std::int64_t wrong = 0, ignored = 0;
     for (std::size_t p = 0; p < maps.label.classes.size(); ++p) {
