@@ -93,7 +93,7 @@ std::string file_or_number(const data::Source& source, std::int64_t index) {
   return holds_files(source) ? fs::path(source.label_place(index)).filename().string() : fmt::format("#{}", index);
 }
 
-/// Adds the overlays of label and answer to each row, and the legend.
+/// Adds label and answer to each row, as colors over the picture in gray, and the legend.
 void add_maps(const OutputResult& output, plot::Sheet& sheet) {
   std::vector<std::string> names;
   for (std::int64_t c = 0; c < output.classes.count(); ++c) names.push_back(output.classes.name(c));
@@ -101,13 +101,14 @@ void add_maps(const OutputResult& output, plot::Sheet& sheet) {
   std::vector<const plot::ClassMap*> drawn;
   for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
     const SampleMaps& maps = output.worst_maps.at(output.worst[i].index);
-    const plot::RgbImage& picture = *sheet.rows[i].images.front();
+    const plot::RgbImage picture = plot::gray(*sheet.rows[i].images.front());
     for (const plot::ClassMap* const map : {&maps.label, &maps.answer}) {
       sheet.rows[i].images.push_back(std::make_shared<plot::RgbImage>(plot::overlaid(picture, *map, colors)));
       drawn.push_back(map);
     }
   }
   sheet.columns = {"picture", "label", "answer"};
+  sheet.min_image = SampleMaps::kMaxPixels;
   sheet.legend = session::legend_of(drawn, names);
 }
 

@@ -141,16 +141,16 @@ Drawing grid(const Sheet& sheet, double factor, const Extent& image) {
 }
 
 /// The whole factor by which images are enlarged in a sheet.
-double enlargement(const std::vector<SheetRow>& rows) {
-  const Extent image = largest_image(rows);
-  return std::max(
-      1.0, std::ceil((columns_of(rows) == 1 ? kMinAlone : kMinImage) / std::max(image.width, image.height) - 0.5));
+double enlargement(const Sheet& sheet) {
+  const Extent image = largest_image(sheet.rows);
+  const double least = sheet.min_image > 0 ? sheet.min_image : columns_of(sheet.rows) == 1 ? kMinAlone : kMinImage;
+  return std::max(1.0, std::ceil(least / std::max(image.width, image.height) - 0.5));
 }
 
 }  // namespace
 
 Drawing contact_sheet(const Sheet& sheet) {
-  const double factor = enlargement(sheet.rows);
+  const double factor = enlargement(sheet);
   Extent image = largest_image(sheet.rows);
   image = {image.width * factor, image.height * factor};
   const std::size_t columns = columns_of(sheet.rows);

@@ -32,11 +32,12 @@ struct Sheet {
   std::vector<std::string> columns;  ///< column titles
   std::vector<SheetRow> rows;
   std::vector<ClassColor> legend{};  ///< below the note
+  double min_image = 0;              ///< size to which small images are enlarged; 0: default of contact_sheet()
 };
 
 /// Rows one below the other, each under its captions; columns under their titles. Rows of one image form a grid as wide
 /// as a page instead, with label, answer and note on separate lines below the image. Small images are enlarged by a
-/// whole factor, to about 96 pixels, or 128 in a grid.
+/// whole factor, by default to about 96 pixels, or 128 in a grid.
 Drawing contact_sheet(const Sheet& sheet);
 
 }  // namespace dptrain::plot

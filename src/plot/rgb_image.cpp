@@ -101,6 +101,15 @@ ClassMap shrunk(const ClassMap& map, std::int64_t most) {
   return resized(map, height, width);
 }
 
+RgbImage gray(const RgbImage& image) {
+  RgbImage out = image;
+  for (std::size_t i = 0; i < out.rgb.size(); i += 3) {
+    const int luminance = (299 * out.rgb[i] + 587 * out.rgb[i + 1] + 114 * out.rgb[i + 2] + 500) / 1000;
+    std::fill_n(out.rgb.data() + i, 3, static_cast<std::uint8_t>(luminance));
+  }
+  return out;
+}
+
 RgbImage overlaid(const RgbImage& image, const ClassMap& map, const std::vector<std::optional<Rgb>>& colors) {
   constexpr std::int64_t kStripes = 32;  // across the image, from corner to corner
   const ClassMap fitted = resized(map, image.height, image.width);

@@ -45,6 +45,9 @@ ClassMap resized(const ClassMap& map, std::int64_t height, std::int64_t width);
 /// At most `most` pixels high and wide, as shrunk() of an image of the same size.
 ClassMap shrunk(const ClassMap& map, std::int64_t most);
 
+/// The luminance of each pixel in all three channels, so that colors mixed in are distinct.
+RgbImage gray(const RgbImage& image);
+
 /// Mixes each pixel half and half with the color of its class; classes without a color leave it unchanged. Ignored
 /// pixels are hatched in white. A map of another size is resized to the image.
 RgbImage overlaid(const RgbImage& image, const ClassMap& map, const std::vector<std::optional<Rgb>>& colors);

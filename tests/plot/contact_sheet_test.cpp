@@ -49,6 +49,14 @@ TEST(ContactSheet, EnlargesSmallImagesByAWholeFactor) {
   EXPECT_EQ(width({plain(32, 32)}), 128);
   EXPECT_EQ(width({plain(90, 80), plain(90, 80)}), 80);
   EXPECT_EQ(width({plain(500, 500)}), 500);
+  EXPECT_EQ(images(contact_sheet({.title = "",
+                                  .note = "",
+                                  .columns = {},
+                                  .rows = {{"a", "", {plain(96, 96), plain(96, 96)}}},
+                                  .legend = {},
+                                  .min_image = 192}))[0]
+                .width,
+            192);
 }
 
 TEST(ContactSheet, RowsOfOneImageShareALine) {

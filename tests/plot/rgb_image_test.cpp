@@ -61,10 +61,10 @@ TEST(ClassMap, ResizesToTheNearestPixel) {
 }
 
 TEST(RgbImage, MixesInTheColorsOfClasses) {
-  const RgbImage gray(1, 4, 100);
+  const RgbImage image(1, 4, 100);
   const ClassMap map{.height = 1, .width = 4, .classes = {0, 1, 2, 7}};
   const std::vector<std::optional<Rgb>> colors{std::nullopt, Rgb{128, 0, 0}, Rgb{0, 255, 100}};
-  EXPECT_EQ(overlaid(gray, map, colors).rgb,
+  EXPECT_EQ(overlaid(image, map, colors).rgb,
             (std::vector<std::uint8_t>{100, 100, 100, 114, 50, 50, 50, 178, 100, 100, 100, 100}))
       << "none, red, green, a class without a color";
 }
@@ -85,6 +85,12 @@ TEST(RgbImage, HatchesIgnoredPixels) {
   for (const std::uint8_t value : drawn.rgb) white += value == 255, unchanged += value == 100;
   EXPECT_EQ(white + unchanged, drawn.rgb.size() - 3);
   EXPECT_NEAR(static_cast<double>(white) / static_cast<double>(drawn.rgb.size()), 0.5, 0.05);
+}
+
+TEST(RgbImage, GrayIsTheLuminance) {
+  RgbImage image(1, 4);
+  image.rgb = {255, 255, 255, 255, 0, 0, 0, 255, 0, 10, 20, 30};
+  EXPECT_EQ(gray(image).rgb, (std::vector<std::uint8_t>{255, 255, 255, 76, 76, 76, 150, 150, 150, 18, 18, 18}));
 }
 
 }  // namespace
