@@ -66,11 +66,42 @@ run 0 data stats colors.yaml
 says "class   0 ground"
 says "class   1 square"
 says "class 255"
-run 0 data preview masks.yaml --samples 2 -o preview.svg
+
+say "masks in a preview follow flips"
+run 0 data preview masks.yaml --samples 3 --epochs 4 -o preview.svg
+python3 "$support" xml preview.svg || fail "preview.svg is not well-formed"
+for word in ground square ignored; do grep -q ">$word</text>" preview.svg || fail "no legend of $word"; done
+# Light pixels are squares, dark ones are ground: a mask that does not follow would mix red with dark pixels.
+python3 - <<'PY' || fail "the colors of masks are not at their pixels"
+import base64, re, struct, zlib
+def pixels(png):
+    width, height = struct.unpack(">II", png[16:24])
+    at, data = 8, b""
+    while at < len(png):
+        size, kind = struct.unpack(">I4s", png[at:at + 8])
+        data += png[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    data, above, rows = zlib.decompress(data), bytes(3 * width), []
+    for y in range(height):
+        kind, *line = data[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+        for i in range(3 * width):
+            a, b, c = line[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+            paeth = min((a, b, c), key=lambda v: abs(a + b - c - v))
+            line[i] = (line[i] + (0, a, b, (a + b) // 2, paeth)[kind]) % 256
+        above = line
+        rows.append([tuple(line[i:i + 3]) for i in range(0, 3 * width, 3)])
+    return rows
+images = [pixels(base64.b64decode(b)) for b in re.findall(r'base64,([^"]+)', open("preview.svg").read())]
+found = {pixel for rows in images for row in rows[:-1] for pixel in row}
+raise SystemExit(len(images) != 12 or found != {(164, 100, 100), (20, 20, 20)} or len({str(i) for i in images}) < 4)
+PY
 
 say "masks and colors train alike; predict reads pictures"
 run 0 fit masks.yaml --run-dir by_index --cpus 1
 run 0 fit colors.yaml --run-dir by_color --cpus 1
+[ "$(grep -o '<image' by_index/worst.svg | wc -l)" -eq 9 ] || fail "worst.svg of 3 samples: picture, label, answer"
+python3 "$support" json by_index/eval.json 'j["map"] == [16, 16]' 'j["worst"][0]["positions"] == 240' || fail "eval.json of maps"
+grep -q 'class="cards maps"' by_index/report.html || fail "report.html lacks the maps"
 losses() { cut -d, -f1,2 "$1/train.csv"; }
 [ "$(losses by_index)" = "$(losses by_color)" ] || fail "$(losses by_index; losses by_color)"
 
