@@ -104,9 +104,11 @@ struct SumsLossPass {
                                             : a.targets.dense[first + k * inner]);
     };
     losses::Sums sums;
-    for (std::int64_t k = Group::lane(); k < a.width; k += Group::kThreads)
-      if (const double y = target(k); losses::is_counted<F>(y))
-        f.add(static_cast<double>(to_float(p[k * inner])), y, sums);
+    for (std::int64_t k = Group::lane(); k < a.width; k += Group::kThreads) {
+      double q = static_cast<double>(to_float(p[k * inner])), y = target(k);
+      if (!losses::is_counted<F>(y)) q = y = 0.0;  // adds nothing; without a branch between the loads
+      f.add(q, y, sums);
+    }
     sums.products = Group::sum(sums.products);
     sums.predictions = Group::sum(sums.predictions);
     sums.targets = Group::sum(sums.targets);
@@ -116,8 +118,9 @@ struct SumsLossPass {
     const double factor = static_cast<double>(gradient_factor(a.outputs));
     T* const gradient = static_cast<T*>(a.outputs.gradient) + first;
     for (std::int64_t k = Group::lane(); k < a.width; k += Group::kThreads) {
-      const double y = target(k), slope = found.slope(static_cast<double>(to_float(p[k * inner])), y);
-      gradient[k * inner] = from_float<T>(losses::is_counted<F>(y) ? static_cast<float>(factor * slope) : 0.0F);
+      double slope = found.slope(static_cast<double>(to_float(p[k * inner])), target(k));
+      if (!losses::is_counted<F>(target(k))) slope = 0.0;
+      gradient[k * inner] = from_float<T>(static_cast<float>(factor * slope));
     }
   }
 };
